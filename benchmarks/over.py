@@ -86,7 +86,7 @@ _ANALYZE = {'postgresql': 'ANALYZE {}', 'mysql': 'ANALYZE TABLE {}',
             'mariadb': 'ANALYZE TABLE {}'}
 _TABLES = ('leases', 'lease_reservations', 'lease_events', 'reservations',
            'nodes', 'outbox', 'lease_usage', 'usage_periods',
-           'maintenance_windows', 'maintenance_nodes')
+           'maintenance_windows', 'maintenance_nodes', 'claims')
 _AT_ONCE = 50_000
 
 

@@ -176,6 +176,18 @@ class UuidInUse(ReservationError):
     status, code = 409, 'reservation.uuid_in_use'
 
 
+class ReservationKeyReused(ReservationError):
+    """The key of a request for a reservation came with another one before."""
+
+    status, code = 422, 'reservation.idempotency_key_reused'
+
+
+class ReservationEnded(ReservationError):
+    """The reservation that the same request has made is over."""
+
+    status, code = 409, 'reservation.already_ended'
+
+
 class InstanceReserved(ReservationError):
     """Another project holds a reservation for that instance."""
 
@@ -341,6 +353,18 @@ class MaintenanceRefused(ReservationError):
     """
 
     status, code = 409, 'maintenance.refused'
+
+
+class MaintenanceKeyReused(ReservationError):
+    """The key of a request for maintenance came with another one before."""
+
+    status, code = 422, 'maintenance.idempotency_key_reused'
+
+
+class MaintenanceEnded(ReservationError):
+    """The maintenance window that the same request has booked is over."""
+
+    status, code = 409, 'maintenance.already_ended'
 
 
 class PropertyNotFound(ReservationError):

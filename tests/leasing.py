@@ -37,6 +37,7 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import change as lease_change
@@ -205,12 +206,19 @@ class Leasing:
         raise AssertionError(f'was not refused: {made}')
 
     def change(self, lease: leases.Lease, **changes: Any) -> leases.Lease:
-        """Change a lease; ``start`` and ``end`` in hours."""
+        """Change a lease; ``start`` and ``end`` in hours.
+
+        :param changes: with the ``key`` of the request, if it has one.
+        """
+        sent = changes.pop('key', None)
         for key in ('start', 'end'):
             if key in changes:
                 changes[key] = at(changes[key])
-        return lease_change.change(self.engine, lease.id,
-                                   leases.LeaseChange(**changes))
+        return lease_change.change(
+            self.engine, lease.id, leases.LeaseChange(**changes),
+            key=None if sent is None else request_keys.of_request(
+                'change', lease.project_id, sent,
+                {'lease': lease.id, 'change': changes}))
 
     def resize_instances(self, lease: leases.Lease, amount: int | None = None,
                          **changes: Any) -> leases.Lease:

@@ -48,6 +48,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.passages import passage
 from ironic_reservations.engine.passages import uncertain
 from ironic_reservations.engine.reservations import reserve
@@ -377,15 +378,18 @@ class World(fixtures.Fixture):
 
         :param node_uuids: none leaves the choice to class and traits.
         :param ask: the rest of the request; ``instance_uuid`` has a default,
-            ``ttl`` is in seconds.
+            ``ttl`` is in seconds; ``key`` is what a client sends.
         """
         ask.setdefault('instance_uuid', new_uuid())
         sees = ask.pop('sees', ALL_NODES)
         observer = ask.pop('observer', None)
         allowed = ask.pop('allowed', limits.NONE)
+        key = ask.pop('key', None)
+        asked = pick.Ask(node_uuids=node_uuids or None, **ask)
         return reserve.reserve(
-            self.engine, pick.Ask(node_uuids=node_uuids or None, **ask), sees,
-            observer, allowed)
+            self.engine, asked, sees, observer, allowed,
+            None if key is None else request_keys.of_request(
+                'reservation', asked.project_id, key, asked))
 
     def use(self, reservation: facts.Reservation) -> None:
         """Deploy a node with its proof."""

@@ -170,7 +170,7 @@ def to_look_at() -> list[calendar_leases.Wanted]:
         ('training', golden, 2, 0, 48), ('benchmarks', golden, 1, 20, 60),
         ('rehearsal of the upgrade', golden, 3, 120, 24),
         ('ci', CLASS, 4, 0, 168), ('ci, the week after', CLASS, 4, 168, 168),
-        ('storage', CLASS, 3, 26, 30), ('course', CLASS, 6, 216, 72))]
+        ('storage', CLASS, 3, 26, 30), ('course', CLASS, 4, 216, 72))]
 
 
 def _serve(ironic: all_in_one.AllInOne) -> None:

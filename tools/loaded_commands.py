@@ -57,10 +57,13 @@ class LoadedCommands:
         each takes its arguments.
     :param plugins: groups of entry points that they load, which are loaded
         as well.
+    :param silenced: loggers whose lines are not printed.
     """
 
     def __init__(self, names: Sequence[str],
-                 plugins: Sequence[str] = ()) -> None:
+                 plugins: Sequence[str] = (),
+                 silenced: Sequence[str] = ()) -> None:
+        self._silenced = silenced
         self._mains: dict[str, Callable[[list[str]], object]] = {
             name: next(iter(metadata.entry_points(
                 group='console_scripts', name=name))).load()
@@ -108,6 +111,8 @@ class LoadedCommands:
                 setattr(sys, stream, os.fdopen(number, 'w', buffering=1,
                                                encoding='utf-8'))
             _forget_logging()
+            for logger in self._silenced:
+                logging.getLogger(logger).setLevel(logging.CRITICAL)
             os.environ.clear()
             os.environ.update(environment)
             time.tzset()

@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shlex
 import shutil
@@ -49,14 +48,14 @@ class Story:
         self._url = url
         self._session = session
         self._placement_url = placement_url
-        # NOTE: python-blazarclient names a command of "openstack" that it
-        # does not have, and each other one would begin by saying so.
-        logging.getLogger('stevedore.extension').setLevel(logging.CRITICAL)
         self._commands = loaded_commands.LoadedCommands(
             ('baremetal', 'blazar', 'openstack'),
             ('openstack.baremetal.v1', 'openstack.placement.v1',
              'cliff.formatter.list', 'cliff.formatter.show',
-             'keystoneauth1.plugin'))
+             'keystoneauth1.plugin'),
+            # NOTE: python-blazarclient names a command of "openstack" that
+            # it does not have, and each other one would begin by saying so.
+            silenced=('stevedore.extension',))
         width = min(shutil.get_terminal_size((_WIDEST, 0)).columns, _WIDEST)
         self._environment = {
             # What the caller's shell says of another cloud stays out.

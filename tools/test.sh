@@ -36,6 +36,9 @@ while :; do
 done
 install_environment "${environments[@]}"
 
+# Only a run that has been here before knows better.
+.tox/py3/bin/python -m tools.durations .ci/durations
+
 # The number of the run before, since one that breaks down leaves none.
 last_run() { cat .stestr/next-stream 2>/dev/null || echo 0; }
 
@@ -44,8 +47,8 @@ trap 'rm -rf "$streams"' EXIT
 # Much of what the tests do is to wait, for processes that start and end; but
 # each worker has connections to the databases, which have a limit. Another
 # "--concurrency" among the arguments comes later, and counts.
-workers=$(.tox/py3/bin/python -c \
-    'import os; print(min(2 * (os.cpu_count() or 1), 8))')
+cores=$(.tox/py3/bin/python -c 'import os; print(os.cpu_count() or 1)')
+workers=$((cores < 4 ? 2 * cores : 8))
 
 # Where the tests have a folder in their name they are looked for there alone:
 # to find them all costs the run and each of its workers seconds.
@@ -54,6 +57,8 @@ if [[ $# -eq 1 && $1 =~ ^tests\.(inprocess|processes|unit)(\.[A-Za-z0-9_]+)*$ ]]
     folder=./${1//.//}
     until [ -d "$folder" ]; do folder=$(dirname "$folder"); done
     place=(--test-path "$folder")
+    # These wait for nothing, and to import them costs each worker seconds.
+    case $folder in ./tests/unit*) workers=$cores ;; esac
 fi
 
 status=0

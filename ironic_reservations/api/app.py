@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The WSGI application, layer by layer."""
+"""Builds the WSGI application from its layers."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from ironic_reservations.api.middleware import front
 from ironic_reservations.api.middleware import health
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.api.middleware import strict
-from ironic_reservations.api.middleware import unread
+from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.engine import Engine
 
-#: Open to anybody, so that clients find out how to get in.
+#: Paths that need no authentication, so that clients can discover the API.
 _PUBLIC = frozenset(('', '/v1', '/openapi.json', url.FEED))
 
 
 class RequestId(request_id.RequestId):
-    """Gives each request an id, in the header that Ironic has besides."""
+    """Adds a request id to each answer, also in Ironic's header."""
 
     compat_headers = ['openstack-request-id']
 
@@ -50,14 +50,14 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
              fingerprint: api_identity.Fingerprint,
              authenticate: wsgi.Middleware | None = None
              ) -> wsgi.Application:
-    """Make the application.
+    """Build the application.
 
     :param conf: the options of [api].
-    :param identity: tells who calls from the environ of a request.
-    :param fingerprint: tells whether the maker of a calendar's token is a
-        user, and has the password of then.
-    :param authenticate: wraps what is not open to anybody; ``None`` where
-        requests come authenticated.
+    :param identity: returns the caller from the environ of a request.
+    :param fingerprint: returns the fingerprint of a user's present password,
+        for calendar tokens.
+    :param authenticate: the authentication middleware for all but the public
+        paths; ``None`` if requests are authenticated already.
     """
     metrics = api_metrics.Metrics(engine)
     controllers = root.RootController(engine, enforcer, metrics, fingerprint)
@@ -78,21 +78,21 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
         _Fork(plain, guarded), metrics, engine.announcer.audit)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf)
-    return unread.Unread(RequestId(app, conf))
+    return unread_bodies.Unread(RequestId(app, conf))
 
 
 def _context_local() -> threading.local:
-    """Return the thread-local that pecan has, or its first one.
+    """Return pecan's thread-local, or a new one if it has none yet.
 
-    NOTE: there is one for all applications of a process, and each new
-    application would replace it under the requests that are being served.
+    NOTE: there is one for all applications of a process; a new application
+    would replace it while requests are being served.
     """
     present: threading.local | None = pecan.core.state
     return threading.local() if present is None else present
 
 
 class _Identified:
-    """Finds out who calls, once, before anything is looked at."""
+    """Stores the context of the caller in the environ."""
 
     def __init__(self, application: wsgi.Application,
                  identity: api_identity.Provider) -> None:
@@ -106,7 +106,7 @@ class _Identified:
 
 
 class _Confirmed:
-    """Has callers authenticated, unless the calendar has done so."""
+    """Authenticates callers, unless the calendar has done so."""
 
     def __init__(self, application: wsgi.Application,
                  authenticated: wsgi.Application) -> None:
@@ -118,13 +118,13 @@ class _Confirmed:
         confirmed = environ.get(api_identity.SIGNED_IN)
         if confirmed is None:
             return self._authenticated(environ, start_response)
-        # NOTE: into the environ itself, which the audit reads, too.
+        # NOTE: updates the environ itself, since the audit reads it, too.
         environ.update(confirmed)
         return self._application(environ, start_response)
 
 
 class _Fork:
-    """Sends some paths one way and all others another."""
+    """Sends some paths to applications of their own."""
 
     def __init__(self, plain: Mapping[str, wsgi.Application],
                  others: wsgi.Application) -> None:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which limits hold for who calls."""
+"""Determines the limits of a caller."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ _POLICIES = {'leases': 'reservation:lease:exceed_limits',
 def of(conf: cfg.ConfigOpts, enforcer: policies.Enforcer,
        context: oslo_context.RequestContext, group: str,
        project_id: str | None) -> limits.Limits:
-    """Return the limits of a group of options that hold for a caller.
+    """Return the limits of a group of options for a caller.
 
-    Without keystone there are no policies by which anybody could exceed
-    them.
+    Without keystone, no caller is exempt, since there are no policies.
 
-    :param project_id: whose reservation or lease it is.
+    :param project_id: the project of the reservation or lease.
     """
     exempt = enforcer.projects and enforcer.check(
         context, _POLICIES[group], {'project_id': project_id or ''})

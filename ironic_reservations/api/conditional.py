@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Answers that a client need not be sent again, and small ones."""
+"""Answers with an ETag, compressed for clients that accept gzip."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ import re
 from typing import Any
 
 import pecan
+from webob import acceptparse
 
 from ironic_reservations.api import expose
 from ironic_reservations.api import wsgi
 
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
-#: Shorter ones are not worth it.
+#: The size, in bytes, up to which answers are not compressed.
 _SHORT = 1000
-#: Beyond it, answers get smaller by little and later by much.
+#: The gzip level; higher ones take much longer and save little.
 _LEVEL = 5
 
 
 def has_any(environ: wsgi.Environ) -> bool:
-    """Check whether a client has anything that may be as it was."""
+    """Return whether a request is conditional."""
     return bool(environ.get('HTTP_IF_NONE_MATCH'))
 
 
 def has(environ: wsgi.Environ, tag: str) -> bool:
-    """Check whether a client has what a tag stands for."""
+    """Return whether a client already has the document with a tag."""
     header = environ.get('HTTP_IF_NONE_MATCH', '')
     return header.strip() == '*' or tag in _TAG.findall(header)
 
 
 def unchanged(tag: str) -> pecan.Response:
-    """Make the answer for a client that has what a tag stands for."""
+    """Return the answer 304."""
     return expose.empty(304, **_headers(tag))
 
 
 def answer(environ: wsgi.Environ, tag: str, document: Any) -> pecan.Response:
-    """Make an answer that a client need not be sent again.
+    """Return the answer with a document and its tag.
 
-    NOTE: the tag is a weak one: it stands for the same document, compressed
-    or not, and not for its bytes.
+    NOTE: the tag is a weak one, since the bytes depend on the compression.
 
-    :param tag: another text wherever the document is another.
+    :param tag: a text that differs for each document.
     """
     return _packed(environ, tag, expose.answer(document))
 
 
 def text(environ: wsgi.Environ, tag: str, body: bytes,
          content_type: str) -> pecan.Response:
-    """Make an answer of a text in UTF-8, or tell that it is as it was.
+    """Return the answer with a text in UTF-8, or 304 if the client has it.
 
-    :param tag: another text wherever the body is another.
+    :param tag: a text that differs for each body.
     """
     if has(environ, tag):
         return unchanged(tag)
@@ -72,8 +72,7 @@ def text(environ: wsgi.Environ, tag: str, body: bytes,
 def _packed(environ: wsgi.Environ, tag: str,
             out: pecan.Response) -> pecan.Response:
     out.headers.update(_headers(tag))
-    if len(out.body) > _SHORT and _takes_gzip(
-            environ.get('HTTP_ACCEPT_ENCODING', '')):
+    if len(out.body) > _SHORT and takes_gzip(environ):
         out.body = gzip.compress(out.body, _LEVEL, mtime=0)
         out.headers['Content-Encoding'] = 'gzip'
     return out
@@ -84,20 +83,10 @@ def _headers(tag: str) -> dict[str, str]:
             'Vary': 'Accept-Encoding'}
 
 
-def _takes_gzip(header: str) -> bool:
-    """Return whether a client takes compressed answers."""
-    weights: dict[str, float] = {}
-    for part in header.lower().split(','):
-        coding, _, parameters = part.partition(';')
-        weights[coding.strip()] = _weight(parameters)
-    return weights.get('gzip', weights.get('*', 0)) > 0
-
-
-def _weight(parameters: str) -> float:
-    name, _, value = parameters.partition('=')
-    if name.strip() != 'q':
-        return 1
-    try:
-        return float(value)
-    except ValueError:
-        return 0
+def takes_gzip(environ: wsgi.Environ) -> bool:
+    """Return whether a client accepts gzip."""
+    header = acceptparse.create_accept_encoding_header(
+        environ.get('HTTP_ACCEPT_ENCODING', ''))
+    # NOTE: to WebOb, a header that is not valid accepts everything.
+    return (isinstance(header, acceptparse.AcceptEncodingValidHeader)
+            and bool(header.acceptable_offers(['gzip'])))

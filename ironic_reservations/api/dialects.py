@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What clients of each kind expect of every answer, whatever it says."""
+"""The formats in which clients are answered: our own, and Blazar's."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from ironic_reservations.api import versions
 _Render = Callable[[errors.ReservationError, str | None, bool],
                    tuple[int, bytes]]
 
-#: Where resources in the format of Blazar begin; all below is, too.
+#: The resources in the format of Blazar, with all paths below them.
 BLAZAR_PATHS = ('/v1/leases', '/v1/os-hosts', '/v1/availability')
 
 
 @dataclasses.dataclass(frozen=True)
 class Dialect:
-    """How to speak to a client.
+    """The format of the answers to a client.
 
-    :ivar line: the versions that it chooses from.
-    :ivar details_since: the version from which on errors carry data.
-    :ivar render: gives status and body of an error, from the error, the
-        request id and whether it may carry data.
+    :ivar line: the versions of its service type.
+    :ivar details_since: the first version in which errors carry data.
+    :ivar render: returns status and body of an error; called with the error,
+        the request id and whether it may carry data.
     """
 
     line: versions.Line
@@ -49,11 +49,11 @@ BLAZAR = Dialect(versions.BLAZAR, versions.BLAZAR.minimum,
 
 
 def of(path: str) -> Dialect:
-    """Return how to speak about what is at a path."""
+    """Return the format of a path."""
     return BLAZAR if lies_below(path, BLAZAR_PATHS) else OWN
 
 
 def lies_below(path: str, tops: tuple[str, ...]) -> bool:
-    """Check whether a path is one of some paths, or below one of them."""
+    """Return whether a path is one of some paths, or below one of them."""
     return path.startswith(tops) and any(
         path == top or path.startswith(top + '/') for top in tops)

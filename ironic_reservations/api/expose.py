@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Handlers: from pecan's request to what WSME has read, and back."""
+"""Decorates handlers: parses queries and bodies, and builds answers."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ _MAX_PARAMETERS = 100
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A request, read.
+    """A parsed request.
 
+    :ivar minor: the version in use.
     :ivar query: of the type that the handler declared.
-    :ivar document: the body's JSON, where the handler takes one.
+    :ivar document: the JSON of the body, if the handler takes one.
     """
 
     environ: wsgi.Environ
@@ -54,7 +55,7 @@ class Call:
 
     @property
     def context(self) -> oslo_context.RequestContext:
-        """Who calls."""
+        """The caller."""
         return self.environ[identity.KEY]
 
 
@@ -64,19 +65,19 @@ def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
            content_type: str = JSON) -> Callable[..., Any]:
     """Make a method the handler of an HTTP method.
 
-    It is called with the request and with what stands for ids in its path.
+    It is called with the request and with the ids in its path.
 
     :param query: the WSME type of its query.
-    :param takes_body: whether it reads a JSON document; other bodies are
+    :param takes_body: whether it takes a JSON document; otherwise bodies are
         refused.
-    :param since: the version that it came with.
-    :param repeated: the names in its query that may be given several times;
-        all that is given is a list then.
+    :param since: the version that added it.
+    :param repeated: names of query parameters that may be repeated; their
+        values are lists.
     :param content_type: of its answers.
     """
     def decorate(method: Callable[..., pecan.Response]) -> Callable[..., Any]:
-        # NOTE: it takes no arguments by name, so that pecan finds none to
-        # fill from queries and bodies.
+        # NOTE: without named arguments, so that pecan does not fill them from
+        # queries and bodies.
         @pecan.expose(content_type=content_type)
         def handle(self: Any, *_: str) -> pecan.Response:
             environ = pecan.request.environ
@@ -96,9 +97,9 @@ def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
 
 def _parameters(environ: wsgi.Environ,
                 repeated: Collection[str]) -> dict[str, Any]:
-    """Read the query.
+    """Return the query parameters.
 
-    :raises Malformed: it is not text, or names something twice.
+    :raises Malformed: they are not UTF-8, too many, or repeated.
     """
     try:
         pairs = parse.parse_qsl(
@@ -119,16 +120,16 @@ def _parameters(environ: wsgi.Environ,
     return out
 
 
-#: Writes a document as answers have it.
+#: Writes a document as compact JSON.
 dumps = functools.partial(json.dumps, separators=(',', ':'))
 
 
 def answer(document: Any, status: int = 200,
            **headers: str) -> pecan.Response:
-    """Make an answer of a document of plain values.
+    """Return an answer with a document of plain values.
 
-    NOTE: in one go, since a page of a thousand takes WSME's own rendering
-    longer than everything else together.
+    NOTE: this does not use WSME's rendering, which takes longer for a page of
+    a thousand leases than everything else together.
     """
     out = pecan.Response(dumps(document).encode(), status=status,
                          content_type=JSON)
@@ -137,12 +138,12 @@ def answer(document: Any, status: int = 200,
 
 
 def written(text: str) -> pecan.Response:
-    """Make an answer of a document that is written already."""
+    """Return an answer with a document that is already JSON."""
     return pecan.Response(text.encode(), content_type=JSON)
 
 
 def empty(status: int = 204, **headers: str) -> pecan.Response:
-    """Make an answer without a body."""
+    """Return an answer without a body."""
     out = pecan.Response(status=status)
     out.content_type = None
     out.headers.update(headers)

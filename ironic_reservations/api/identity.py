@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who calls, from what the authentication layer left in the environ."""
+"""Returns the caller from the environ, after the authentication middleware."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 
 Provider = Callable[[wsgi.Environ], oslo_context.RequestContext]
-#: What is another one once a user, by its id, has another password; empty
-#: where others ask for that, and ``None`` where there is no such user. The
-#: user ``None`` is nobody in particular.
+#: Returns a text that changes with the password of a user, given by its id:
+#: empty where this service does not check passwords, ``None`` where there is
+#: no such user. The id ``None`` is for no particular user.
 Fingerprint = Callable[[str | None], str | None]
 
-#: Where the handlers find the context.
+#: The key of the environ for the context.
 KEY = 'ironic_reservations.context'
 
-#: Where the calendar notes what authentication would have written about a
-#: caller that it has confirmed itself; no client can write there.
+#: The key of the environ under which the calendar stores the headers of a user
+#: that it has authenticated itself; clients cannot set it.
 SIGNED_IN = 'ironic_reservations.signed_in'
 
 _EVERY_ROLE = ['admin', 'manager', 'member', 'reader']
 
 
 def administrator(environ: wsgi.Environ) -> oslo_context.RequestContext:
-    """Take every caller for an administrator (noauth).
+    """Return a context with all roles for every caller (noauth).
 
-    NOTE: without authentication, headers that name a user or a project are
-    the client's own words, so none is read.
+    NOTE: headers that name a user or a project are ignored, since without
+    authentication clients may write anything there.
     """
     return _all_powerful(environ, None)
 
 
 def basic(environ: wsgi.Environ) -> oslo_context.RequestContext:
-    """Take the user that HTTP basic authentication found (http_basic).
+    """Return the context of a user of HTTP basic authentication (http_basic).
 
-    As in Ironic, whoever is in the file is an administrator.
+    As in Ironic, every user in the file is an administrator.
 
-    :raises Unauthorized: nobody has been authenticated.
+    :raises Unauthorized: the request is not authenticated.
     """
     user = environ.get('HTTP_X_USER')
     if not user:
@@ -60,9 +60,9 @@ def basic(environ: wsgi.Environ) -> oslo_context.RequestContext:
 
 
 def keystone(environ: wsgi.Environ) -> oslo_context.RequestContext:
-    """Take whom keystonemiddleware's auth_token has confirmed (keystone).
+    """Return the context that keystonemiddleware has confirmed (keystone).
 
-    :raises Unauthorized: nobody has been confirmed.
+    :raises Unauthorized: the token is missing or not valid.
     """
     if environ.get('HTTP_X_IDENTITY_STATUS') != 'Confirmed':
         raise _nobody()

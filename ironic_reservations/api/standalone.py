@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The application on its own, against an Ironic over HTTP."""
+"""The application as a service of its own, with Ironic over HTTP."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ironic_reservations import policies
 from ironic_reservations.api import app
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
-from ironic_reservations.api.calendar import door
+from ironic_reservations.api.calendar import calendar_app
 from ironic_reservations.api.calendar import strategies
 from ironic_reservations.api.middleware import basic
-from ironic_reservations.api.middleware import unread
+from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.clouds import ironic
 from ironic_reservations.db import migrate
 from ironic_reservations.reconciler import loops
@@ -37,9 +37,9 @@ _SEEN = 'ironic_reservations.seen_caller'
 
 
 def build(conf: cfg.ConfigOpts) -> wsgi.Application:
-    """Make the application, with its engine and the reconciler's thread.
+    """Build the application with its engine, and start the reconciler.
 
-    :raises DatabaseUnavailable: the database of SQLite cannot be made.
+    :raises DatabaseUnavailable: the SQLite database cannot be created.
     """
     engine = engine_module.build(conf, ironic.Ironic.over_http(conf))
     migrate.ensure_sqlite(engine.database)
@@ -50,7 +50,7 @@ def build(conf: cfg.ConfigOpts) -> wsgi.Application:
 
 def with_engine(conf: cfg.ConfigOpts,
                 engine: engine_module.Engine) -> wsgi.Application:
-    """Make the application of an engine, authenticated as configured."""
+    """Build the application of an engine, authenticated as configured."""
     provider, authenticate = _authentication(conf)
     strategy = strategies.make(
         conf.auth_strategy, conf, conf,
@@ -58,12 +58,12 @@ def with_engine(conf: cfg.ConfigOpts,
     api = app.make_app(
         engine, policies.Enforcer(conf, conf.auth_strategy), conf, provider,
         strategy.fingerprint, authenticate)
-    return door.Beside(api, unread.Unread(
-        door.make(conf, strategy, api, inside=False)))
+    return calendar_app.Beside(api, unread_bodies.Unread(
+        calendar_app.make(conf, strategy, api, inside=False)))
 
 
 class _Identify:
-    """Has the credentials of a request checked, and nothing else."""
+    """Authenticates a request without serving it."""
 
     def __init__(self, authenticate: wsgi.Middleware) -> None:
         self._authenticated = authenticate(self._write_down)
@@ -92,10 +92,10 @@ def _authentication(conf: cfg.ConfigOpts
 
 def _keystone(application: wsgi.Application,
               conf: cfg.ConfigOpts) -> wsgi.Application:
-    """Have keystone's middleware confirm the callers of an application.
+    """Wrap an application in keystonemiddleware.
 
-    :raises oslo_config.cfg.RequiredOptError: it would not know where to send
-        a caller without a token, and fail at each such request.
+    :raises oslo_config.cfg.RequiredOptError: [keystone_authtoken] is not
+        configured, so that each request without a token would fail.
     """
     authenticated = auth_token.AuthProtocol(
         application, conf={'oslo_config_config': conf})

@@ -20,22 +20,22 @@ from oslo_config import cfg
 
 from ironic_reservations.api import wsgi
 
-#: Where the API lies inside that of Ironic, besides /v1/reservations.
+#: The path of the API inside Ironic's, besides /v1/reservations.
 PREFIX = '/reservation'
-#: Where the page of the calendar lies, wherever the API does.
+#: The path of the calendar page.
 CALENDAR = f'{PREFIX}/calendar'
-#: Leases as a calendar, to whoever knows a token of them.
+#: The path of leases as iCalendar, for calendar programs with a token.
 FEED = '/v1/leases.ics'
-#: The API, to whoever has signed in there.
+#: The path of the API for users who have signed in to the page.
 CALENDAR_API = f'{CALENDAR}/api'
-#: Where the calendar notes how browsers see the root of this server.
+#: The key of the environ for the root of this server as browsers see it.
 SEEN = 'ironic_reservations.seen'
 
 
 def root(environ: wsgi.Environ, conf: cfg.ConfigOpts) -> str:
-    """Return the URL of the root, without a slash at the end.
+    """Return the URL of the API's root, without a trailing slash.
 
-    :param conf: ``[api] public_endpoint`` is for services behind a proxy.
+    :param conf: with ``[api] public_endpoint``, for services behind a proxy.
     """
     if SEEN in environ:
         return f'{environ[SEEN]}{CALENDAR_API}'
@@ -44,18 +44,18 @@ def root(environ: wsgi.Environ, conf: cfg.ConfigOpts) -> str:
         return util.application_uri(environ).rstrip('/')
     public = public.rstrip('/')
     script = environ.get('SCRIPT_NAME', '').rstrip('/')
-    # NOTE: inside Ironic's API one endpoint has the resource both below
-    # the prefix and beside Ironic's own.
+    # NOTE: inside Ironic's API, the resources are served both below the prefix
+    # and beside Ironic's own.
     if script.endswith(PREFIX) and not public.endswith(PREFIX):
         public += PREFIX
     return str(public)
 
 
 def seen(environ: wsgi.Environ, conf: cfg.ConfigOpts, inside: bool) -> str:
-    """Return the URL below which browsers find the calendar.
+    """Return the URL of this server as browsers see it.
 
-    :param inside: whether this API is part of Ironic's, whose endpoint may
-        be named with the prefix or without.
+    :param inside: whether this API is part of Ironic's, whose endpoint may be
+        configured with the prefix or without.
     """
     public: str = (conf.api.public_endpoint
                    or util.application_uri(environ)).rstrip('/')
@@ -63,8 +63,5 @@ def seen(environ: wsgi.Environ, conf: cfg.ConfigOpts, inside: bool) -> str:
 
 
 def feed(environ: wsgi.Environ, conf: cfg.ConfigOpts) -> str:
-    """Return the URL of leases as a calendar, for programs without a cookie.
-
-    Whichever way it is asked for: the root of this server has it, too.
-    """
+    """Return the URL of leases as iCalendar, which needs no cookie."""
     return f'{environ.get(SEEN) or root(environ, conf)}{FEED}'

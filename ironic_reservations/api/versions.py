@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Versions of the API: which there are, and which one a request wants."""
+"""The versions of the API, and how a request chooses one."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ OPEN_DATES = 20
 MAINTENANCE_WAITS = 21
 NO_SHOWS = 22
 NAMED_BLOCKERS = 23
+REQUEST_KEYS = 24
 
-#: Every version, oldest first, with what changed.
+#: Every version with its changes, oldest first.
 HISTORY: tuple[tuple[int, str], ...] = (
     (SEED, 'Reservations: create from a list of nodes, list, show, delete.'),
     (TIMES, 'expires_at, ttl and uuid in requests; expires_at and state in '
@@ -95,6 +96,9 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (NO_SHOWS, 'GET /v1/leases/{id}/history has no_show_release.'),
     (NAMED_BLOCKERS, 'The refusal of a lease names the leases of the '
                      "caller's project that are in the way."),
+    (REQUEST_KEYS, 'POST /v1/reservations, POST /v1/maintenances and PUT '
+                   '/v1/leases/{id} take Idempotency-Key; without one, the '
+                   'uuid in a request for a reservation is its key.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]
@@ -108,13 +112,13 @@ _NUMBER = re.compile(r'(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})')
 
 
 def text(minor: int) -> str:
-    """Write a version as clients do."""
+    """Return the text of a version, such as ``1.5``."""
     return f'{MAJOR}.{minor}'
 
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """The versions of one service type, of which each request has one."""
+    """The versions of one service type."""
 
     service_type: str
     history: tuple[tuple[int, str], ...]
@@ -130,12 +134,12 @@ class Line:
         return self.history[-1][0]
 
     def requested(self, header: str | None) -> int:
-        """Read which version a request wants.
+        """Return the version that a request asks for.
 
-        :param header: the value of ``OpenStack-API-Version``, which may
-            name other services besides.
-        :returns: the minor version; the oldest where none was asked for.
-        :raises VersionNotAcceptable: it cannot be read, or is out of range.
+        :param header: the value of ``OpenStack-API-Version``, which may name
+            other services, too.
+        :returns: the minor version; the oldest if none was asked for.
+        :raises VersionNotAcceptable: it cannot be parsed, or is out of range.
         """
         wanted: set[str] = set()
         for part in (header or '').split(','):
@@ -161,9 +165,9 @@ class Line:
         return minor
 
     def besides(self, header: str | None) -> int:
-        """Read which of these versions a request of another line wants.
+        """Return the version of this line that a request of another asks for.
 
-        :returns: the oldest where none was asked for that is served.
+        :returns: the oldest if it asks for none that is served.
         """
         try:
             return self.requested(header)
@@ -177,10 +181,9 @@ class Line:
             min_version=oldest, max_version=latest)
 
     def headers(self, minor: int | None) -> list[tuple[str, str]]:
-        """Return the headers that every answer carries.
+        """Return the version headers of an answer.
 
-        :param minor: the version in use; ``None`` where none could be
-            agreed.
+        :param minor: the version in use; ``None`` if none could be agreed on.
         """
         out = [(MINIMUM_HEADER, f'{self.service_type} {text(self.minimum)}'),
                (MAXIMUM_HEADER, f'{self.service_type} {text(self.maximum)}'),

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Plain WSGI (PEP 3333): names for its types, and a call as a value."""
+"""Types of plain WSGI (PEP 3333), and calls with the answer as a value."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Middleware = Callable[[Application], Application]
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A whole answer.
+    """A complete answer.
 
-    :ivar reason: the reason phrase, where it is not the usual one.
+    :ivar reason: the reason phrase, if it is not the usual one.
     """
 
     status: int
@@ -40,7 +40,7 @@ class Answer:
 
     def send(self, start_response: StartResponse,
              with_body: bool = True) -> list[bytes]:
-        """Hand the answer to the server."""
+        """Pass the answer to the server."""
         reason = self.reason
         if reason is None:
             reason = http.HTTPStatus(self.status).phrase
@@ -49,7 +49,7 @@ class Answer:
 
 
 def call(application: Application, environ: Environ) -> Answer:
-    """Call an application and collect what it answers."""
+    """Call an application, and return its answer."""
     begun: list[tuple[str, list[tuple[str, str]]]] = []
     chunks: list[bytes] = []
 

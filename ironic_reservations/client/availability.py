@@ -15,16 +15,13 @@
 from __future__ import annotations
 
 from typing import Any
-from typing import cast
-
-from ironicclient.common import base
-from ironicclient.v1 import client as ironic_client
 
 from ironic_reservations.client import lease_payload
+from ironic_reservations.client import resource
 from ironic_reservations.client import session
 
 
-class Availability(base.Resource):
+class Availability(resource.Resource):
     """How many hosts are free, when.
 
     Its attributes are those of the API: ``start_date``, ``end_date``,
@@ -32,28 +29,15 @@ class Availability(base.Resource):
     were asked for.
     """
 
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        super().__init__(manager, info.get('availability', info), loaded)
-
-    def __repr__(self) -> str:
-        return f'<Availability {self._info}>'
+    envelope = 'availability'
 
 
-class AvailabilityManager(base.Manager[Availability]):
-    """Asks what is free.
-
-    :param client: an Ironic client; its session is used.
-    :param endpoint: where it is served, if not at the endpoint of the Ironic
-        client.
-    """
+class AvailabilityManager(resource.Manager[Availability]):
+    """Asks what is free."""
 
     resource_class: type[Availability] = Availability
     _resource_name: str = 'availability'
-
-    def __init__(self, client: ironic_client.Client,
-                 endpoint: str | None = None) -> None:
-        super().__init__(session.LeaseSession(client.http_client, endpoint))
+    speaks = session.LeaseSession
 
     def look(self, **asked: Any) -> Availability:
         """Count the free hosts, and find the earliest start.
@@ -67,6 +51,5 @@ class AvailabilityManager(base.Manager[Availability]):
             both.
         :raises BadRequest: the server cannot make sense of it.
         """
-        _response, found = self.api.json_request(
-            'GET', self._path(), params=lease_payload.look(**asked))
-        return Availability(self, cast(dict[str, Any], found), loaded=True)
+        return self._ask('GET', self._path(),
+                         params=lease_payload.look(**asked))

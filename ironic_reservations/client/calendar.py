@@ -21,18 +21,13 @@ from typing import Any
 from typing import cast
 from urllib import parse
 
-from ironicclient import exc
-from ironicclient.common import base
-from ironicclient.v1 import client as ironic_client
-
-from ironic_reservations.client import errors
-from ironic_reservations.client import session
+from ironic_reservations.client import resource
 from ironic_reservations.client import times
 
 SINCE = '1.7'
 
 
-class Calendar(base.Resource):
+class Calendar(resource.Resource):
     """When how many hosts are free, and who has which one when.
 
     Its attributes are those of the API: ``origin``, ``end``, ``now``,
@@ -44,29 +39,14 @@ class Calendar(base.Resource):
 
     tag: str | None = None
 
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        super().__init__(manager, info.get('calendar', info), loaded)
-
-    def __repr__(self) -> str:
-        return f'<Calendar {self._info}>'
+    envelope = 'calendar'
 
 
-class CalendarManager(base.Manager[Calendar]):
-    """Asks for the calendar.
-
-    :param client: an Ironic client; its session is used.
-    :param endpoint: where it is served, if not at the endpoint of the Ironic
-        client.
-    """
+class CalendarManager(resource.Manager[Calendar]):
+    """Asks for the calendar."""
 
     resource_class: type[Calendar] = Calendar
     _resource_name: str = 'calendar'
-
-    def __init__(self, client: ironic_client.Client,
-                 endpoint: str | None = None) -> None:
-        super().__init__(session.ReservationSession(
-            client.http_client, endpoint=endpoint))
 
     def look(self, start: times.Instant | str | None = None,
              end: times.Instant | str | None = None,
@@ -101,12 +81,8 @@ class CalendarManager(base.Manager[Calendar]):
         return made
 
     def _page(self, path: str, headers: dict[str, str]) -> tuple[Any, Any]:
-        try:
+        with resource.served_since(SINCE, 'has no calendar: that'):
             return self.api.json_request('GET', path, headers=headers)
-        except (exc.NotFound, errors.NotServed) as error:
-            raise errors.NotServed(
-                'The service has no calendar: that came with version '
-                f'{SINCE} of the reservation API.') from error
 
 
 def query_of(start: times.Instant | str | None = None,

@@ -20,9 +20,7 @@ from typing import Any
 from typing import cast
 from urllib import parse
 
-from ironicclient.common import base
-from ironicclient.v1 import client as ironic_client
-
+from ironic_reservations.client import resource
 from ironic_reservations.client import session
 
 #: What each host has; all else is what the operator says of it.
@@ -33,7 +31,7 @@ FIELDS = ('id', 'hypervisor_hostname', 'node_uuid', 'resource_class',
           'updated_at')
 
 
-class Host(base.Resource):
+class Host(resource.Resource):
     """A node that an operator has opened to leases.
 
     Its attributes are those of the API: ``id``, ``node_uuid``,
@@ -41,13 +39,7 @@ class Host(base.Resource):
     and the capabilities that the operator has given it.
     """
 
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        # NOTE: one host comes in an envelope, those of a list do not.
-        super().__init__(manager, info.get('host', info), loaded)
-
-    def __repr__(self) -> str:
-        return f'<Host {self._info}>'
+    envelope = 'host'
 
     @property
     def capabilities(self) -> dict[str, str]:
@@ -56,20 +48,12 @@ class Host(base.Resource):
                 if name not in FIELDS}
 
 
-class HostManager(base.Manager[Host]):
-    """What can be done with hosts.
-
-    :param client: an Ironic client; its session is used.
-    :param endpoint: where hosts are served, if not at the endpoint of the
-        Ironic client.
-    """
+class HostManager(resource.Manager[Host]):
+    """What can be done with hosts."""
 
     resource_class: type[Host] = Host
     _resource_name: str = 'os-hosts'
-
-    def __init__(self, client: ironic_client.Client,
-                 endpoint: str | None = None) -> None:
-        super().__init__(session.LeaseSession(client.http_client, endpoint))
+    speaks = session.LeaseSession
 
     def create(self, name: str,
                capabilities: Mapping[str, str] | None = None) -> Host:
@@ -81,10 +65,8 @@ class HostManager(base.Manager[Host]):
         :raises NotFound: there is none such.
         :raises Conflict: it is a host already.
         """
-        _response, made = self.api.json_request(
-            'POST', self._path(), body={**(capabilities or {}),
-                                        'name': name})
-        return Host(self, cast(dict[str, Any], made), loaded=True)
+        return self._ask('POST', self._path(),
+                         body={**(capabilities or {}), 'name': name})
 
     def list(self, limit: int | None = None, marker: str | None = None
              ) -> builtins.list[Host]:
@@ -119,9 +101,8 @@ class HostManager(base.Manager[Host]):
         body: dict[str, Any] = dict(capabilities or {})
         if reservable is not None:
             body['reservable'] = reservable
-        _response, changed = self.api.json_request(
-            'PUT', self._path(parse.quote(ident, safe='')), body=body)
-        return Host(self, cast(dict[str, Any], changed), loaded=True)
+        return self._ask('PUT', self._path(parse.quote(ident, safe='')),
+                         body=body)
 
     def delete(self, ident: str) -> None:
         """Take a host back from leases.

@@ -24,18 +24,17 @@ from urllib import parse
 import uuid as uuid_module
 
 from ironicclient import exc
-from ironicclient.common import base
-from ironicclient.v1 import client as ironic_client
 from oslo_utils import uuidutils
 
 from ironic_reservations.client import lease_payload
+from ironic_reservations.client import resource
 from ironic_reservations.client import session
 from ironic_reservations.client import times
 
 _POLL = 1.0
 
 
-class Lease(base.Resource):
+class Lease(resource.Resource):
     """A named window, and the hosts that are promised in it.
 
     Its attributes are those of the API: ``id``, ``name``, ``start_date``,
@@ -43,15 +42,13 @@ class Lease(base.Resource):
     run ``moves``, too, if the service tells which leases make room (1.15).
     """
 
+    envelope = 'lease'
+
     def __init__(self, manager: Any, info: dict[str, Any],
                  loaded: bool = False) -> None:
-        # NOTE: one lease comes in an envelope, those of a list do not.
         super().__init__(manager, {
             **info.get('lease', info),
             **{key: info[key] for key in ('moves',) if key in info}}, loaded)
-
-    def __repr__(self) -> str:
-        return f'<Lease {self._info}>'
 
     @property
     def node_uuids(self) -> list[str]:
@@ -60,21 +57,12 @@ class Lease(base.Resource):
                 for node in reservation['nodes']]
 
 
-class LeaseManager(base.Manager[Lease]):
-    """What can be done with leases.
-
-    :param client: an Ironic client, as ``ironicclient.client.get_client``
-        gives it.  Its session, credentials and settings are used.
-    :param endpoint: where leases are served, if not at the endpoint of the
-        Ironic client.
-    """
+class LeaseManager(resource.Manager[Lease]):
+    """What can be done with leases."""
 
     resource_class: type[Lease] = Lease
     _resource_name: str = 'leases'
-
-    def __init__(self, client: ironic_client.Client,
-                 endpoint: str | None = None) -> None:
-        super().__init__(session.LeaseSession(client.http_client, endpoint))
+    speaks = session.LeaseSession
 
     def create(self, name: str, end: times.Instant | str,
                reservations: Iterable[Mapping[str, Any]],
@@ -107,12 +95,8 @@ class LeaseManager(base.Manager[Lease]):
         :param key: as for ``create``.
         :raises Conflict: as for ``create``.
         """
-        headers = {} if dry_run else {
-            lease_payload.KEY_HEADER: key or str(uuid_module.uuid4())}
-        _response, made = self.api.json_request(
-            'POST', self._path(), body=dict(body), headers=headers,
-            params=_trying(dry_run))
-        return Lease(self, cast(dict[str, Any], made), loaded=True)
+        return self._ask('POST', self._path(), body=dict(body),
+                         headers=_key(dry_run, key), params=_trying(dry_run))
 
     def list(self, project: str | None = None, limit: int | None = None,
              marker: str | None = None) -> builtins.list[Lease]:
@@ -161,22 +145,22 @@ class LeaseManager(base.Manager[Lease]):
         return found[0]
 
     def change(self, lease_id: str, *, dry_run: bool = False,
-               **changes: Any) -> Lease:
+               key: str | None = None, **changes: Any) -> Lease:
         """Extend, shorten, move, grow, shrink, give back, heal or rename.
 
         It is done as a whole, or nothing changes.
 
         :param lease_id: its id.
         :param dry_run: only tell whether and how it could be done.
+        :param key: as for ``create``.
         :param changes: as for ``lease_payload.change``: ``name``, ``start``,
             ``end``, ``before_end``, ``reservations``, ``heal``, ``between``,
             ``duration``, ``fix_before``.
         :raises Conflict: it cannot be done; ``reasons`` say why.
         """
-        _response, changed = self.api.json_request(
-            'PUT', self._path(parse.quote(lease_id, safe='')),
-            body=lease_payload.change(**changes), params=_trying(dry_run))
-        return Lease(self, cast(dict[str, Any], changed), loaded=True)
+        return self._ask('PUT', self._path(parse.quote(lease_id, safe='')),
+                         body=lease_payload.change(**changes),
+                         headers=_key(dry_run, key), params=_trying(dry_run))
 
     def delete(self, lease_id: str) -> None:
         """End a lease at once, or take it back before it starts.
@@ -210,6 +194,11 @@ class LeaseManager(base.Manager[Lease]):
 def over(lease: Lease) -> bool:
     """Check whether nothing is promised any more."""
     return lease.status in ('TERMINATING', 'TERMINATED', 'DELETING', 'ERROR')
+
+
+def _key(dry_run: bool, key: str | None) -> dict[str, str]:
+    return {} if dry_run else {
+        lease_payload.KEY_HEADER: key or str(uuid_module.uuid4())}
 
 
 def _trying(dry_run: bool) -> dict[str, str] | None:

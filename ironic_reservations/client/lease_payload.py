@@ -19,10 +19,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironic_reservations.client import flavors
+from ironic_reservations.client import payload
 from ironic_reservations.client import requirement_text
 from ironic_reservations.client import times
 
-KEY_HEADER = 'Idempotency-Key'
+KEY_HEADER = payload.KEY_HEADER
 #: What leases and hosts are served as, which is what Blazar's clients ask.
 VERSION = 'reservation 1.0'
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
+from ironic_reservations.client import counted
 from ironic_reservations.client import times
 
 
@@ -41,9 +42,11 @@ def lines(reason: Mapping[str, Any]) -> list[str]:
     head = f'reservation {reason.get("reservation", 0)}: '
     # NOTE: of instances it is told what each host lacks.
     if short and at and 'hosts' in reason:
-        head += f'no room for {short} instance(s) at {_shown(at)} '
+        head += (f'no room for {counted.counted(short, "instance")} at '
+                 f'{_shown(at)} ')
     elif short and at:
-        head += f'{short} host(s) missing at {_shown(at)} '
+        head += (f'{counted.counted(short, "host")} missing at '
+                 f'{_shown(at)} ')
     head += f'[{reason.get("code")}]'
     if not reason.get('proved', True):
         head += ' (not proved: the request may be possible)'
@@ -64,8 +67,8 @@ def _lacking(host: Mapping[str, Any]) -> str:
          if each.get('resource_class') else 'taken')
         + f' from {_shown(each.get("start_date"))} until '
         f'{_shown(each.get("end_date"))}' for each in host.get('short', ()))
-    return (f"host {host.get('host')} has room for {host.get('room')} "
-            f'instance(s): {short}')
+    room = counted.counted(host.get('room'), 'instance')
+    return f"host {host.get('host')} has room for {room}: {short}"
 
 
 def _blocker(blocker: Mapping[str, Any]) -> str:
@@ -74,7 +77,8 @@ def _blocker(blocker: Mapping[str, Any]) -> str:
                   f'({blocker["lease_id"]})' if 'lease_id' in blocker
              else 'of your lease with the reservation '
                   f'{blocker.get("reservation_id")}')
-    return (f'in the way: {blocker.get("hosts", 1)} host(s) from '
+    hosts = counted.counted(blocker.get('hosts', 1), 'host')
+    return (f'in the way: {hosts} from '
             f'{_shown(blocker.get("start_date"))} until '
             f'{_shown(blocker.get("end_date"))}, {whose}')
 

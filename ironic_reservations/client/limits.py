@@ -14,20 +14,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-from typing import cast
-
-from ironicclient import exc
-from ironicclient.common import base
-from ironicclient.v1 import client as ironic_client
-
-from ironic_reservations.client import errors
-from ironic_reservations.client import session
+from ironic_reservations.client import resource
 
 SINCE = '1.6'
 
 
-class Limits(base.Resource):
+class Limits(resource.Resource):
     """What a project may have, and what of it is used.
 
     Its attributes are those of the API: ``project_id``, and ``absolute``, a
@@ -35,29 +27,14 @@ class Limits(base.Resource):
     ``resource_class`` of each.
     """
 
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        super().__init__(manager, info.get('limits', info), loaded)
-
-    def __repr__(self) -> str:
-        return f'<Limits {self._info}>'
+    envelope = 'limits'
 
 
-class LimitsManager(base.Manager[Limits]):
-    """Asks for limits.
-
-    :param client: an Ironic client; its session is used.
-    :param endpoint: where they are served, if not at the endpoint of the
-        Ironic client.
-    """
+class LimitsManager(resource.Manager[Limits]):
+    """Asks for limits."""
 
     resource_class: type[Limits] = Limits
     _resource_name: str = 'limits'
-
-    def __init__(self, client: ironic_client.Client,
-                 endpoint: str | None = None) -> None:
-        super().__init__(session.ReservationSession(
-            client.http_client, endpoint=endpoint))
 
     def get(self, project: str | None = None) -> Limits:
         """Get what a project may have, and what of it is used.
@@ -68,11 +45,5 @@ class LimitsManager(base.Manager[Limits]):
         :raises NotServed: the service is older than that.
         """
         asked = {} if project is None else {'project': project}
-        try:
-            _response, found = self.api.json_request('GET', self._path(),
-                                                     params=asked)
-        except (exc.NotFound, errors.NotServed) as error:
-            raise errors.NotServed(
-                'The service does not show limits: they came with version '
-                f'{SINCE} of the reservation API.') from error
-        return Limits(self, cast(dict[str, Any], found), loaded=True)
+        with resource.served_since(SINCE, 'does not show limits: they'):
+            return self._ask('GET', self._path(), params=asked)

@@ -16,26 +16,25 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable
-from collections.abc import Iterator
-import contextlib
+import functools
 from typing import Any
 from typing import cast
 from urllib import parse
+import uuid as uuid_module
 
 from ironicclient import exc
-from ironicclient.common import base
-from ironicclient.v1 import client as ironic_client
 from oslo_utils import uuidutils
 
-from ironic_reservations.client import errors
+from ironic_reservations.client import payload
 from ironic_reservations.client import requirement_text
-from ironic_reservations.client import session
+from ironic_reservations.client import resource
 from ironic_reservations.client import times
 
-SINCE = '1.9'
+_served = functools.partial(resource.served_since, '1.9',
+                            'has no maintenance windows: they')
 
 
-class Maintenance(base.Resource):
+class Maintenance(resource.Resource):
     """Nodes that an operator has booked for maintenance.
 
     Its attributes are those of the API: ``uuid``, ``name``, ``reason``,
@@ -43,29 +42,14 @@ class Maintenance(base.Resource):
     made, ``bound``, ``moves``, ``cannot_move``.
     """
 
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        super().__init__(manager, info.get('maintenance', info), loaded)
-
-    def __repr__(self) -> str:
-        return f'<Maintenance {self._info}>'
+    envelope = 'maintenance'
 
 
-class MaintenanceManager(base.Manager[Maintenance]):
-    """What can be done with maintenance windows.
-
-    :param client: an Ironic client; its session is used.
-    :param endpoint: where they are served, if not at the endpoint of the
-        Ironic client.
-    """
+class MaintenanceManager(resource.Manager[Maintenance]):
+    """What can be done with maintenance windows."""
 
     resource_class: type[Maintenance] = Maintenance
     _resource_name: str = 'maintenances'
-
-    def __init__(self, client: ironic_client.Client,
-                 endpoint: str | None = None) -> None:
-        super().__init__(session.ReservationSession(
-            client.http_client, endpoint=endpoint))
 
     def create(self, name: str, end: times.Instant,
                start: times.Instant | None = None,
@@ -73,7 +57,8 @@ class MaintenanceManager(base.Manager[Maintenance]):
                nodes: Iterable[str] = (), resource_class: str | None = None,
                conditions: Iterable[str] = (), traits: Iterable[str] = (),
                drain: bool = False, force: bool = False,
-               dry_run: bool = False) -> Maintenance:
+               dry_run: bool = False,
+               key: str | None = None) -> Maintenance:
         """Book nodes for maintenance.
 
         :param nodes: names or UUIDs; with none, all that have the rest.
@@ -81,6 +66,8 @@ class MaintenanceManager(base.Manager[Maintenance]):
         :param drain: wait for those who have nodes.
         :param force: book nodes, whoever is in the way.
         :param dry_run: tell what that would do, and book nothing.
+        :param key: a name for the request: sent twice, it is served once.  The
+            default is a new one, which protects the retries of this call.
         :raises Conflict: somebody is in the way.
         :raises NotServed: the service is older than that.
         """
@@ -94,11 +81,12 @@ class MaintenanceManager(base.Manager[Maintenance]):
                 conditions, traits=traits),
             'drain': drain, 'force': force}
         body.update({key: value for key, value in optional.items() if value})
+        headers = {} if dry_run else {
+            payload.KEY_HEADER: key or str(uuid_module.uuid4())}
         with _served():
-            _response, made = self.api.json_request(
+            return self._ask(
                 'POST', self._path() + ('?dry_run=true' if dry_run else ''),
-                body=body)
-        return Maintenance(self, cast(dict[str, Any], made), loaded=True)
+                body=body, headers=headers)
 
     def list(self) -> builtins.list[Maintenance]:
         """List windows, the first to start first.
@@ -144,13 +132,3 @@ class MaintenanceManager(base.Manager[Maintenance]):
         :raises NotFound: there is none.
         """
         self._delete(parse.quote(uuid, safe=''))
-
-
-@contextlib.contextmanager
-def _served() -> Iterator[None]:
-    try:
-        yield
-    except (exc.NotFound, errors.NotServed) as error:
-        raise errors.NotServed(
-            'The service has no maintenance windows: they came with version '
-            f'{SINCE} of the reservation API.') from error

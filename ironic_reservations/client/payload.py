@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""What the clients write: bodies of requests, and the header of a proof."""
+"""What the clients write: bodies of requests, and the names of headers."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from typing import Any
 from ironic_reservations.client import flavors
 
 PROOF_HEADER = 'OpenStack-Baremetal-Reservation'
+KEY_HEADER = 'Idempotency-Key'
 
 
 def creation(

@@ -20,6 +20,7 @@ import dataclasses
 import json
 from typing import Any
 
+from ironic_reservations.client import counted
 from ironic_reservations.client import lease_refusal
 
 NO_NODE_AVAILABLE = 'reservation.no_node_available'
@@ -129,5 +130,5 @@ def _line(reason: Mapping[str, Any]) -> str:
     if 'node_uuid' in reason:
         return f'node {reason["node_uuid"]}: {reason.get("detail")} [{code}]'
     if 'nodes' in reason:
-        return f'{reason["nodes"]} node(s) [{code}]'
+        return f'{counted.counted(reason["nodes"], "node")} [{code}]'
     return f'{reason.get("detail", "")} [{code}]'.strip()

@@ -22,6 +22,7 @@ import datetime
 from typing import Any
 from typing import cast
 from urllib import parse
+import uuid as uuid_module
 
 from ironicclient.common import base
 from ironicclient.v1 import client as ironic_client
@@ -29,24 +30,19 @@ from ironicclient.v1 import node
 from ironicclient.v1 import utils as v1_utils
 
 from ironic_reservations.client import payload
+from ironic_reservations.client import resource
 from ironic_reservations.client import session
 from ironic_reservations.client import waiting
 
 
-class Reservation(base.Resource):
+class Reservation(resource.Resource):
     """One node, promised for a time.
 
     Its attributes are those of the API: ``uuid``, ``node_uuid``,
     ``instance_uuid``, ``state``, ``expires_at`` and so on.
     """
 
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        # NOTE: one reservation comes in an envelope, those of a list do not.
-        super().__init__(manager, info.get('reservation', info), loaded)
-
-    def __repr__(self) -> str:
-        return f'<Reservation {self._info}>'
+    envelope = 'reservation'
 
 
 class ReservationManager(base.CreateManager):
@@ -87,6 +83,7 @@ class ReservationManager(base.CreateManager):
         wait: float | None = None,
         os_ironic_api_version: str | None = None,
         global_request_id: str | None = None,
+        key: str | None = None,
     ) -> Reservation:
         """Reserve a node.
 
@@ -106,17 +103,26 @@ class ReservationManager(base.CreateManager):
             ever, ``None`` not at all.
         :param os_ironic_api_version: Ironic's API version for the request.
         :param global_request_id: sent as the global request id.
+        :param key: a name for the request: once its reservation has ended, the
+            same request is refused.  The default is a new one, which protects
+            the retries of this call.
         :raises Conflict: no node can be reserved; ``reasons`` say why.
         """
         body = payload.creation(
             instance_uuid=instance_uuid, node_uuid=node_uuid, uuid=uuid,
             ttl=ttl, expires_at=expires_at, resource_class=resource_class,
             traits=traits, flavor=flavor)
+        headers = {
+            payload.KEY_HEADER: key or str(uuid_module.uuid4()),
+            'X-OpenStack-Ironic-API-Version': os_ironic_api_version,
+            'X-Openstack-Request-Id': global_request_id}
 
         def attempt() -> Reservation:
-            return cast(Reservation, super(ReservationManager, self).create(
-                os_ironic_api_version=os_ironic_api_version,
-                global_request_id=global_request_id, **body))
+            _response, made = self.api.json_request(
+                'POST', self._path(), body=body,
+                headers={name: value for name, value in headers.items()
+                         if value is not None})
+            return Reservation(self, cast(dict[str, Any], made))
 
         return (attempt() if wait is None
                 else waiting.until_free(attempt, wait))

@@ -15,20 +15,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-from typing import cast
 
-from ironicclient import exc
-from ironicclient.common import base
-from ironicclient.v1 import client as ironic_client
-
-from ironic_reservations.client import errors
-from ironic_reservations.client import session
+from ironic_reservations.client import resource
 
 SINCE = '1.10'
 
 
-class Usage(base.Resource):
+class Usage(resource.Resource):
     """Host hours, day by day.
 
     Its attributes are those of the API: ``first_day`` and ``last_day``;
@@ -36,29 +29,14 @@ class Usage(base.Resource):
     ``promised``, ``bound``, ``deployed`` and ``unused``; and ``total``.
     """
 
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        super().__init__(manager, info.get('usage', info), loaded)
-
-    def __repr__(self) -> str:
-        return f'<Usage {self._info}>'
+    envelope = 'usage'
 
 
-class UsageManager(base.Manager[Usage]):
-    """Asks for usage.
-
-    :param client: an Ironic client; its session is used.
-    :param endpoint: where it is served, if not at the endpoint of the Ironic
-        client.
-    """
+class UsageManager(resource.Manager[Usage]):
+    """Asks for usage."""
 
     resource_class: type[Usage] = Usage
     _resource_name: str = 'usage'
-
-    def __init__(self, client: ironic_client.Client,
-                 endpoint: str | None = None) -> None:
-        super().__init__(session.ReservationSession(
-            client.http_client, endpoint=endpoint))
 
     def get(self, first_day: str | None = None, last_day: str | None = None,
             by: Sequence[str] = (), project: str | None = None,
@@ -78,11 +56,5 @@ class UsageManager(base.Manager[Usage]):
             ('first_day', first_day), ('last_day', last_day),
             ('by', ','.join(by)), ('project', project),
             ('all_projects', 'true' if all_projects else None)) if value}
-        try:
-            _response, found = self.api.json_request('GET', self._path(),
-                                                     params=asked)
-        except (exc.NotFound, errors.NotServed) as error:
-            raise errors.NotServed(
-                'The service does not tell usage: that came with version '
-                f'{SINCE} of the reservation API.') from error
-        return Usage(self, cast(dict[str, Any], found), loaded=True)
+        with resource.served_since(SINCE, 'does not tell usage: that'):
+            return self._ask('GET', self._path(), params=asked)

@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Thin clients for the services that are told, read or asked."""
+"""Thin clients for other services."""

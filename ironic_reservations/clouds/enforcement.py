@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Asking a service of the operator whether a lease may be, and what it is.
+"""Client for the operator's enforcement service.
 
-The questions are those of Blazar's external service filter: ``check-create``,
-``check-update`` and ``on-end`` under one address. Blazar has nothing like
-:func:`commit`.
+The requests ``check-create``, ``check-update`` and ``on-end`` are those of
+Blazar's external service filter. :func:`commit` is our own.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from ironic_reservations.model import nesting
 
 LOG = log.getLogger(__name__)
 
-#: How deeply an answer may be nested that is to be read.
+#: The maximum nesting of an answer that is parsed.
 _DEEPEST = 16
 _SILENT = ('The enforcement service, which decides about leases, does not '
            'answer, so nothing was promised or changed. Try again later; if '
@@ -43,18 +42,18 @@ _SILENT = ('The enforcement service, which decides about leases, does not '
 
 
 def terms(lease: leases.Lease) -> Hashable:
-    """Return what is permitted with a lease: its dates, and how much it has.
+    """Return what the service permits of a lease: dates and amounts.
 
-    On which hosts makes no difference.
+    It does not matter on which hosts the lease is.
     """
     return lease.start, lease.end, tuple(
         len(each.bookings) for each in lease.reservations)
 
 
 def check_create(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
-    """Ask whether a new lease may be.
+    """Ask whether a new lease is permitted.
 
-    :raises LeaseNotPermitted: it may not, or it cannot be known.
+    :raises LeaseNotPermitted: it is not, or the service does not answer.
     """
     _ask(conf, 'check-create', lease.project_id, lease.user_id,
          {'lease': _told(lease)})
@@ -62,16 +61,16 @@ def check_create(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
 
 def check_update(conf: cfg.ConfigOpts, before: leases.Lease,
                  after: leases.Lease) -> None:
-    """Ask whether a lease may become another one.
+    """Ask whether a change of a lease is permitted.
 
-    :raises LeaseNotPermitted: it may not, or it cannot be known.
+    :raises LeaseNotPermitted: it is not, or the service does not answer.
     """
     _ask(conf, 'check-update', before.project_id, before.user_id,
          {'current_lease': _told(before), 'lease': _told(after)})
 
 
 def on_end(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
-    """Tell that a lease is over; nobody can object to that."""
+    """Report the end of a lease; a refusal is only logged."""
     try:
         _ask(conf, 'on-end', lease.project_id, lease.user_id,
              {'lease': _told(lease)})
@@ -82,10 +81,11 @@ def on_end(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
 
 
 def commit(conf: cfg.ConfigOpts, body: bytes) -> None:
-    """Tell what has become of a lease.
+    """Report what has become of a lease.
 
-    :raises Undelivered: the service may not have taken it.
-    :raises Declined: it answers that it has not.
+    :param body: JSON.
+    :raises Undelivered: the service may not have received it.
+    :raises Declined: the service has refused it.
     """
     options = conf.leases
     host = urllib.parse.urlsplit(options.enforcement_commit_url).hostname
@@ -115,10 +115,10 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
             f'{options.enforcement_url.rstrip("/")}/{what}',
             json={**context, **question}, headers=_headers(conf),
             timeout=options.enforcement_timeout,
-            # NOTE: nobody else decides, nor gets the token.
+            # NOTE: no other service may decide, or get the token.
             allow_redirects=False)
     except ValueError as exc:
-        # NOTE: its words may have the token, so that they are told to nobody.
+        # NOTE: its message may contain the token, so it is not logged.
         LOG.error('The enforcement service cannot be asked (%s): [leases] '
                   'enforcement_url or enforcement_token is not valid',
                   type(exc).__name__)
@@ -134,9 +134,9 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
 
 def _why(answer: requests.Response) -> str:
     if answer.status_code == 403:
+        why = (_message(answer) or 'it gives no reason').rstrip(' .')
         return ('The enforcement service, which decides about leases, does '
-                'not allow this lease: '
-                f"{_message(answer) or 'it gives no reason'}.")
+                f'not allow this lease: {why}.')
     LOG.warning('The enforcement service ([leases] enforcement_url) answered '
                 '%s',
                 answer.status_code)
@@ -181,5 +181,5 @@ def _asked(each: leases.LeaseReservation) -> dict[str, Any]:
 
 
 def _date(moment: datetime.datetime) -> str:
-    # NOTE: as Blazar has them: in UTC, without saying so.
+    # NOTE: as in Blazar: in UTC, without a zone.
     return moment.astimezone(datetime.UTC).replace(tzinfo=None).isoformat()

@@ -12,9 +12,9 @@
 
 """Requests to a WSGI application in this process.
 
-pecan keeps its request in one thread-local for all applications, so that one
-that is called from inside another's controller on the same thread wipes it
-out.  Hence a thread of its own for each call.
+pecan keeps its request in one thread-local for all applications, which a call
+from another application's controller on the same thread would overwrite.
+Therefore each call is made on another thread.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class InProcess:
         """Send a request.
 
         :param path: path and query, quoted.
-        :param body: what to send as JSON; ``None``, nothing.
+        :param body: what to send as JSON; ``None``: no body.
         :returns: (status, decoded JSON or ``None``).
         """
         if self._pid != os.getpid():

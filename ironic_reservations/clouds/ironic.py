@@ -10,7 +10,8 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What we ask of Ironic: nodes to read, and the little that we change."""
+"""Client for Ironic: reads nodes, and makes the few changes that are needed.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +32,14 @@ from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import sending
 from ironic_reservations.model import facts
 
-#: Few nodes change between two polls.
+#: The size of a page; few nodes change between two polls.
 _CHANGED_PAGE = 50
 _FIELDS = ('uuid,name,provision_state,instance_uuid,maintenance,retired,'
            'resource_class,traits,owner,lessee,properties,extra,'
            'power_state')
-#: What a lease can ask for.
+#: The properties that leases can require.
 _PROPERTIES = ('cpus', 'memory_mb', 'local_gb', 'cpu_arch')
-#: The key of a node's ``extra`` by which an operator closes it.
+#: The key of a node's ``extra`` by which an operator closes the node.
 RESERVABLE = 'reservable'
 VERSION_HEADER = 'X-OpenStack-Ironic-API-Version'
 _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
@@ -46,21 +47,21 @@ _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
 
 #: The state of an allocation that a conductor works on.
 ALLOCATING = 'allocating'
-#: What makes a request of ours void when it is late: see
+#: The header by which the guard refuses our request if it is late: see
 #: engine.passages.tickets.
 TICKET_HEADER = 'OpenStack-Baremetal-Reservation-Ticket'
 
 
 @dataclasses.dataclass(frozen=True)
 class Allocation:
-    """An allocation of Ironic's."""
+    """An allocation of Ironic."""
 
     state: str | None
     node_uuid: str | None
 
 
 class Refused(Exception):
-    """Ironic does not do that with the node as it is."""
+    """Ironic refuses a change of a node in its present state."""
 
     def __init__(self, status: int, said: str) -> None:
         super().__init__(f'Ironic refuses with {status}: {said}')
@@ -68,7 +69,7 @@ class Refused(Exception):
 
 
 class Transport(Protocol):
-    """Something that sends requests."""
+    """Sends requests."""
 
     def send(self, method: str, path: str, headers: Mapping[str, str],
              body: Any = None) -> tuple[int, Any]:
@@ -101,10 +102,11 @@ class _Http:
 
 
 class Ironic:
-    """Reads nodes from Ironic, and changes them.
+    """Reads and changes nodes.
 
-    :param transport: how requests get there.
-    :param headers: sent with each one: whose eyes we look through.
+    :param transport: sends the requests.
+    :param headers: sent with each request: the credentials of a caller, if it
+        is not this service.
     """
 
     def __init__(self, transport: Transport,
@@ -115,13 +117,13 @@ class Ironic:
 
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Ironic:
-        """Return a client for the endpoint that [ironic] describes."""
+        """Return a client for the endpoint in [ironic]."""
         return cls(_Http(conf))
 
     @classmethod
     def in_process(cls, transport: in_process.InProcess,
                    headers: Mapping[str, str] | None = None) -> Ironic:
-        """Return a client for the Ironic whose API runs in this process.
+        """Return a client for the Ironic API in this process.
 
         :param headers: credentials, such as those of a caller.
         """
@@ -132,8 +134,7 @@ class Ironic:
         if status in (200, 400, 404):
             return status, body
         if status in (401, 403) and self._caller:
-            # NOTE: nothing is wrong with this service, nor will it be right
-            # later.
+            # NOTE: not "unavailable": the caller lacks a role.
             raise errors.Forbidden(
                 f'Ironic answered {status} to a request for nodes with your '
                 'credentials, so nothing was promised. Ask the operator for a '
@@ -146,17 +147,16 @@ class Ironic:
                if status in (401, 403) else 'Try again later.'))
 
     def node(self, ident: str) -> facts.Node | None:
-        """Read one node.
+        """Return a node.
 
         :param ident: its uuid or its name.
-        :returns: ``None`` where Ironic shows no such node.
+        :returns: ``None`` if Ironic shows no such node.
         :raises IronicUnavailable: Ironic did not answer.
-        :raises Forbidden: the caller, with whose eyes we look, may not see
-            nodes.
+        :raises Forbidden: the caller may not see nodes.
         """
         if '/' in ident or ident in ('', '.', '..'):
-            # NOTE: no node has such a name, and Ironic reads it as a path,
-            # however it is quoted.
+            # NOTE: no node has such a name, and Ironic would treat it as a
+            # path, even if it is quoted.
             return None
         status, body = self._get(f'/v1/nodes/{parse.quote(ident, safe="")}'
                                  f'?fields={_FIELDS}')
@@ -172,9 +172,9 @@ class Ironic:
             yield from map(_node, page)
 
     def settled(self, uuid: str) -> tuple[facts.Node, bool] | None:
-        """Read one node, and whether a conductor has it locked.
+        """Return a node, and whether a conductor has locked it.
 
-        :returns: ``None`` where Ironic shows no such node.
+        :returns: ``None`` if Ironic shows no such node.
         :raises IronicUnavailable: Ironic did not answer.
         """
         status, body = self._get(f'/v1/nodes/{uuid}?fields={_FIELDS},'
@@ -184,23 +184,21 @@ class Ironic:
         return _node(body), body.get('reservation') is not None
 
     def conductor_of(self, uuid: str) -> str | None:
-        """Return the host name of the conductor that has a node.
+        """Return the host name of a node's conductor.
 
-        :returns: ``None`` where no conductor has it, or there is no such
-            node.
+        :returns: ``None`` if it has no conductor, or there is no such node.
         :raises IronicUnavailable: Ironic did not answer.
         """
         status, body = self._get(f'/v1/nodes/{uuid}?fields=uuid,conductor')
         return body.get('conductor') if status == 200 else None
 
     def ask_conductor(self, uuid: str) -> None:
-        """Return when the conductor of a node has answered.
+        """Wait until the conductor of a node has answered a request.
 
-        NOTE: Ironic asks the conductor itself for the interfaces that are
-        attached, behind all that has been sent to it before; a reader may
-        ask for that.
+        NOTE: Ironic asks the conductor for the attached interfaces, after all
+        that has been sent to it before; a reader may do that.
 
-        :raises IronicUnavailable: it has not.
+        :raises IronicUnavailable: it has not answered.
         """
         status, answer = self._transport.send(
             'GET', f'/v1/nodes/{uuid}/vifs', self._headers)
@@ -210,9 +208,9 @@ class Ironic:
                 f'returned {status}: {_said(answer)})')
 
     def allocation(self, uuid: str) -> Allocation | None:
-        """Read an allocation.
+        """Return an allocation.
 
-        :returns: ``None`` where Ironic shows no such allocation.
+        :returns: ``None`` if Ironic shows no such allocation.
         :raises IronicUnavailable: Ironic did not answer.
         """
         status, body = self._get(f'/v1/allocations/{uuid}')
@@ -224,19 +222,18 @@ class Ironic:
                 Allocation(body.get('state'), body.get('node_uuid')))
 
     def delete_allocation(self, uuid: str) -> None:
-        """Take an allocation back.
+        """Delete an allocation.
 
-        :raises Refused: not from the state that its node is in.
+        :raises Refused: its node is in a state that does not allow it.
         :raises IronicUnavailable: Ironic did not answer.
         """
         self._change('DELETE', f'/v1/allocations/{uuid}', None)
 
     def lately_changed(self) -> Iterator[list[facts.Node]]:
-        """Read nodes, those that Ironic touched last first, page by page.
+        """Read nodes, those changed last first, page by page.
 
-        NOTE: all of each node is read, since nothing else shows when it was
-        enrolled, by which a node that was made anew under its old uuid is
-        told from the one before.
+        NOTE: in detail, since only there ``created_at`` is shown, which
+        distinguishes a node that was enrolled again with the same uuid.
 
         :raises IronicUnavailable: Ironic did not answer.
         """
@@ -247,9 +244,9 @@ class Ironic:
 
     def write_lessee(self, uuid: str, lessee: str | None,
                      ticket: str | None = None) -> None:
-        """Lend a node to a project, or to none.
+        """Set or remove the lessee of a node.
 
-        :param ticket: makes the request void when it is late.
+        :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node cannot be changed now.
         :raises IronicUnavailable: Ironic did not answer.
         """
@@ -258,27 +255,27 @@ class Ironic:
             {'op': 'add', 'path': '/lessee', 'value': lessee}], ticket)
 
     def undeploy(self, uuid: str, ticket: str | None = None) -> None:
-        """Begin to take a node down, and to clean it.
+        """Begin to undeploy and clean a node.
 
-        :param ticket: makes the request void when it is late.
-        :raises Refused: not from the state that it is in.
+        :param ticket: makes the guard refuse the request if it is late.
+        :raises Refused: the node is in a state that does not allow it.
         :raises IronicUnavailable: Ironic did not answer.
         """
         self._provision(uuid, 'deleted', ticket)
 
     def abort(self, uuid: str, ticket: str | None = None) -> None:
-        """Give up what a node is held in the middle of.
+        """Abort the operation in which a node waits.
 
-        :param ticket: makes the request void when it is late.
-        :raises Refused: not from the state that it is in.
+        :param ticket: makes the guard refuse the request if it is late.
+        :raises Refused: the node is in a state that does not allow it.
         :raises IronicUnavailable: Ironic did not answer.
         """
         self._provision(uuid, 'abort', ticket)
 
     def clear_instance(self, uuid: str, ticket: str | None = None) -> None:
-        """Take an instance off a node that is not deployed.
+        """Remove the instance_uuid of a node that is not deployed.
 
-        :param ticket: makes the request void when it is late.
+        :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node cannot be changed now.
         :raises IronicUnavailable: Ironic did not answer.
         """
@@ -286,9 +283,9 @@ class Ironic:
                      [{'op': 'remove', 'path': '/instance_uuid'}], ticket)
 
     def maintained(self, uuid: str) -> tuple[facts.Node, str | None] | None:
-        """Read one node, and the reason for which it is in maintenance.
+        """Return a node and the reason of its maintenance.
 
-        :returns: ``None`` where Ironic shows no such node.
+        :returns: ``None`` if Ironic shows no such node.
         :raises IronicUnavailable: Ironic did not answer.
         """
         status, body = self._get(f'/v1/nodes/{uuid}?fields={_FIELDS},'
@@ -298,7 +295,7 @@ class Ironic:
         return _node(body), body.get('maintenance_reason')
 
     def reasons(self) -> dict[str, str | None]:
-        """Read why nodes are in maintenance, by the node.
+        """Return the reasons of all nodes in maintenance, by node uuid.
 
         :raises IronicUnavailable: Ironic did not answer.
         """
@@ -311,7 +308,7 @@ class Ironic:
                         ticket: str | None = None) -> None:
         """Put a node in maintenance.
 
-        :param ticket: makes the request void when it is late.
+        :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node cannot be changed now.
         :raises IronicUnavailable: Ironic did not answer.
         """
@@ -321,7 +318,7 @@ class Ironic:
     def clear_maintenance(self, uuid: str, ticket: str | None = None) -> None:
         """Take a node out of maintenance.
 
-        :param ticket: makes the request void when it is late.
+        :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node cannot be changed now.
         :raises IronicUnavailable: Ironic did not answer.
         """
@@ -355,8 +352,8 @@ class Ironic:
         while True:
             status, body = self._get(f'{path}?{parse.urlencode(query)}')
             if status != 200:
-                # NOTE: also where the node that the last page ended with is
-                # gone by now: half a list must not pass for a whole one.
+                # NOTE: also if the marker has been deleted since: an
+                # incomplete list must not be taken for a complete one.
                 raise errors.IronicUnavailable(
                     f'Ironic answered {status} to a request for all nodes: '
                     f'{body}')
@@ -367,7 +364,7 @@ class Ironic:
 
 
 def _said(answer: Any) -> str:
-    """Find the sentence in an error of Ironic's, or of our guard."""
+    """Return the message in an error of Ironic or of our guard."""
     if not isinstance(answer, dict):
         return 'it gives no reason'
     inner: Any = answer.get('error_message')

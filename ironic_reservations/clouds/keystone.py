@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Tokens of Keystone for the users of the calendar's page."""
+"""Client for Keystone: tokens for the users of the calendar page."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from ironic_reservations import errors
 LOG = log.getLogger(__name__)
 
 GROUP = 'keystone_authtoken'
-#: How long, in seconds, Keystone may take for one answer.
+#: How long to wait for an answer, in seconds.
 PATIENCE = 10
 _VERSION = '/v3'
-#: Of whoever is not known, or may not do this: which of them, nobody is told.
+#: Errors that mean a refusal; users are not told which one it was.
 _REFUSED = (ksa_exc.Unauthorized, ksa_exc.Forbidden, ksa_exc.NotFound,
             ksa_exc.BadRequest)
 
 
 class Keystone:
-    """The Keystone that confirms the callers of the API.
+    """The Keystone that authenticates callers of the API.
 
-    :param settings: has its [keystone_authtoken]; this is Ironic's
-        configuration where we are part of its API.
-    :param conf: ours, whose [ironic] is looked at where that names none.
-    :param patience: how long, in seconds, one answer is waited for.
+    :param settings: the configuration with its [keystone_authtoken]: Ironic's,
+        where this runs inside its API.
+    :param conf: our configuration, whose [ironic] is used if that has no URL.
+    :param patience: how long to wait for an answer, in seconds.
     """
 
     def __init__(self, settings: cfg.ConfigOpts, conf: cfg.ConfigOpts,
@@ -55,8 +55,8 @@ class Keystone:
                               project_domain: str) -> str:
         """Return a token for a user in a project.
 
-        :raises SignInRefused: Keystone does not let the user in.
-        :raises KeystoneUnavailable: Keystone does not answer as it should.
+        :raises SignInRefused: Keystone refuses the credentials.
+        :raises KeystoneUnavailable: Keystone does not answer properly.
         """
         return self._token(v3.Password(
             self._url(), username=username, user_domain_name=user_domain,
@@ -67,17 +67,17 @@ class Keystone:
                                             secret: str) -> str:
         """Return a token for an application credential.
 
-        :raises SignInRefused: Keystone does not accept it.
-        :raises KeystoneUnavailable: Keystone does not answer as it should.
+        :raises SignInRefused: Keystone refuses it.
+        :raises KeystoneUnavailable: Keystone does not answer properly.
         """
         return self._token(v3.ApplicationCredential(
             self._url(), application_credential_id=ident,
             application_credential_secret=secret, include_catalog=False))
 
     def revoke(self, token: str) -> None:
-        """Make a token void.
+        """Revoke a token.
 
-        :raises KeystoneUnavailable: Keystone does not answer as it should.
+        :raises KeystoneUnavailable: Keystone does not answer properly.
         """
         shown = {'X-Auth-Token': token, 'X-Subject-Token': token}
         try:
@@ -104,7 +104,7 @@ class Keystone:
 
     def _session(self) -> ksa_session.Session:
         options = self._settings[GROUP]
-        # NOTE: a redirect would take the password to somebody else.
+        # NOTE: a redirect would send the password to another server.
         return ksa_session.Session(
             timeout=self._patience, redirect=False,
             user_agent='ironic-reservations-calendar',
@@ -114,13 +114,13 @@ class Keystone:
             else options.certfile or None)
 
     def _url(self) -> str:
-        """Return the URL of version 3 of Keystone.
+        """Return the URL of Keystone's API v3.
 
         :raises KeystoneUnavailable: the configuration has none.
         """
         options = self._settings[GROUP]
         section = getattr(options, 'auth_section', None) or GROUP
-        # NOTE: which options there are depends on how tokens are checked.
+        # NOTE: the registered options depend on the authentication plugin.
         for group, name in ((getattr(self._settings, section, None),
                              'auth_url'),
                             (options, 'www_authenticate_uri'),

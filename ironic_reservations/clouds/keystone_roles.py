@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which roles a user has in a project now, as Keystone says."""
+"""Client for Keystone: the present roles of a user in a project."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOG = log.getLogger(__name__)
 
 _GROUP = 'ironic'
 _VERSION = '/v3'
-#: How long, in seconds, one answer is waited for, and one is good.
+#: How long, in seconds, to wait for an answer, and to cache one.
 _PATIENCE = 10
 _FRESH = 60.0
 _REMEMBERED = 1000
@@ -39,9 +39,9 @@ _USER = {'User-Agent': 'ironic-reservations-calendar'}
 
 
 class KeystoneRoles:
-    """Asks with the user of [ironic], who reads the whole system.
+    """Reads roles with the user of [ironic], a reader of the system.
 
-    :param conf: ours.
+    :param conf: our configuration.
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
@@ -55,12 +55,12 @@ class KeystoneRoles:
                 collections.OrderedDict())
 
     def now(self, user_id: str, project_id: str) -> frozenset[str]:
-        """Return the names of a user's roles, with those that these imply.
+        """Return the names of a user's roles, including implied ones.
 
-        None for a user or a project that is disabled or gone. An answer is
-        good for a minute.
+        The set is empty for a user or a project that is disabled or gone. An
+        answer is cached for a minute.
 
-        :raises KeystoneUnavailable: Keystone does not say.
+        :raises KeystoneUnavailable: Keystone does not answer properly.
         """
         key = user_id, project_id
         now = self._timer()
@@ -111,9 +111,9 @@ class KeystoneRoles:
             raise ksa_exc.InvalidResponse(response=None) from exc
 
     def _opened(self) -> tuple[Any, Any]:
-        # NOTE: the session has no credentials of its own.  Where a Keystone
-        # answers 401 for its versions, keystoneauth asks again with those of
-        # the session, under the lock that it holds for getting them.
+        # NOTE: the session has no credentials of its own. If Keystone answered
+        # 401 to the discovery of its versions, keystoneauth would ask again
+        # with the credentials of the session, and deadlock on its lock.
         with self._lock:
             if self._session is None:
                 self._session = (

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Handing mail to an SMTP server."""
+"""Sends mail to an SMTP server."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ import smtplib
 import ssl
 from typing import Any
 
-from ironic_reservations.clouds import within
+from ironic_reservations.clouds import time_limit
 
 STARTTLS = 'starttls'
 TLS = 'tls'
 
 
 class Unsent(Exception):
-    """The server has not taken the mail, as far as we know."""
+    """The server may not have accepted the mail."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Server:
-    """An SMTP server, and how to speak to it.
+    """An SMTP server and how to connect to it.
 
     :ivar security: ``starttls``, ``tls`` or ``none``.
     :ivar ca_file: trusted authorities; ``None``: those of the system.
-    :ivar username: ``None``: nobody signs in.
-    :ivar timeout: for all of an exchange, in seconds.
+    :ivar username: ``None``: without authentication.
+    :ivar timeout: for the whole exchange, in seconds.
     """
 
     host: str
@@ -51,9 +51,9 @@ class Server:
 
 
 class _Watched:
-    """Hands its connection over before it waits for the greeting."""
+    """Registers its connection before it waits for the greeting."""
 
-    def __init__(self, cut: within.Cut, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, cut: time_limit.Cut, *args: Any, **kwargs: Any) -> None:
         self._cut = cut
         super().__init__(*args, **kwargs)
 
@@ -73,21 +73,21 @@ class _TlsClient(_Watched, smtplib.SMTP_SSL):
 
 def send(server: Server, message: email.message.EmailMessage,
          address: str) -> None:
-    """Hand over a mail; returns when the server has taken it.
+    """Send a mail, and return once the server has accepted it.
 
     :param address: of the only recipient, whatever the headers say.
-    :raises Unsent: it may not have been taken.
+    :raises Unsent: the server may not have accepted it.
     """
     try:
-        within.within(server.timeout, server.host,
-                      lambda cut: _send(server, message, address, cut))
+        time_limit.within(server.timeout, server.host,
+                          lambda cut: _send(server, message, address, cut))
     except (OSError, smtplib.SMTPException, ValueError) as exc:
         raise Unsent(f'{server.host} did not take the mail: '
-                     f'{within.one_line(exc)}') from exc
+                     f'{time_limit.one_line(exc)}') from exc
 
 
 def _send(server: Server, message: email.message.EmailMessage, address: str,
-          cut: within.Cut) -> None:
+          cut: time_limit.Cut) -> None:
     context = ssl.create_default_context(cafile=server.ca_file)
     client = (_TlsClient(cut, server.host, server.port,
                          timeout=server.timeout, context=context)
@@ -95,15 +95,15 @@ def _send(server: Server, message: email.message.EmailMessage, address: str,
               _Client(cut, server.host, server.port, timeout=server.timeout))
     try:
         if server.security == STARTTLS:
-            # NOTE: fails where the server does not know it: nothing is ever
-            # sent in the clear.
+            # NOTE: fails if the server does not support it: nothing is sent
+            # unencrypted.
             client.starttls(context=context)
             cut.watch(client.sock)
         if server.username is not None:
             client.login(server.username, server.password)
         client.send_message(message, to_addrs=[address])
-        # NOTE: it has been taken, whatever comes of this; nobody waits for
-        # the answer.
+        # NOTE: the mail has been accepted, so errors and the answer do not
+        # matter.
         with contextlib.suppress(OSError, smtplib.SMTPException):
             client.putcmd('quit')
     finally:

@@ -26,26 +26,26 @@ import yaml
 
 _WORD = r'[^\s@.,;:<>()\[\]"\\]+'
 _WORDS = rf'{_WORD}(\.{_WORD})*'
-#: What may be an address: nothing that ends a header, begins another address,
-#: or stands for something else in a header (an encoded word).
+#: Accepted addresses: without characters that could end a header or begin
+#: another address, and without encoded words.
 _ADDRESS = re.compile(rf'(?!.*=\?){_WORDS}@{_WORDS}')
-#: How long, in seconds, Keystone may take for one answer.
+#: How long to wait for an answer of Keystone, in seconds.
 _PATIENCE = 10
 
 
 class Unknown(Exception):
-    """Whether somebody has an address cannot be known now."""
+    """The address of a user cannot be read now."""
 
 
 def find(conf: cfg.ConfigOpts, user_id: str) -> str | None:
-    """Return the address of a user; ``None`` where there is none.
+    """Return the address of a user; ``None`` if there is none.
 
     :raises Unknown: the file or Keystone cannot be read.
     """
     found = _listed(conf.notices.mail_addresses_file).get(user_id)
     if found is None and conf.notices.mail_addresses_from_keystone:
         found = _of_keystone(conf, user_id)
-    # NOTE: a user may be free to write what he likes there.
+    # NOTE: users may be able to set it to any text.
     return found if isinstance(found, str) and (
         _ADDRESS.fullmatch(found)) else None
 
@@ -61,7 +61,7 @@ def _listed(path: str | None) -> dict[str, object]:
     if read is None:
         return {}
     if not isinstance(read, dict):
-        raise Unknown('[notices] mail_addresses_file is no mapping of ids of '
+        raise Unknown('[notices] mail_addresses_file does not map ids of '
                       'users to addresses')
     return {str(key): value for key, value in read.items()}
 
@@ -83,5 +83,5 @@ def _of_keystone(conf: cfg.ConfigOpts, user_id: str) -> object:
         return None
     except (ksa_exc.ClientException, ValueError, KeyError, TypeError,
             AttributeError) as exc:
-        raise Unknown(f'Keystone does not tell the address of the user '
+        raise Unknown(f'Keystone does not return the address of the user '
                       f'{user_id}: {type(exc).__name__}: {exc}') from exc

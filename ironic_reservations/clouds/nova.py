@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What we ask of Nova, one call each; no write is ever sent twice.
+"""Client for Nova, one request for each call; no write is sent twice.
 
-A write gives an answer, which tells whether it was done, or why not, or that
-nobody knows.  A read gives what is there, or raises.
+A write returns an answer: whether it was done, why not, or that this is not
+known. A read returns the result, or raises.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.clouds import sending
 
-#: The oldest that shows the extra specs with a flavor.
+#: The oldest version that shows the extra specs with a flavor.
 VERSION = '2.61'
 VERSION_HEADER = 'OpenStack-API-Version'
 
 Answer = answers.Answer
 Outcome = answers.Outcome
 
-#: How many one request lists; Nova may give less.
+#: The size of a page; Nova may return fewer.
 _PAGE = 500
-#: What Nova takes for one, but for what would be another path.
+#: Ids that Nova accepts, except those that would be another path.
 _FLAVOR_ID = re.compile('(?!\\.{1,2}$)[a-zA-Z0-9. _-]{1,255}')
 _DELETED = 'DELETED'
 _SOFT_DELETED = 'SOFT_DELETED'
@@ -69,10 +69,10 @@ class Flavor:
 
 @dataclasses.dataclass(frozen=True)
 class Server:
-    """A server, of whatever project.
+    """A server of any project.
 
-    :ivar host: of the nova-compute that has it; ``None``: none yet.
-    :ivar node: the name of the hypervisor: of a node of Ironic, its uuid.
+    :ivar host: the nova-compute that has it; ``None``: none yet.
+    :ivar node: the name of the hypervisor: for a node of Ironic, its uuid.
     """
 
     uuid: str
@@ -84,19 +84,19 @@ class Server:
 
     @property
     def going(self) -> bool:
-        """Check whether it is being deleted already, or is."""
+        """Return whether it is deleted or being deleted."""
         return self.status == _DELETED or self.task_state in _DELETING
 
     @property
     def kept(self) -> bool:
-        """Check whether it is deleted, and kept to be restored."""
+        """Return whether it is soft-deleted, and can be restored."""
         return self.status == _SOFT_DELETED
 
 
 class Nova:
-    """Reads and writes, all with the same version of the API.
+    """Reads and writes with one version of the API.
 
-    :param sender: how requests get there.
+    :param sender: sends the requests.
     :param authenticated: whether the sender has credentials.
     """
 
@@ -107,32 +107,32 @@ class Nova:
 
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Nova:
-        """Return a client for the endpoint that [nova] describes."""
+        """Return a client for the endpoint in [nova]."""
         return cls(sending.adapter(conf, 'nova'),
                    conf.nova.auth_type not in (None, 'none'))
 
     # Flavors
 
     def flavor(self, ident: str) -> Flavor | None:
-        """Read a flavor; ``None`` where there is none of that id.
+        """Return a flavor; ``None`` if there is none with that id.
 
-        :raises NovaUnavailable: it cannot be known.
+        :raises NovaUnavailable: Nova does not answer properly.
         """
         if not _FLAVOR_ID.fullmatch(ident):
             return None
         body = self._read(_path(ident))
-        # NOTE: "detail" is the path of all of them.
+        # NOTE: the path with the id "detail" lists all flavors.
         return _flavor(body['flavor']) if 'flavor' in (body or ()) else None
 
     def flavors(self) -> Iterator[Flavor]:
-        """Read all flavors, also private ones, page by page.
+        """Read all flavors, including private ones, page by page.
 
-        :raises NovaUnavailable: it cannot be known.
+        :raises NovaUnavailable: Nova does not answer properly.
         """
         return map(_flavor, self._pages('flavors', {'is_public': 'None'}))
 
     def create_flavor(self, flavor: Flavor) -> Answer:
-        """Make a flavor, without its extra specs."""
+        """Create a flavor without its extra specs."""
         return self._write('POST', '/flavors', {'flavor': {
             'id': flavor.id, 'name': flavor.name, 'vcpus': flavor.vcpus,
             'ram': flavor.ram_mb, 'disk': flavor.disk_gb,
@@ -142,30 +142,31 @@ class Nova:
 
     def write_extra_specs(self, ident: str,
                           specs: Mapping[str, str]) -> Answer:
-        """Write some extra specs of a flavor, and leave the others."""
+        """Write some extra specs of a flavor; others are kept."""
         return self._write('POST', f'{_path(ident)}/os-extra_specs',
                            {'extra_specs': dict(specs)})
 
     def delete_flavor(self, ident: str) -> Answer:
-        """Delete a flavor; servers that were made with it stay."""
+        """Delete a flavor; its servers stay."""
         return self._write('DELETE', _path(ident))
 
     def projects_of(self, ident: str) -> frozenset[str] | None:
-        """Read who may use a private flavor; ``None``: there is none.
+        """Return the projects with access to a private flavor.
 
-        :raises NovaUnavailable: it cannot be known.
+        :returns: ``None`` if there is no such flavor.
+        :raises NovaUnavailable: Nova does not answer properly.
         """
         body = self._read(f'{_path(ident)}/os-flavor-access')
         return None if body is None else frozenset(
             each['tenant_id'] for each in body['flavor_access'])
 
     def add_access(self, ident: str, project_id: str) -> Answer:
-        """Let a project use a private flavor."""
+        """Grant a project access to a private flavor."""
         return self._write('POST', f'{_path(ident)}/action',
                            {'addTenantAccess': {'tenant': project_id}})
 
     def remove_access(self, ident: str, project_id: str) -> Answer:
-        """Let a project use a private flavor no more."""
+        """Revoke a project's access to a private flavor."""
         return self._write('POST', f'{_path(ident)}/action',
                            {'removeTenantAccess': {'tenant': project_id}})
 
@@ -174,20 +175,20 @@ class Nova:
     def servers(self, **filters: str) -> Iterator[Server]:
         """Read servers of all projects, page by page.
 
-        :param filters: such as ``flavor`` and ``host``; none has a flavor
-            that there is not.
-        :raises NovaUnavailable: it cannot be known.
+        :param filters: such as ``flavor`` and ``host``; the list is empty for
+            a flavor that does not exist.
+        :raises NovaUnavailable: Nova does not answer properly.
         """
         return map(_server, self._pages('servers', {**filters,
                                                     'all_tenants': '1'}))
 
     def server(self, uuid: str) -> Server | None:
-        """Read a server; ``None`` where Nova has none.
+        """Return a server; ``None`` if Nova shows none.
 
-        NOTE: nor does it show one of another project to a user who is not
-        an administrator; :meth:`servers` raises for that one.
+        NOTE: to a user who is not an administrator, Nova shows no servers of
+        other projects; :meth:`servers` raises for such a user.
 
-        :raises NovaUnavailable: it cannot be known.
+        :raises NovaUnavailable: Nova does not answer properly.
         """
         body = self._read(f'/servers/{uuid}')
         return None if body is None else _server(body['server'])
@@ -197,7 +198,7 @@ class Nova:
         return self._write('DELETE', f'/servers/{uuid}')
 
     def force_delete_server(self, uuid: str) -> Answer:
-        """Begin to delete a server that is kept to be restored."""
+        """Begin to delete a soft-deleted server."""
         return self._write('POST', f'/servers/{uuid}/action',
                            {'forceDelete': None})
 
@@ -210,8 +211,8 @@ class Nova:
             body = self._read(f'/{kind}/detail?' + parse.urlencode(
                 {**query, 'limit': str(_PAGE), **marker}))
             if body is None:
-                # NOTE: also where the last one of a page is gone by now;
-                # half a list must not pass for a whole one.
+                # NOTE: also if the marker has been deleted since: an
+                # incomplete list must not be taken for a complete one.
                 raise errors.NovaUnavailable(
                     f'Nova does not list {kind}. ' + _remedy(404))
             yield from body[kind]
@@ -229,7 +230,7 @@ class Nova:
         if status == 200 and isinstance(body, dict):
             return body
         if status == 404 and 'itemNotFound' in (body or {}):
-            # NOTE: any other 404 is that of something in front of Nova.
+            # NOTE: any other 404 comes from something in front of Nova.
             return None
         raise errors.NovaUnavailable(
             f'Nova answered {status} to GET {path.partition("?")[0]}: '
@@ -242,7 +243,7 @@ class Nova:
             return Answer(Outcome.UNCERTAIN, 'Nova did not answer '
                                              f'({type(exc).__name__}).')
         except ksa_exc.ClientException as exc:
-            # NOTE: no token, or no endpoint: nothing was sent.
+            # NOTE: there is no token or no endpoint, so nothing was sent.
             return Answer(Outcome.REFUSED, 'Nova cannot be reached '
                           f'({type(exc).__name__}). ' + _remedy(401))
         return _judge(path, status, answer)
@@ -269,7 +270,7 @@ def _path(flavor: str) -> str:
 def _flavor(body: Mapping[str, Any]) -> Flavor:
     return Flavor(body['id'], body['name'], body['vcpus'], body['ram'],
                   body['disk'], body['OS-FLV-EXT-DATA:ephemeral'],
-                  # NOTE: none is '' before version 2.75.
+                  # NOTE: no swap is '' before version 2.75.
                   body['swap'] or 0, body['os-flavor-access:is_public'],
                   dict(body['extra_specs']))
 
@@ -282,7 +283,7 @@ def _server(body: Mapping[str, Any]) -> Server:
 
 
 def _said(answer: Any) -> str:
-    """Find the sentence in an error, which is below a name of its cause."""
+    """Return the message in an error, whose key depends on the cause."""
     if isinstance(answer, dict):
         for cause in answer.values():
             if isinstance(cause, dict) and 'message' in cause:
@@ -309,7 +310,7 @@ def _judge(path: str, status: int, answer: Any) -> Answer:
     if status == 404 and 'itemNotFound' in (answer or {}):
         return Answer(Outcome.GONE, said)
     if status == 409:
-        # NOTE: of a server, it is in the middle of something.
+        # NOTE: for a server: it is in a task.
         return Answer(Outcome.AGAIN if path.startswith('/servers')
                       else Outcome.EXISTS, said)
     if status in (408, 413, 429) or status >= 500 or status < 400:

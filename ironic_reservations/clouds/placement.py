@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What we ask of Placement, one call each; no write is ever sent twice.
+"""Client for Placement, one request for each call; no write is sent twice.
 
-A write returns an answer (:mod:`.placement_answers`), which tells whether it
-was done, or why not, or that nobody knows.  A read returns what is there, or
-raises.
+A write returns an answer (:mod:`.placement_answers`): whether it was done, why
+not, or that this is not known. A read returns the result, or raises.
 """
 
 from __future__ import annotations
@@ -35,20 +34,18 @@ from ironic_reservations.clouds import sending
 
 Version = answers.Version
 LEAST = answers.LEAST
-#: From here on a consumer has a type.
+#: The version that introduced consumer types.
 TYPES: Version = (1, 38)
 _BEFORE_TYPES: Version = (1, 37)
-#: What Placement shows of a consumer that was made before it knew types, or by
-#: somebody who does not use them, as Nova does.
+#: The type of consumers that were written without one, as Nova does.
 NO_TYPE = 'unknown'
-#: The newest that the calls are written for.
+#: The newest version that the calls support.
 BEST: Version = (1, 38)
-#: For how long, in seconds, an old Placement is taken to be old.
+#: How long, in seconds, to remember that Placement offers an older version.
 _REMEMBERED = 600.0
 
 VERSION_HEADER = 'OpenStack-API-Version'
-#: The token that a Placement without authentication takes for an
-#: administrator's.
+#: The token of an administrator in a Placement without authentication.
 ADMIN = 'admin'
 
 Resources = Mapping[str, int]
@@ -56,12 +53,12 @@ Resources = Mapping[str, int]
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What a consumer is to have.
+    """The allocations that a consumer should have.
 
-    :ivar allocations: by provider; nothing takes all away.
-    :ivar generation: what the consumer has to be at; ``None``: not there.
-    :ivar consumer_type: left out where Placement does not know types yet;
-        ``None`` or :data:`NO_TYPE`: the consumer has none, and gets none.
+    :ivar allocations: by provider; empty removes all.
+    :ivar generation: of the consumer; ``None``: it does not exist.
+    :ivar consumer_type: ignored if Placement does not support types; ``None``
+        or :data:`NO_TYPE`: no type is written.
     """
 
     allocations: Mapping[str, Resources]
@@ -73,11 +70,11 @@ class Wanted:
 
 @dataclasses.dataclass(frozen=True)
 class Consumer:
-    """What a consumer has; nothing, where Placement does not know it.
+    """The allocations of a consumer; empty if it does not exist.
 
-    :ivar generation: ``None`` where it has nothing.
-    :ivar consumer_type: :data:`NO_TYPE` where it has none; ``None`` where
-        Placement does not know types yet.
+    :ivar generation: ``None`` if it has no allocations.
+    :ivar consumer_type: :data:`NO_TYPE` if it has none; ``None`` if Placement
+        does not support types.
     """
 
     allocations: Mapping[str, Resources]
@@ -92,7 +89,7 @@ class Provider:
     """A resource provider.
 
     :ivar generation: grows with each write of inventories, traits or
-        allocations; a DELETE of allocations leaves it.
+        allocations, but not with a DELETE of allocations.
     """
 
     uuid: str
@@ -103,11 +100,12 @@ class Provider:
 
 @dataclasses.dataclass(frozen=True)
 class Allocated:
-    """What of a provider is allocated.
+    """The allocations on a provider.
 
-    :ivar consumers: who has what.
-    :ivar usages: what is used, read afterwards.
-    :ivar steady: whether nobody came in between; somebody may have left.
+    :ivar consumers: resources by consumer.
+    :ivar usages: by class, read afterwards.
+    :ivar steady: whether nothing was allocated in between; something may have
+        been deleted.
     """
 
     consumers: Mapping[str, Resources]
@@ -117,7 +115,7 @@ class Allocated:
 
 @dataclasses.dataclass(frozen=True)
 class Inventories:
-    """What a provider offers.
+    """The inventories of a provider.
 
     :ivar generation: of the provider.
     """
@@ -129,9 +127,9 @@ class Inventories:
 class Placement:
     """Reads and writes, each with the version of the API that it needs.
 
-    :param sender: how requests get there.
-    :param token: sent with each one, instead of what the sender would send.
-    :ivar version: of the API, as far as it is known to be offered.
+    :param sender: sends the requests.
+    :param token: sent with each request instead of the sender's credentials.
+    :ivar version: the newest version of the API that is known to be offered.
     """
 
     def __init__(self, sender: sending.Sender,
@@ -142,14 +140,14 @@ class Placement:
         if token is not None:
             self._headers['X-Auth-Token'] = token
         if token == ADMIN:
-            # NOTE: it has no role but admin there, unless others are named.
+            # NOTE: it has only the role admin there, unless others are named.
             self._headers['X-Roles'] = 'admin,service'
         self.version = BEST
         self._old_until = 0.0
 
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Placement:
-        """Return a client for the endpoint that [placement] describes."""
+        """Return a client for the endpoint in [placement]."""
         return cls(
             sending.adapter(conf, 'placement'),
             ADMIN if conf.placement.auth_type in (None, 'none') else None)
@@ -157,9 +155,9 @@ class Placement:
     # Reading
 
     def consumer(self, uuid: str) -> Consumer:
-        """Read what a consumer has.
+        """Return the allocations of a consumer.
 
-        :raises PlacementUnavailable: it cannot be known.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read(f'/allocations/{uuid}') or {}
         return Consumer(
@@ -169,28 +167,29 @@ class Placement:
             body.get('user_id'), body.get('consumer_type'))
 
     def provider(self, uuid: str) -> Provider | None:
-        """Read a provider; ``None`` where there is none.
+        """Return a provider; ``None`` if it does not exist.
 
-        :raises PlacementUnavailable: it cannot be known.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read(f'/resource_providers/{uuid}')
         return None if body is None else _provider(body)
 
     def providers(self, **filters: str) -> list[Provider]:
-        """Read providers, all of them in one call.
+        """Return providers, all in one request.
 
-        :param filters: parameters of the query; ``resources`` gives those
-            that have so much left, none where there is no such class.
-        :raises PlacementUnavailable: it cannot be known.
+        :param filters: parameters of the query; with ``resources``, the result
+            is empty if there is no such class.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read('/resource_providers?' + parse.urlencode(filters))
         return [_provider(found) for found in (
             [] if body is None else body['resource_providers'])]
 
     def consumers_on(self, provider: str) -> dict[str, Resources] | None:
-        """Read what each consumer has of a provider, ``None`` for none such.
+        """Return the resources of each consumer on a provider.
 
-        :raises PlacementUnavailable: it cannot be known.
+        :returns: ``None`` if there is no such provider.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read(f'/resource_providers/{provider}/allocations')
         return None if body is None else {
@@ -198,10 +197,10 @@ class Placement:
             for consumer, found in body['allocations'].items()}
 
     def allocated(self, provider: str) -> Allocated | None:
-        """Read who has what of a provider, and what is used, ``None`` for
-        none such.
+        """Return the allocations and usages of a provider.
 
-        :raises PlacementUnavailable: it cannot be known.
+        :returns: ``None`` if there is no such provider.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         path = f'/resource_providers/{provider}'
         consumers = self._read(f'{path}/allocations')
@@ -215,36 +214,36 @@ class Placement:
             consumers[generation] == usages[generation])
 
     def usages(self, provider: str) -> dict[str, int] | None:
-        """Read what is used of a provider, ``None`` where there is none.
+        """Return the usages of a provider; ``None`` without one.
 
-        :raises PlacementUnavailable: it cannot be known.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read(f'/resource_providers/{provider}/usages')
         return None if body is None else dict(body['usages'])
 
     def inventories(self, provider: str) -> Inventories | None:
-        """Read what a provider offers, ``None`` where there is none.
+        """Return the inventories of a provider; ``None`` without one.
 
-        :raises PlacementUnavailable: it cannot be known.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read(f'/resource_providers/{provider}/inventories')
         return None if body is None else Inventories(
             body['resource_provider_generation'], body['inventories'])
 
     def traits(self, provider: str) -> frozenset[str] | None:
-        """Read the traits of a provider, ``None`` where there is none.
+        """Return the traits of a provider; ``None`` without one.
 
-        :raises PlacementUnavailable: it cannot be known.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read(f'/resource_providers/{provider}/traits')
         return None if body is None else frozenset(body['traits'])
 
     def with_room(self, resource_class: str) -> dict[str, dict[str, int]]:
-        """Read what is used of all providers that have some of a class left.
+        """Return the usages of all providers with capacity in a class.
 
-        :returns: by provider and class; that of other providers in the same
-            trees, too.
-        :raises PlacementUnavailable: it cannot be known.
+        :returns: by provider and class; including other providers in the same
+            trees.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read('/allocation_candidates?' + parse.urlencode(
             {'resources': f'{resource_class}:1'}))
@@ -254,16 +253,16 @@ class Placement:
                     'provider_summaries']).items()}
 
     def class_there(self, name: str) -> bool:
-        """Check whether there is a resource class.
+        """Return whether a resource class exists.
 
-        :raises PlacementUnavailable: it cannot be known.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         return self._read(f'/resource_classes/{name}') is not None
 
     def classes(self) -> frozenset[str]:
-        """Read the names of all resource classes.
+        """Return the names of all resource classes.
 
-        :raises PlacementUnavailable: it cannot be known.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read('/resource_classes')
         return frozenset(found['name'] for found in (
@@ -271,11 +270,11 @@ class Placement:
 
     def candidates(self, query: Iterable[tuple[str, str]]
                    ) -> list[dict[str, Resources]]:
-        """Read from where a request could be served, now.
+        """Return the allocation candidates of a request.
 
-        :param query: the parameters.
-        :returns: of each way, the resources by provider.
-        :raises PlacementUnavailable: it cannot be known.
+        :param query: its parameters.
+        :returns: for each candidate, the resources by provider.
+        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read('/allocation_candidates?'
                           + parse.urlencode(list(query)))
@@ -287,35 +286,35 @@ class Placement:
     # Writing allocations
 
     def put_allocations(self, consumer: str, wanted: Wanted) -> answers.Answer:
-        """Write all that a consumer is to have, or change nothing."""
+        """Replace the allocations of a consumer."""
         return self._write('PUT', f'/allocations/{consumer}',
                            lambda version: _allocations(wanted, version),
                            _newest(wanted))
 
     def post_allocations(self, wanted: Mapping[str, Wanted]) -> answers.Answer:
-        """Give several consumers what they are to have, all or none."""
+        """Replace the allocations of several consumers, all or none."""
         return self._write('POST', '/allocations', lambda version: {
             consumer: _allocations(one, version)
             for consumer, one in wanted.items()},
             min(map(_newest, wanted.values()), default=BEST))
 
     def delete_allocations(self, consumer: str) -> answers.Answer:
-        """Take all that a consumer has."""
+        """Delete the allocations of a consumer."""
         return self._write('DELETE', f'/allocations/{consumer}')
 
     # Writing providers and classes
 
     def ensure_class(self, name: str) -> answers.Answer:
-        """Make a resource class, unless it is there."""
+        """Create a resource class, unless it exists."""
         return self._write('PUT', f'/resource_classes/{name}')
 
     def delete_class(self, name: str) -> answers.Answer:
-        """Delete a resource class that no inventory has."""
+        """Delete a resource class without inventories."""
         return self._write('DELETE', f'/resource_classes/{name}')
 
     def create_provider(self, uuid: str, name: str,
                         parent: str | None = None) -> answers.Answer:
-        """Make a provider."""
+        """Create a provider."""
         body = {'uuid': uuid, 'name': name}
         if parent is not None:
             body['parent_provider_uuid'] = parent
@@ -324,9 +323,9 @@ class Placement:
     def put_inventories(self, provider: str, generation: int,
                         by_class: Mapping[str, Mapping[str, Any]]
                         ) -> answers.Answer:
-        """Have a provider offer this and nothing else.
+        """Replace the inventories of a provider.
 
-        :param generation: of the provider, when it was looked at.
+        :param generation: of the provider, as it was read.
         """
         return self._write(
             'PUT', f'/resource_providers/{provider}/inventories',
@@ -336,11 +335,11 @@ class Placement:
     def reshape(self, provider: str, generation: int,
                 by_class: Mapping[str, Mapping[str, Any]],
                 wanted: Mapping[str, Wanted]) -> answers.Answer:
-        """Have a provider offer this, and consumers have that, at once.
+        """Replace inventories and allocations in one transaction.
 
-        Placement lets only users with the role ``service`` do so.
+        Placement allows that only for users with the role ``service``.
 
-        :param generation: of the provider, when it was looked at.
+        :param generation: of the provider, as it was read.
         """
         return self._write('POST', answers.RESHAPER, lambda version: {
             'inventories': {provider: {
@@ -382,7 +381,7 @@ class Placement:
                 answers.Outcome.UNCERTAIN,
                 f'Placement did not answer ({type(exc).__name__}).')
         except ksa_exc.ClientException as exc:
-            # NOTE: no token, or no endpoint: nothing was sent.
+            # NOTE: there is no token or no endpoint, so nothing was sent.
             return answers.Answer(
                 answers.Outcome.REFUSED, 'Placement cannot be reached '
                 f'({type(exc).__name__}). ' + answers.remedy(401))
@@ -390,17 +389,17 @@ class Placement:
 
     def _send(self, method: str, path: str, body: Any = None,
               newest: Version = BEST) -> tuple[int, Any]:
-        """Send a request; once more where the version was not offered.
+        """Send a request, and again if its version is not offered.
 
-        :param body: makes the body for a version.
-        :param newest: the version by which it can be said at the latest.
+        :param body: returns the body for a version.
+        :param newest: the newest version that the request may have.
         """
         if self.version < BEST and time.monotonic() >= self._old_until:
             self.version = BEST
         status, answer = self._send_once(method, path, body, newest)
         if status == 406 and self.version > LEAST:
-            # NOTE: nothing has been done yet. Where copies of several ages
-            # are behind one address, the next answer may come from another.
+            # NOTE: nothing has been done yet. During an upgrade, the next
+            # answer may come from another release of Placement.
             self.version = max(LEAST, min(BEST, _offered(answer)))
             self._old_until = time.monotonic() + _REMEMBERED
             status, answer = self._send_once(method, path, body, newest)
@@ -413,8 +412,8 @@ class Placement:
                    newest: Version) -> tuple[int, Any]:
         version = min(self.version, newest)
         arguments = {} if body is None else {'json': body(version)}
-        # NOTE: a write that seemed to fail may have been done, and a second
-        # one beside it leaves usage that nobody owns.
+        # NOTE: without retries, since a write that seemed to fail may have
+        # been done, and a second one could leave usage without a consumer.
         response = sending.request(
             self._sender, path, method, raise_exc=False,
             authenticated=self._authenticated,
@@ -439,10 +438,10 @@ def _allocations(wanted: Wanted, version: Version) -> dict[str, Any]:
 
 
 def _newest(wanted: Wanted) -> Version:
-    """Return the newest version by which a consumer can be written.
+    """Return the newest version with which a consumer can be written.
 
-    NOTE: from TYPES on each has to be given a type, and what Placement shows
-    where there is none is not taken for one.
+    NOTE: since TYPES, a write needs a type, and NO_TYPE is not accepted as
+    one.
     """
     return (_BEFORE_TYPES if wanted.consumer_type in (None, NO_TYPE)
             else BEST)
@@ -454,7 +453,7 @@ def _provider(body: Mapping[str, Any]) -> Provider:
 
 
 def _offered(answer: Any) -> Version:
-    """Read from a 406 which version is the newest there."""
+    """Return the newest version named in a 406."""
     try:
         major, minor = answer['errors'][0]['max_version'].split('.')
         return int(major), int(minor)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the answers of Placement mean, above all each of its conflicts."""
+"""Interprets the answers of Placement, in particular its conflicts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ import enum
 from typing import Any
 
 Version = tuple[int, int]
-#: The oldest of the API that has all the calls.
+#: The oldest version of the API with all calls.
 LEAST: Version = (1, 29)
 
-#: Where inventories and allocations are changed at once.
+#: The path at which inventories and allocations are changed together.
 RESHAPER = '/reshaper'
 
 _CONCURRENT = 'placement.concurrent_update'
@@ -35,41 +35,41 @@ NO_CLASS = 'No such resource class'
 
 
 class Outcome(enum.Enum):
-    """What became of a write.
+    """The outcome of a write.
 
-    Only :attr:`UNCERTAIN` may have been done although it was not said so.
+    Only :attr:`UNCERTAIN` leaves open whether it was done.
     """
 
     DONE = 'done'
-    #: There was nothing to delete, or nothing to change.
+    #: There was nothing to delete or to change.
     GONE = 'gone'
-    #: It was there before.
+    #: It existed already.
     EXISTS = 'exists'
-    #: The consumer is not as old as the write says.
+    #: The consumer has another generation.
     CONSUMER_CHANGED = 'consumer changed'
-    #: The provider is not as old as the write says.
+    #: The provider has another generation.
     PROVIDER_CHANGED = 'provider changed'
-    #: Somebody else wrote at the same time: the same write may work now.
+    #: There was a concurrent write: the same write may succeed now.
     AGAIN = 'again'
-    #: The provider has less left than is asked.
+    #: The provider does not have enough left.
     FULL = 'full'
-    #: The provider does not offer that class, or not in that amount.
+    #: The provider does not offer the class, or not in that amount.
     UNFIT = 'unfit'
-    #: Something is allocated that would lose its ground.
+    #: Allocations need what would be removed.
     IN_USE = 'in use'
-    #: There is no such provider, or no such class.
+    #: There is no such provider or class.
     UNKNOWN = 'unknown'
-    #: It will not be taken as it is: credentials, version, a bug.
+    #: A retry would not help: credentials, version, or a bug.
     REFUSED = 'refused'
-    #: No answer, or an error of the server: look before anything else.
+    #: No answer or a server error: read before anything else is written.
     UNCERTAIN = 'uncertain'
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What came back of a write.
+    """The answer to a write.
 
-    :ivar said: a sentence, of Placement or about it.
+    :ivar said: a sentence, from Placement or about it.
     """
 
     outcome: Outcome
@@ -77,14 +77,14 @@ class Answer:
 
     @property
     def done(self) -> bool:
-        """Whether it was done for certain."""
+        """Whether it was certainly done."""
         return self.outcome is Outcome.DONE
 
 
 def judge(method: str, path: str, status: int, answer: Any) -> Answer:
-    """Return what became of a write.
+    """Return the outcome of a write.
 
-    :param answer: the document that came back; ``None``: none did.
+    :param answer: the decoded answer; ``None``: there was none.
     """
     words = said(answer)
     if 200 <= status < 300:
@@ -105,7 +105,7 @@ def judge(method: str, path: str, status: int, answer: Any) -> Answer:
 
 
 def _conflict(path: str, code: object, words: str) -> Outcome:
-    """Return the cause of a 409, by the code and then by the words."""
+    """Return the cause of a 409 from its code and message."""
     if code == _CONCURRENT:
         if 'consumer generation conflict' in words:
             return Outcome.CONSUMER_CHANGED
@@ -121,15 +121,15 @@ def _conflict(path: str, code: object, words: str) -> Outcome:
 
 
 def said(answer: Any) -> str:
-    """Return what Placement says of an error."""
+    """Return the message of an error."""
     return ' '.join(str(_first_error(answer).get(
         'detail', 'It gives no reason.')).split())
 
 
 def remedy(status: int, path: str = '') -> str:
-    """Return what can be done where a status came back.
+    """Return advice for a status.
 
-    :param path: where the request went to.
+    :param path: of the request.
     """
     if (path, status) == (RESHAPER, 403):
         return ('Placement lets only users with the role service change '

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Posting a message once: in a given time, with no redirect and no proxy."""
+"""Posts a message once, with a time limit and without redirects or proxies."""
 
 from __future__ import annotations
 
@@ -19,54 +19,61 @@ import http.client
 import ssl
 import urllib.parse
 
-from ironic_reservations.clouds import within
+from ironic_reservations.clouds import time_limit
 
 
 class Undelivered(Exception):
-    """Nobody has taken what was posted, as far as we know."""
+    """The receiver may not have accepted the message."""
 
 
 class Declined(Undelivered):
-    """The receiver answers, and does not take this."""
+    """The receiver has refused the message."""
 
 
 def post(url: str, host: str, headers: Mapping[str, str], body: bytes,
          timeout: float) -> None:
     """Post a message.
 
-    :param host: of the URL.
-    :param timeout: for all of it, in seconds.
-    :raises Undelivered: it may not have been taken.
-    :raises Declined: the receiver answers that it has not.
+    :param host: of the URL; an IPv6 address has no brackets.
+    :param timeout: for the whole exchange, in seconds.
+    :raises Undelivered: the receiver may not have accepted it.
+    :raises Declined: the receiver has refused it.
     """
     target = urllib.parse.urlsplit(url)
     path = urllib.parse.urlunsplit(('', '', target.path or '/', target.query,
                                     ''))
 
-    def exchange(cut: within.Cut) -> int:
-        # NOTE: neither proxies nor credentials of the environment.
+    def exchange(cut: time_limit.Cut) -> int:
+        port = target.port
+        if port is None:
+            # NOTE: otherwise http.client takes the end of an IPv6 address for
+            # the port.
+            port = (http.client.HTTPS_PORT if target.scheme == 'https' else
+                    http.client.HTTP_PORT)
+        # NOTE: http.client ignores proxies and credentials of the environment.
         connection = (
             http.client.HTTPSConnection(
-                host, target.port, timeout=timeout,
+                host, port, timeout=timeout,
                 context=ssl.create_default_context())
             if target.scheme == 'https' else
-            http.client.HTTPConnection(host, target.port, timeout=timeout))
+            http.client.HTTPConnection(host, port, timeout=timeout))
         try:
             connection.connect()
             cut.watch(connection.sock)
             connection.request('POST', path, body, dict(headers))
-            # NOTE: the body of the answer is left unread, and a redirect is
-            # an answer as any other that is not 2xx.
+            # NOTE: the body of the answer is not read, and a redirect is an
+            # error like any other status than 2xx.
             return connection.getresponse().status
         finally:
             connection.close()
     try:
-        status = within.within(timeout, host, exchange)
+        status = time_limit.within(timeout, host, exchange)
     except OSError as exc:
-        # NOTE: first, since one about a certificate is a ValueError as well.
+        # NOTE: before ValueError, since a certificate error is both.
         raise _unreached(host, exc) from exc
     except (ValueError, http.client.InvalidURL) as exc:
-        # NOTE: its words may have a header or the URL, which may be secrets.
+        # NOTE: its message may contain a header or the URL, which may be
+        # secrets.
         raise Undelivered(f'{host} cannot be reached: {type(exc).__name__}; '
                           'the URL or a header, such as one with a token, '
                           'is not valid') from None
@@ -77,4 +84,5 @@ def post(url: str, host: str, headers: Mapping[str, str], body: bytes,
 
 
 def _unreached(host: str, exc: Exception) -> Undelivered:
-    return Undelivered(f'{host} cannot be reached: {within.one_line(exc)}')
+    return Undelivered(
+        f'{host} cannot be reached: {time_limit.one_line(exc)}')

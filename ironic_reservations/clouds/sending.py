@@ -9,7 +9,8 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Requests over connections that the other side may have closed."""
+"""Sends requests with keystoneauth, repeating reads whose connection breaks.
+"""
 
 from __future__ import annotations
 
@@ -22,33 +23,32 @@ from oslo_config import cfg
 
 
 class Sender(Protocol):
-    """Something that sends requests: an Adapter of keystoneauth1."""
+    """Sends requests: an Adapter of keystoneauth1."""
 
     def request(self, url: str, method: str, **kwargs: Any) -> Any:
-        """Return a response of requests."""
+        """Send a request, and return a response of requests."""
 
 
 def adapter(conf: cfg.ConfigOpts, group: str) -> Sender:
-    """Return what sends requests to the endpoint that a group describes."""
+    """Return an adapter for the endpoint in a group of options."""
     found: Sender = loading.load_adapter_from_conf_options(
         conf, group, auth=loading.load_auth_from_conf_options(conf, group),
-        # NOTE: the session itself has no credentials: see guard/service.py.
+        # NOTE: the session itself has no credentials, see guard/service.py.
         session=loading.load_session_from_conf_options(conf, group))
     return found
 
 
 def request(sender: Sender, path: str, method: str,
             **arguments: Any) -> Any:
-    """Send a request, and one that only reads once more where it breaks.
+    """Send a request; repeat a GET whose connection breaks.
 
-    A server closes a connection that was idle for some seconds, perhaps in
-    the very moment in which a request is sent on it. Only who reads may send
-    that again: a change may have been made.
+    A server may close an idle connection just when a request is sent on it.
+    Only a read may be repeated then, since a change may have been made.
 
-    NOTE: keystoneauth's own ``connect_retries`` would do so after a time-out
-    too, which doubles it.
+    NOTE: keystoneauth's ``connect_retries`` would also repeat after a
+    time-out, which doubles it.
 
-    :param arguments: what ``sender.request`` takes.
+    :param arguments: those of ``sender.request``.
     :returns: a response of requests.
     """
     try:

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Posting to a webhook, signed, and nowhere else than the operator allows.
+"""Posts signed messages to webhooks on allowed hosts.
 
-The headers and the signature are those of Standard Webhooks, for which there
-are libraries in many languages.
+The headers and the signature follow Standard Webhooks, for which there are
+libraries in many languages.
 """
 
 from __future__ import annotations
@@ -30,18 +30,17 @@ import urllib.parse
 from ironic_reservations.clouds import posting
 
 _PREFIX = 'whsec_'
-#: Shorter keys, in bytes, can be guessed.
+#: The minimum length of a key, in bytes.
 _SHORTEST = 24
 _AGENT = 'ironic-reservations'
 
 Undelivered = posting.Undelivered
-Declined = posting.Declined
 
 
 def keys(path: str | None) -> list[bytes]:
     """Return the keys in a file.
 
-    :raises Undelivered: there is none that can be used.
+    :raises Undelivered: there is no usable one.
     """
     if path is None:
         raise Undelivered('[notices] webhook_secret_file is not set')
@@ -63,7 +62,7 @@ def keys(path: str | None) -> list[bytes]:
 
 def signed(ident: str, sent_at: int, body: bytes,
            secrets: Sequence[bytes]) -> str:
-    """Return the signatures of a message.
+    """Return the signatures of a message, one for each key.
 
     :param ident: of the message, the same when it is sent again.
     :param sent_at: the time, in seconds since 1970.
@@ -77,12 +76,12 @@ def signed(ident: str, sent_at: int, body: bytes,
 def post(url: str, ident: str, sent_at: int, body: bytes,
          secrets: Sequence[bytes], allowed: Collection[str],
          timeout: float) -> None:
-    """Post a message, signed.
+    """Post a signed message.
 
-    :param allowed: the hosts that may be spoken to, by their exact names.
-    :param timeout: for all of it, in seconds.
-    :raises Undelivered: it may not have been taken.
-    :raises Declined: the receiver answers that it has not.
+    :param allowed: the exact names of the hosts that are allowed.
+    :param timeout: for the whole exchange, in seconds.
+    :raises Undelivered: the receiver may not have accepted it.
+    :raises Declined: the receiver has refused it.
     """
     target = urllib.parse.urlsplit(url)
     host = _host(target, allowed)
@@ -94,9 +93,9 @@ def post(url: str, ident: str, sent_at: int, body: bytes,
 
 
 def _host(target: urllib.parse.SplitResult, allowed: Collection[str]) -> str:
-    """Return the host of a URL, if it may be spoken to.
+    """Return the host of a URL if it is allowed.
 
-    :raises Undelivered: it may not.
+    :raises Undelivered: it is not.
     """
     try:
         host, _ = target.hostname, target.port
@@ -104,8 +103,8 @@ def _host(target: urllib.parse.SplitResult, allowed: Collection[str]) -> str:
         host = None
     if target.scheme not in ('http', 'https') or not host or (
             target.username or target.password):
-        raise Undelivered('a URL in [notices] webhook_urls is no http or '
-                          'https URL without a user')
+        raise Undelivered('a URL in [notices] webhook_urls is not an http '
+                          'or https URL, or contains a user')
     if host not in {each.lower() for each in allowed}:
         raise Undelivered(f'{host} is not in [notices] '
                           'webhook_allowed_hosts')

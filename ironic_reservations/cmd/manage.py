@@ -157,18 +157,22 @@ def _print(kept: placement_sync.Audited) -> None:
 
 def _summary(kept: placement_sync.Audited) -> str:
     found, left = len(kept.report.differences), len(kept.remaining)
-    told = f'{kept.report.nodes} nodes: '
+    told = f'{_counted(kept.report.nodes, "node")}: '
     if not found:
         told += 'Placement and the database agree.'
     elif kept.repairs is None:
-        told += (f'{found} differences. Run it again with --repair to repair '
-                 'them where that is possible.')
+        told += (f'{_counted(found, "difference")}. With --repair, '
+                 'differences are repaired where that is possible.')
     else:
-        told += f'{found} differences, {found - left} of them repaired.'
+        told += (f'{_counted(found, "difference")}, {found - left} repaired.')
     if kept.report.in_work:
-        told += (f' {kept.report.in_work} nodes are being changed and could '
-                 'not be compared.')
+        told += (' Not compared, since they are being changed: '
+                 f'{_counted(kept.report.in_work, "node")}.')
     return told
+
+
+def _counted(number: int, thing: str) -> str:
+    return f'{number} {thing}' if number == 1 else f'{number} {thing}s'
 
 
 if __name__ == '__main__':

@@ -73,11 +73,14 @@ def run(engine: engine_module.Engine, options: cfg.SubCommandOpt) -> int:
                              '0). Set with --before which leases to delete.')
         before = engine.clock() - datetime.timedelta(days=days)
     elif before > engine.clock():
-        raise ValueError(f'{before.isoformat()} is in the future. Use a date '
-                         'that has passed.')
+        raise ValueError(f'{_shown(before)} is in the future. Use a date that '
+                         'has passed.')
     gone = 0
     while done := purge.purge(engine, before, options.batch):
         gone += done
-    print(f'{gone} leases that were over before {before.isoformat()} have '
-          'been deleted.')
+    print(f'Deleted leases that were over before {_shown(before)}: {gone}')
     return 0
+
+
+def _shown(instant: datetime.datetime) -> str:
+    return f'{instant:%Y-%m-%d %H:%M:%S} UTC'

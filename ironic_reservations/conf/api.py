@@ -14,14 +14,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from oslo_config import cfg
-from oslo_middleware import http_proxy_to_wsgi
-from oslo_middleware import opts as middleware_opts
 
-api_opts = [
+GROUP = 'api'
+
+OPTS = [
     cfg.HostAddressOpt('host', default='0.0.0.0',
                        help='The address that ironic-reservations-api '
                             'listens on.'),
@@ -66,18 +63,3 @@ api_opts = [
                 help='Serve Prometheus metrics of this process at /metrics, '
                      'without authentication.'),
 ]
-
-
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    conf.register_opts(api_opts, 'api')
-    # NOTE: not left to the middleware, which would register it only when a
-    # proxy is configured already.
-    conf.register_opts(http_proxy_to_wsgi.OPTS, 'oslo_middleware')
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [('api', api_opts),
-            *middleware_opts.list_opts_http_proxy_to_wsgi(),
-            *middleware_opts.list_opts_healthcheck()]

@@ -14,14 +14,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from oslo_config import cfg
 
 GROUP = 'audit'
 
-audit_opts = [
+OPTS = [
     cfg.BoolOpt('log', default=True,
                 help='Write audit events to the log as one line of JSON each, '
                      'with the logger ironic_reservations.audit and the level '
@@ -30,13 +27,3 @@ audit_opts = [
                 help='Send audit events as notifications "audit.reservation". '
                      'This needs a driver in [oslo_messaging_notifications].'),
 ]
-
-
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    conf.register_opts(audit_opts, GROUP)
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [(GROUP, audit_opts)]

@@ -14,15 +14,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from oslo_config import cfg
-from oslo_db import options as db_options
 
 GROUP = 'database'
 
-database_opts = [
+OPTS = [
     cfg.IntOpt('connect_timeout', default=5, min=1,
                help='Time, in seconds, within which a connection must be '
                     'made. Like all of these limits, it does not apply to '
@@ -53,16 +49,3 @@ database_opts = [
                       'the time, and its reconciler stops, until its clock is '
                       'corrected. 0 switches this check off.'),
 ]
-
-
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    # NOTE: the connection has a default that depends on [DEFAULT]
-    # state_path; db.connection fills it in.
-    conf.register_opts(db_options.database_opts, GROUP)
-    conf.register_opts(database_opts, GROUP)
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [(GROUP, [*database_opts, *db_options.database_opts])]

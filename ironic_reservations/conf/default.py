@@ -14,12 +14,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from oslo_config import cfg
 
-default_opts = [
+GROUP = 'DEFAULT'
+
+OPTS = [
     cfg.StrOpt('state_path', default='/var/lib/ironic-reservations',
                help='Directory for the files of the service. The SQLite '
                     'database is created here if [database] connection is not '
@@ -48,13 +47,3 @@ default_opts = [
                     'Ironic API process, the default is the value of the '
                     "option of this name in Ironic's configuration."),
 ]
-
-
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    conf.register_opts(default_opts)
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [('DEFAULT', default_opts)]

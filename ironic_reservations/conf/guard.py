@@ -15,9 +15,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from oslo_config import cfg
 from oslo_config import types
 
@@ -28,7 +25,7 @@ PROTECTED_ACTS = ('maintenance', 'retired', 'delete', 'allocation', 'power',
                   'lessee', 'console', 'nmi', 'raid', 'vendor', 'undeploy',
                   'rescue', 'service', 'clean', 'inspect', 'abort')
 
-guard_opts = [
+OPTS = [
     cfg.StrOpt('require', default='reserved',
                choices=[('reserved', 'a node that is not reserved can be used '
                                      'by everybody, as in Ironic alone'),
@@ -92,13 +89,3 @@ guard_opts = [
                     'or a change of a node. Set it to [api] '
                     'max_json_body_size_provision of Ironic.'),
 ]
-
-
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    conf.register_opts(guard_opts, GROUP)
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [(GROUP, guard_opts)]

@@ -14,15 +14,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from keystoneauth1 import loading
 from oslo_config import cfg
 
 GROUP = 'ironic'
+SERVICE_TYPE = 'baremetal'
+# NOTE: an Ironic that never answers must not hold up a worker for ever.
+TIMEOUT = 60
 
-ironic_opts = [
+OPTS = [
     cfg.StrOpt('confirm', default='always',
                choices=[('always', 'ask Ironic about a node right before it '
                                    'is claimed'),
@@ -42,25 +41,3 @@ ironic_opts = [
                     'database. If that process dies, another one takes over '
                     'after this time.'),
 ]
-
-
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    conf.register_opts(ironic_opts, GROUP)
-    loading.register_session_conf_options(conf, GROUP)
-    loading.register_auth_conf_options(conf, GROUP)
-    loading.register_adapter_conf_options(conf, GROUP)
-    conf.set_default('auth_type', 'none', GROUP)
-    conf.set_default('service_type', 'baremetal', GROUP)
-    # NOTE: an Ironic that never answers must not hold up a worker for ever.
-    conf.set_default('timeout', 60, GROUP)
-    conf.set_default('valid_interfaces', ['internal', 'public'], GROUP)
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [(GROUP, [*ironic_opts,
-                     *loading.get_session_conf_options(),
-                     *loading.get_auth_common_conf_options(),
-                     *loading.get_auth_plugin_conf_options('password'),
-                     *loading.get_adapter_conf_options()])]

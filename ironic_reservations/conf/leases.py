@@ -14,9 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import re
-from typing import Any
 
 from oslo_config import cfg
 from oslo_config import types
@@ -24,7 +22,9 @@ from oslo_config import types
 #: What can be sent in a header.
 _SENDABLE = re.compile(r'[\t\x20-\x7e\x80-\xff]*')
 
-leases_opts = [
+GROUP = 'leases'
+
+OPTS = [
     cfg.StrOpt('hosts', default='opened',
                choices=[('opened', 'The nodes that an operator has opened.'),
                         ('all', 'All nodes, except for those that an '
@@ -206,11 +206,6 @@ leases_opts = [
 ]
 
 
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    conf.register_opts(leases_opts, 'leases')
-
-
 def check(conf: cfg.ConfigOpts) -> None:
     """Check what no type of an option does.
 
@@ -223,8 +218,3 @@ def check(conf: cfg.ConfigOpts) -> None:
             '[leases] enforcement_token has characters that cannot be sent in '
             'a header, such as one that ends a line. Set it to the token '
             'alone.')
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [('leases', leases_opts)]

@@ -14,14 +14,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from oslo_config import cfg
 
 GROUP = 'notices'
 
-notices_opts = [
+OPTS = [
     cfg.ListOpt('webhook_urls', default=[],
                 help='URLs to which each notice about a lease is posted, '
                      'signed with the key in webhook_secret_file. By default '
@@ -107,13 +104,3 @@ notices_opts = [
                     'process claims notices that it sends. If that process '
                     'dies, another one sends them after this time.'),
 ]
-
-
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    conf.register_opts(notices_opts, GROUP)
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [(GROUP, notices_opts)]

@@ -14,15 +14,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from keystoneauth1 import loading
 from oslo_config import cfg
 
 GROUP = 'nova'
+SERVICE_TYPE = 'compute'
+# NOTE: of clients, only those wait for it who name a flavor.
+TIMEOUT = 30
 
-nova_opts = [
+OPTS = [
     cfg.BoolOpt('enabled', default=False,
                 help='Whether each lease gets a private flavor in Nova while '
                      'it lasts, and loses its servers at the end; and whether '
@@ -47,25 +46,3 @@ nova_opts = [
                     'server on a compute host, where none of its resources '
                     'would be counted.'),
 ]
-
-
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    conf.register_opts(nova_opts, GROUP)
-    loading.register_session_conf_options(conf, GROUP)
-    loading.register_auth_conf_options(conf, GROUP)
-    loading.register_adapter_conf_options(conf, GROUP)
-    conf.set_default('auth_type', 'none', GROUP)
-    conf.set_default('service_type', 'compute', GROUP)
-    # NOTE: of clients, only those wait for it who name a flavor.
-    conf.set_default('timeout', 30, GROUP)
-    conf.set_default('valid_interfaces', ['internal', 'public'], GROUP)
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [(GROUP, [*nova_opts,
-                     *loading.get_session_conf_options(),
-                     *loading.get_auth_common_conf_options(),
-                     *loading.get_auth_plugin_conf_options('password'),
-                     *loading.get_adapter_conf_options()])]

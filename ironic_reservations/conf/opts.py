@@ -17,7 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from keystoneauth1 import loading
 from oslo_config import cfg
+from oslo_db import options as db_options
+from oslo_middleware import http_proxy_to_wsgi
+from oslo_middleware import opts as middleware_opts
 from oslo_policy import opts as policy_opts
 
 from ironic_reservations.conf import api
@@ -32,20 +36,46 @@ from ironic_reservations.conf import nova
 from ironic_reservations.conf import placement
 from ironic_reservations.conf import reservations
 
-_ROOMS = (default, api, audit, database, guard, ironic, leases, notices, nova,
-          placement, reservations)
+_GROUPS = (default, api, audit, database, guard, ironic, leases, notices, nova,
+           placement, reservations)
+#: The services that keystoneauth reaches for us.
+_CLOUDS = (ironic, nova, placement)
 
 
 def register(conf: cfg.ConfigOpts) -> None:
     """Make every option known to a configuration object."""
-    for room in _ROOMS:
-        room.register(conf)
+    for group in _GROUPS:
+        conf.register_opts(group.OPTS,
+                           None if group is default else group.GROUP)
+    for cloud in _CLOUDS:
+        loading.register_session_conf_options(conf, cloud.GROUP)
+        loading.register_auth_conf_options(conf, cloud.GROUP)
+        loading.register_adapter_conf_options(conf, cloud.GROUP)
+        for name, default_value in (
+                ('auth_type', 'none'), ('service_type', cloud.SERVICE_TYPE),
+                ('timeout', cloud.TIMEOUT),
+                ('valid_interfaces', ['internal', 'public'])):
+            conf.set_default(name, default_value, cloud.GROUP)
+    # NOTE: the connection has a default that depends on [DEFAULT]
+    # state_path; db.connection fills it in.
+    conf.register_opts(db_options.database_opts, database.GROUP)
+    # NOTE: not left to the middleware, which would register it only when a
+    # proxy is configured already.
+    conf.register_opts(http_proxy_to_wsgi.OPTS, 'oslo_middleware')
     policy_opts.set_defaults(conf, policy_file='policy.yaml')
 
 
 def list_opts() -> list[tuple[str, Sequence[Any]]]:
     """List the options for oslo-config-generator."""
-    listed: list[tuple[str, Sequence[Any]]] = []
-    for room in _ROOMS:
-        listed.extend(room.list_opts())
-    return listed
+    more: dict[Any, Sequence[Any]] = {
+        database: db_options.database_opts,
+        **dict.fromkeys(_CLOUDS, [
+            *loading.get_session_conf_options(),
+            *loading.get_auth_common_conf_options(),
+            *loading.get_auth_plugin_conf_options('password'),
+            *loading.get_adapter_conf_options()])}
+    listed: list[tuple[str, Sequence[Any]]] = [
+        (group.GROUP, [*group.OPTS, *more.get(group, ())])
+        for group in _GROUPS]
+    return [*listed, *middleware_opts.list_opts_http_proxy_to_wsgi(),
+            *middleware_opts.list_opts_healthcheck()]

@@ -14,15 +14,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from keystoneauth1 import loading
 from oslo_config import cfg
 
 GROUP = 'placement'
+SERVICE_TYPE = 'placement'
+# NOTE: a client waits for the hold; Placement takes milliseconds.
+TIMEOUT = 10
 
-placement_opts = [
+OPTS = [
     cfg.BoolOpt('enabled', default=False,
                 help='Whether a promised node is also held in Placement, so '
                      'that the Nova scheduler does not use it. Needs a '
@@ -68,25 +67,3 @@ placement_opts = [
                     'that process dies, another one takes over after this '
                     'time.'),
 ]
-
-
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    conf.register_opts(placement_opts, GROUP)
-    loading.register_session_conf_options(conf, GROUP)
-    loading.register_auth_conf_options(conf, GROUP)
-    loading.register_adapter_conf_options(conf, GROUP)
-    conf.set_default('auth_type', 'none', GROUP)
-    conf.set_default('service_type', 'placement', GROUP)
-    # NOTE: a client waits for the hold; Placement takes milliseconds.
-    conf.set_default('timeout', 10, GROUP)
-    conf.set_default('valid_interfaces', ['internal', 'public'], GROUP)
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [(GROUP, [*placement_opts,
-                     *loading.get_session_conf_options(),
-                     *loading.get_auth_common_conf_options(),
-                     *loading.get_auth_plugin_conf_options('password'),
-                     *loading.get_adapter_conf_options()])]

@@ -14,13 +14,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from oslo_config import cfg
 from oslo_config import types
 
-reservations_opts = [
+GROUP = 'reservations'
+
+OPTS = [
     cfg.IntOpt('default_ttl', default=600, min=1,
                help='Duration of a reservation, in seconds, if the request '
                     'sets no end.'),
@@ -59,13 +58,3 @@ reservations_opts = [
                     'reservations. An expired reservation is void from its '
                     'end on, whether its row has been deleted or not.'),
 ]
-
-
-def register(conf: cfg.ConfigOpts) -> None:
-    """Make the options known to a configuration object."""
-    conf.register_opts(reservations_opts, 'reservations')
-
-
-def list_opts() -> list[tuple[str, Sequence[Any]]]:
-    """List the options for oslo-config-generator."""
-    return [('reservations', reservations_opts)]

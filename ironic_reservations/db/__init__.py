@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The timeline in a database: tables, queries and migrations."""
+"""Tables, queries and migrations of the timeline."""

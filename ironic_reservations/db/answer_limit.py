@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""An end to waiting for a server that says nothing, though its host is up.
+"""Limits how long a PostgreSQL driver waits for an answer.
 
-A server that is stopped, or a proxy that swallows everything, still
-acknowledges on TCP, and libpq waits for its answer as long as that lasts. So
-whoever waits is watched, and the connection is shut down when it takes longer
-than any statement may: libpq finds it closed then, and says so.
+A server that has been stopped, or a proxy that drops everything, still
+acknowledges on TCP, and libpq waits for its answer without a limit. Each wait
+is therefore watched, and the connection is shut down once the wait exceeds the
+limit: libpq then finds it closed and raises an error.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ import threading
 import time
 from typing import Any
 
-#: How late, in seconds, it may be noticed that somebody waits for too long.
+#: The interval, in seconds, at which waits are compared with their limit.
 _TICK = 0.5
 
 
 class _Watch:
-    """Who waits for an answer, and until when."""
+    """Shuts down connections whose answer is overdue."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -45,7 +45,10 @@ class _Watch:
 
     @contextlib.contextmanager
     def within(self, connection: Any, seconds: float) -> Iterator[None]:
-        """Shut a connection down unless the block ends in time."""
+        """Shut a connection down unless the block ends in time.
+
+        :param seconds: the limit.
+        """
         with self._changed:
             self._number += 1
             number = self._number
@@ -71,13 +74,13 @@ class _Watch:
                 for deadline, connection in self._waiting.values():
                     if now > deadline:
                         _shut_down(connection)
-                # NOTE: lets go of the lock meanwhile.
+                # NOTE: this releases the lock while it waits.
                 self._changed.wait(_TICK)
 
 
 def _shut_down(connection: Any) -> None:
     with contextlib.suppress(Exception):
-        # NOTE: of a copy, since the number itself is libpq's to close.
+        # NOTE: a duplicate, since the descriptor itself is libpq's to close.
         with socket.socket(fileno=os.dup(connection.fileno())) as way:
             way.shutdown(socket.SHUT_RDWR)
 
@@ -86,7 +89,7 @@ _watch = _Watch()
 
 
 def _begin_anew() -> None:
-    """Forget what the parent process waits for, and its thread."""
+    """Forget the waits and the thread of the parent process."""
     global _watch
     _watch = _Watch()
 
@@ -95,9 +98,9 @@ os.register_at_fork(after_in_child=_begin_anew)
 
 
 def listener(seconds: float) -> Callable[..., Any]:
-    """Return what is to be called before a connection is made.
+    """Return a listener for SQLAlchemy's ``do_connect`` event.
 
-    :param seconds: for how long an answer is waited for.
+    :param seconds: how long its connections wait for an answer.
     """
     def on_do_connect(dialect: Any, record: Any, arguments: Any,
                       parameters: dict[str, Any]) -> Any:
@@ -113,7 +116,7 @@ def listener(seconds: float) -> Callable[..., Any]:
 
 @functools.cache
 def _of_psycopg2(extensions: Any, seconds: float) -> Any:
-    """Return the class of connections that wait for so long at most."""
+    """Return a class of connections that wait for a limited time."""
     class Cursor(extensions.cursor):  # type: ignore[misc]
         def execute(self, *args: Any, **kwargs: Any) -> Any:
             with _watch.within(self.connection, seconds):
@@ -141,7 +144,7 @@ def _of_psycopg2(extensions: Any, seconds: float) -> Any:
 
 @functools.cache
 def _of_psycopg(base: Any, seconds: float) -> Any:
-    """Return the same for psycopg 3, where all waiting goes one way."""
+    """Return the same for psycopg 3, which waits in one method."""
     class Connection(base):  # type: ignore[misc]
         def wait(self, *args: Any, **kwargs: Any) -> Any:
             with _watch.within(self, seconds):

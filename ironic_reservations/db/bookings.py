@@ -12,10 +12,11 @@
 
 """Rows of ``reservations`` that promise a node to a lease.
 
-Whoever writes such rows has raised the generations of their nodes in the same
-transaction (:mod:`~ironic_reservations.engine.commit`), and hands them over as
-they were read: a row that is no longer so is not written, and the whole
-transaction is given up.
+A caller that writes such rows has raised the generations of their nodes in the
+same transaction (:mod:`~ironic_reservations.engine.commit`), and passes the
+bookings as they were read. If a row has changed since, nothing is written:
+:class:`~ironic_reservations.db.connection.Conflict` is raised, and the
+transaction has to be rolled back.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ import sqlalchemy as sa
 from ironic_reservations.db import conditions
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import lease_parts
+from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
-from ironic_reservations.db import written
 from ironic_reservations.model import facts
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
@@ -49,8 +50,8 @@ _STATES = {state.value: state for state in leases.BookingState}
 _COLUMNS = (_r.id, _r.lease_reservation_id, _r.place, _r.node_uuid,
             _r.starts_at, _r.expires_at, _r.state, _r.lessee,
             _r.lessee_before, _r.project_id, _r.uuid)
-# NOTE: put together once, since that takes longer than all else that
-# SQLAlchemy does for a few rows.
+# NOTE: the statements are built once: building one takes longer than all else
+# that SQLAlchemy does for a few rows.
 _LEASED = sa.join(tables.reservations, tables.lease_reservations,
                   _r.lease_reservation_id == _l.id)
 # SELECT ... FROM reservations JOIN lease_reservations ...
@@ -65,7 +66,8 @@ _WITH_WANTS_OF = _WITH_WANTS.where(
 _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
     _l.lease_id.in_(sa.bindparam('leases', expanding=True))
 ).order_by(_r.place)
-# NOTE: as the driver has the times, which is half of what a row takes.
+# NOTE: times as the driver returns them; converting them would double the
+# cost of a row.
 _BRIEFS = sa.select(
     _l.lease_id, _r.id, _r.node_uuid,
     sa.type_coerce(_r.starts_at, sa.DateTime),
@@ -81,8 +83,8 @@ _WITH_GENERATIONS = sa.select(*_COLUMNS, tables.nodes.c.generation).join_from(
         _r.immediate.is_(None))
 _TEXTS = (_l.hypervisor_properties, _l.resource_properties)
 _NO_TEXTS = tuple(sa.literal_column("''").label(each.name) for each in _TEXTS)
-#: That rows are those that were read, and as they were; the values are of
-#: :func:`as_read`.
+#: The condition that rows are unchanged since they were read; its values come
+#: from :func:`as_read`.
 # uuid IN (...) AND node_uuid IN (...) AND lease_reservation_id IN (...)
 #   AND state = ?
 AS_READ = (_r.uuid.in_(sa.bindparam('read_uuids', expanding=True)),
@@ -90,13 +92,13 @@ AS_READ = (_r.uuid.in_(sa.bindparam('read_uuids', expanding=True)),
            _r.lease_reservation_id.in_(
                sa.bindparam('read_reservations', expanding=True)),
            _r.state == sa.bindparam('read_state'))
-# NOTE: and that nothing has been done about the nodes.
+# NOTE: also that no lessee has been written for the nodes.
 _UNTOUCHED = (*AS_READ, _r.lessee.is_(None))
 _INSERT = sa.insert(tables.reservations)
 _BOOKINGS = 'a booking of a lease'
 
-#: The hypervisor properties and the resource properties that were asked for,
-#: and what of each instance, where instances were.
+#: The hypervisor properties and resource properties that a booking requires,
+#: and its instance reservation if it is for an instance.
 Wants = tuple[str, str, instance_reservations.InstanceReservation | None]
 
 
@@ -109,7 +111,7 @@ def _booking(row: Sequence[Any]) -> leases.NodeBooking:
 def read_with_wants(connection: sa.Connection,
                     node_uuids: Collection[str] | None = None
                     ) -> list[tuple[leases.NodeBooking, Wants]]:
-    """Read what nodes are promised to, and what would do as well.
+    """Return the bookings of nodes with their requirements.
 
     :param node_uuids: ``None``: all nodes.
     """
@@ -128,15 +130,17 @@ def read_with_wants(connection: sa.Connection,
 
 def read_of_leases(connection: sa.Connection, lease_ids: Collection[str]
                    ) -> list[leases.NodeBooking]:
-    """Read the nodes that leases are promised, in the order of their places.
-    """
+    """Return the bookings of leases, ordered by place."""
     return [_booking(row) for row in connection.execute(
         _OF_LEASES, {'leases': list(lease_ids)})]
 
 
 def read_briefs(connection: sa.Connection, lease_ids: Collection[str]
                 ) -> dict[str, frozenset[lease_parts.Brief]]:
-    """Read all that can change of the bookings of leases, by the lease."""
+    """Return the changeable values of the bookings of leases.
+
+    :returns: by lease ID; leases without bookings are left out.
+    """
     # SELECT lease_id, id, node_uuid, ... FROM reservations
     #   JOIN lease_reservations ... WHERE lease_id IN (...)
     found: dict[str, list[lease_parts.Brief]] = {}
@@ -149,7 +153,10 @@ def read_of_hosts(connection: sa.Connection, lease_id: str | None = None,
                   reservation_id: str | None = None,
                   node_uuid: str | None = None
                   ) -> list[tuple[leases.NodeBooking, str]]:
-    """Read which lease each booking is of, by the start."""
+    """Return bookings with the IDs of their leases, ordered by start.
+
+    Each parameter that is given restricts the result.
+    """
     query = (sa.select(*_COLUMNS, _l.lease_id)
              .join_from(tables.reservations, tables.lease_reservations,
                         _r.lease_reservation_id == _l.id)
@@ -166,12 +173,13 @@ def read_of_project(connection: sa.Connection, project_id: str | None,
                     texts: bool = False
                     ) -> list[tuple[datetime.datetime, datetime.datetime,
                                     bool, str, str]]:
-    """Read what a project has been promised that is not over.
+    """Return the bookings of a project that have not ended.
 
-    :param without: leases that are left out.
-    :param texts: whether the properties that were asked for are wanted, too.
-    :returns: start, end, whether it is a whole host, hypervisor properties
-        and resource properties of each booking.
+    :param without: IDs of leases to leave out.
+    :param texts: whether to read the requested properties, too.
+    :returns: for each booking: start, end, whether it is for a whole host,
+        hypervisor properties and resource properties (empty without
+        ``texts``).
     """
     # SELECT starts_at, expires_at, resource_type(, hypervisor_properties,
     #   resource_properties) FROM reservations JOIN lease_reservations ON ...
@@ -191,7 +199,7 @@ def read_of_project(connection: sa.Connection, project_id: str | None,
 
 def read_of_node(connection: sa.Connection, node_uuid: str,
                  now: datetime.datetime) -> list[leases.NodeBooking]:
-    """Read what one node is promised to, by the start."""
+    """Return the present and future bookings of a node, by start."""
     # SELECT ... WHERE node_uuid = ? AND immediate IS NULL AND (it has the
     #   node OR it is to come) ORDER BY starts_at
     return [_booking(row) for row in connection.execute(
@@ -204,7 +212,7 @@ def read_with_windows(connection: sa.Connection, node_uuid: str,
                       now: datetime.datetime
                       ) -> tuple[list[leases.NodeBooking],
                                  list[maintenance.NodeWindow]]:
-    """Read what one node is promised to, and its maintenance windows."""
+    """Return the present and future bookings and windows of a node."""
     # SELECT ... WHERE node_uuid = ? AND immediate IS NULL AND (it has the
     #   node OR it is to come)
     # UNION ALL SELECT NULL, window_id, ... FROM maintenance_nodes
@@ -227,7 +235,10 @@ def read_with_windows(connection: sa.Connection, node_uuid: str,
 
 def read_of_reservation(connection: sa.Connection, reservation_id: str,
                         now: datetime.datetime) -> list[leases.NodeBooking]:
-    """Read the nodes that a lease reservation has now, by their places."""
+    """Return the present bookings of a lease reservation.
+
+    They are ordered by place.
+    """
     return [_booking(row) for row in connection.execute(
         sa.select(*_COLUMNS)
         .where(_r.lease_reservation_id == reservation_id,
@@ -238,10 +249,12 @@ def read_of_reservation(connection: sa.Connection, reservation_id: str,
 
 def read_leased(connection: sa.Connection, node_uuids: Collection[str],
                 now: datetime.datetime) -> dict[str, facts.Leased]:
-    """Read what leases, and maintenance windows, have of nodes.
+    """Return, for nodes, what leases and maintenance windows hold of them.
 
-    In one row for each node of which leases have anything, and another one
-    for windows.
+    The query returns one row for each node with bookings and another one for
+    each node with windows.
+
+    :returns: by node; nodes with neither are left out.
     """
     found: dict[str, facts.Leased] = {}
     maintained: dict[str, maintenance.Maintained] = {}
@@ -262,7 +275,7 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
 
 @functools.cache
 def _leased() -> sa.CompoundSelect[Any]:
-    """Return the query of :func:`read_leased`, put together once."""
+    """Return the statement of :func:`read_leased`, which is built once."""
     now, uuids = conditions.NOW, sa.bindparam('uuids', expanding=True)
     # SELECT node_uuid, MAX(CASE WHEN it has the node THEN 1 END),
     #   MAX(CASE WHEN ... and is over THEN 1 END),
@@ -306,10 +319,9 @@ def _there(now: conditions.Instant) -> sa.ColumnElement[bool]:
 def read_with_generations(connection: sa.Connection,
                           bookings: Collection[leases.NodeBooking]
                           ) -> list[tuple[leases.NodeBooking, int]]:
-    """Read bookings again, each with the generation of its node.
+    """Read bookings again, each with its node's generation.
 
-    :returns: those that there still are, each read at one moment with the
-        generation.
+    :returns: those that still exist; booking and generation are of one moment.
     """
     if not bookings:
         return []
@@ -320,7 +332,7 @@ def read_with_generations(connection: sa.Connection,
 def insert_many(connection: sa.Connection,
                 bookings: Collection[leases.NodeBooking],
                 user_id: str | None, now: datetime.datetime) -> None:
-    """Write new bookings; their ids are given by the database."""
+    """Write new bookings; the database assigns their ids."""
     if bookings:
         connection.execute(_INSERT, [
             {'uuid': booking.uuid or str(uuid_module.uuid4()),
@@ -334,7 +346,7 @@ def insert_many(connection: sa.Connection,
 
 def _groups(bookings: Iterable[leases.NodeBooking]
             ) -> list[list[leases.NodeBooking]]:
-    """Put together what one statement can name: one for each state."""
+    """Group bookings by state; one statement names one state."""
     found: dict[leases.BookingState, list[leases.NodeBooking]] = {}
     for booking in bookings:
         found.setdefault(booking.state, []).append(booking)
@@ -344,8 +356,8 @@ def _groups(bookings: Iterable[leases.NodeBooking]
 def as_read(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
     """Return the values of :data:`AS_READ`.
 
-    NOTE: a uuid is given to one row ever.  A row that has moved from one of
-    these nodes to another is caught by their generations.
+    NOTE: a uuid is never used for a second row. If a row has moved from one of
+    these nodes to another, their generations show it.
 
     :param bookings: all in the same state.
     """
@@ -361,17 +373,18 @@ def as_read(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
 def _untouched(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
     """Return the values of :data:`_UNTOUCHED`."""
     if any(booking.begun for booking in bookings):
-        raise ValueError('a booking that has begun is not taken back so')
+        raise ValueError('a booking that has started cannot be moved or '
+                         'deleted as planned')
     return as_read(bookings)
 
 
 def move(connection: sa.Connection,
          homes: Mapping[leases.NodeBooking, str],
          now: datetime.datetime) -> None:
-    """Put bookings that have not started on other nodes.
+    """Move bookings that have not started to other nodes.
 
-    :param homes: the uuid of the node, by the booking as it was read.
-    :raises Conflict: one of them is not as it was.
+    :param homes: the uuid of the new node, by the booking as it was read.
+    :raises Conflict: one of the bookings has changed.
     """
     if not homes:
         return
@@ -379,7 +392,7 @@ def move(connection: sa.Connection,
     #   WHERE uuid IN (...) AND node_uuid IN (...) AND
     #     lease_reservation_id IN (...) AND state = 'planned'
     #     AND lessee IS NULL
-    written.check(connection.execute(
+    row_counts.check(connection.execute(
         sa.update(tables.reservations).where(*_UNTOUCHED)
         .values(node_uuid=sa.case(
             {booking.uuid: uuid for booking, uuid in homes.items()},
@@ -387,29 +400,23 @@ def move(connection: sa.Connection,
         len(homes), _BOOKINGS)
 
 
-def update_window(connection: sa.Connection,
-                  bookings: Collection[leases.NodeBooking],
-                  starts_at: datetime.datetime | None,
-                  ends_at: datetime.datetime,
-                  now: datetime.datetime) -> None:
-    """Change from when until when nodes are promised.
+def update_end(connection: sa.Connection,
+               bookings: Collection[leases.NodeBooking],
+               ends_at: datetime.datetime, now: datetime.datetime) -> None:
+    """Change the end of bookings.
 
-    :param starts_at: ``None``: as it was.
-    :raises Conflict: one of the bookings is not as it was.
+    :raises Conflict: one of the bookings has changed.
     """
-    changed: dict[str, Any] = {'expires_at': ends_at, 'updated_at': now}
-    if starts_at is not None:
-        changed['starts_at'] = starts_at
-    _update(connection, bookings, changed)
+    _update(connection, bookings, {'expires_at': ends_at, 'updated_at': now})
 
 
 def update_state(connection: sa.Connection,
                  bookings: Collection[leases.NodeBooking],
                  state: leases.BookingState,
                  now: datetime.datetime) -> None:
-    """Write that bookings have started, or that they are over.
+    """Write a new state of bookings.
 
-    :raises Conflict: one of them is not as it was.
+    :raises Conflict: one of the bookings has changed.
     """
     changed: dict[str, Any] = {'state': state.value, 'updated_at': now}
     if state is leases.BookingState.BOUND:
@@ -420,20 +427,20 @@ def update_state(connection: sa.Connection,
 def update_warned(connection: sa.Connection,
                   bookings: Collection[leases.NodeBooking],
                   warned_at: datetime.datetime) -> None:
-    """Write when it was told that nodes are released if nobody deploys them.
+    """Write when the owner was warned that unused nodes are released.
 
-    :raises Conflict: one of the bookings is not as it was.
+    :raises Conflict: one of the bookings has changed.
     """
     _update(connection, bookings, {'warned_at': warned_at})
 
 
 def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],
         now: datetime.datetime) -> None:
-    """Have nodes taken back from now on, or since they were due.
+    """End bookings now, or at their end if that has passed.
 
-    :raises Conflict: one of the bookings is not as it was.
+    :raises Conflict: one of the bookings has changed.
     """
-    # NOTE: what is late does not reach into what comes after it.
+    # NOTE: a booking that is ended late must not overlap the next one.
     _update(connection, bookings, {
         'state': leases.BookingState.ENDING.value,
         'expires_at': sa.case((_r.expires_at < now, _r.expires_at),
@@ -444,11 +451,13 @@ def update_lessees(connection: sa.Connection,
                    lessees: Mapping[leases.NodeBooking,
                                     tuple[str | None, str | None]],
                    state: leases.BookingState | None = None) -> None:
-    """Write what stands on nodes, or is about to, and what it replaces.
+    """Write the lessees of nodes, and the lessees that they replace.
+
+    A lessee is written here before it is set in Ironic.
 
     :param lessees: both, by the booking as it was read.
-    :param state: of the bookings from now on; ``None``: as it was.
-    :raises Conflict: one of them is not as it was.
+    :param state: the new state of the bookings; ``None``: keep it.
+    :raises Conflict: one of the bookings has changed.
     """
     # UPDATE reservations SET lessee = CASE uuid WHEN ? THEN ? ... END, ...
     #   WHERE (as they were read)
@@ -469,35 +478,35 @@ def _update(connection: sa.Connection,
     # UPDATE reservations SET ... WHERE uuid IN (...) AND node_uuid IN (...)
     #   AND lease_reservation_id IN (...) AND state = ?
     for group in _groups(bookings):
-        written.check(connection.execute(
+        row_counts.check(connection.execute(
             sa.update(tables.reservations).where(*AS_READ)
             .values(**changed), as_read(group)), len(group), _BOOKINGS)
 
 
 def delete_planned(connection: sa.Connection,
                    bookings: Collection[leases.NodeBooking]) -> None:
-    """Take promises back for which nothing has been done yet.
+    """Delete bookings that have not started.
 
-    :raises Conflict: some have started meanwhile, or have been moved.
+    :raises Conflict: one of the bookings has started or changed.
     """
     if bookings:
         # DELETE FROM reservations WHERE uuid IN (...) AND node_uuid IN (...)
         #   AND lease_reservation_id IN (...) AND state = 'planned'
         #   AND lessee IS NULL
-        written.check(connection.execute(
+        row_counts.check(connection.execute(
             sa.delete(tables.reservations).where(*_UNTOUCHED),
             _untouched(bookings)), len(bookings), _BOOKINGS)
 
 
 def delete(connection: sa.Connection,
            bookings: Collection[leases.NodeBooking]) -> None:
-    """Take promises back whose nodes are as they were before them.
+    """Delete bookings whose nodes have been taken back.
 
-    :raises Conflict: one of the bookings is not as it was.
+    :raises Conflict: one of the bookings has changed.
     """
     # DELETE FROM reservations WHERE uuid IN (...) AND node_uuid IN (...)
     #   AND lease_reservation_id IN (...) AND state = ?
     for group in _groups(bookings):
-        written.check(connection.execute(
+        row_counts.check(connection.execute(
             sa.delete(tables.reservations).where(*AS_READ),
             as_read(group)), len(group), _BOOKINGS)

@@ -10,9 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``calendar_tokens``: by which token whose leases are read.
+"""Rows of ``calendar_tokens``: whose leases a token gives access to.
 
-Of a token there is a hash alone: whoever reads the database opens nothing.
+Only a hash of each token is stored, so that reading the database does not give
+access to anything.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ _c = tables.calendar_tokens.c
 
 @dataclasses.dataclass(frozen=True)
 class Holder:
-    """Who has made a token.
+    """The user who made a token.
 
-    :ivar user_id: ``None`` where users are not told apart.
+    :ivar user_id: ``None`` where users are not distinguished.
     :ivar project_id: ``None`` where there are no projects.
-    :ivar roles: that the user had in the project then.
-    :ivar fingerprint: of the user's password then; empty where others ask for
-        passwords, and where the release before has written it.
+    :ivar roles: the roles of the user in the project at that time.
+    :ivar fingerprint: of the user's password at that time; empty where this
+        service does not check passwords, or if the previous release wrote the
+        row.
     """
 
     user_id: str | None
@@ -48,31 +50,36 @@ class Holder:
     fingerprint: str
 
     def has(self, fingerprint: str | None) -> bool:
-        """Return whether the user still has that password.
+        """Return whether the user's password is unchanged.
 
-        :param fingerprint: of now; ``None``: there is no such user.
+        :param fingerprint: of the present password; ``None``: there is no such
+            user.
         """
         return fingerprint == self.fingerprint
 
 
 def find(connection: sa.Connection, digest: str) -> Holder | None:
-    """Read who has made a token; ``None`` where nobody has."""
+    """Return the holder of a token, ``None`` if the token is unknown.
+
+    :param digest: the hash of the token.
+    """
     return _holder(connection, _c.digest == digest)
 
 
 def read(connection: sa.Connection, user_id: str | None,
          project_id: str | None) -> Holder | None:
-    """Read of a user in a project that there is a token, and since when."""
+    """Return the holder of a user's token in a project, ``None`` without one.
+    """
     return _holder(connection, _owned(user_id, project_id))
 
 
 def write(connection: sa.Connection, digest: str, user_id: str | None,
           project_id: str | None, roles: Collection[str],
           fingerprint: str | None, now: datetime.datetime) -> None:
-    """Write a token of a user in a project, in place of the one before.
+    """Write a token of a user in a project and delete the previous one.
 
-    :raises oslo_db.exception.DBDuplicateEntry: another one is written for
-        the same user and project just now.
+    :raises oslo_db.exception.DBDuplicateEntry: another one is being written
+        for the same user and project.
     """
     delete(connection, user_id, project_id)
     connection.execute(sa.insert(tables.calendar_tokens).values(
@@ -95,7 +102,7 @@ def _owned(user_id: str | None,
 
 
 def _owner(user_id: str | None, project_id: str | None) -> str:
-    """Return what is the same for a user in a project, and for no other."""
+    """Return a key that is unique for a user in a project."""
     return hashlib.sha256(json.dumps(
         [user_id or '', project_id or '']).encode()).hexdigest()
 

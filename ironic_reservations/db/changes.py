@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``changes``: which nodes have changed, in the order of the numbers.
+"""Rows of ``changes``: which nodes have changed, in the order of ``seq``.
 
-A row is written in the transaction that changes the node, so that it can be
-seen if and only if the change can.  Its number is given before the commit, so
-that one that is seen later may have a lower number; see
+A row is written in the transaction that changes the node, so that both become
+visible together. The number is assigned before the commit, so that a row that
+becomes visible later may have a lower number; see
 :mod:`~ironic_reservations.engine.snapshots.seen_changes`.
 """
 
@@ -41,8 +41,8 @@ def insert(connection: sa.Connection,
            generations: Mapping[str, int | None]) -> None:
     """Write that nodes have changed.
 
-    :param generations: that their bookings have now, by the nodes' uuids;
-        ``None`` where something else of a node has changed.
+    :param generations: the new generation by node uuid; ``None`` where
+        something else than the bookings of the node has changed.
     """
     # INSERT INTO changes (node_uuid, generation) VALUES (?, ?), ...
     if generations:
@@ -54,10 +54,10 @@ def insert(connection: sa.Connection,
 def read_since(connection: sa.Connection, since: int,
                missing: Collection[int]
                ) -> list[tuple[int, str, int | None]]:
-    """Return what has changed: numbers, nodes, and generations.
+    """Return changes: number, node uuid and generation of each.
 
-    :param since: only rows with a higher number,
-    :param missing: and with these.
+    :param since: return rows with a higher number,
+    :param missing: and rows with these numbers.
     """
     # SELECT seq, node_uuid, generation FROM changes
     #   WHERE seq > ? OR seq IN (...) ORDER BY seq
@@ -69,11 +69,11 @@ def read_since(connection: sa.Connection, since: int,
 
 def read_old(connection: sa.Connection, kept: int,
              most: int) -> int | None:
-    """Return up to which number rows are old.
+    """Return the highest number of the rows to purge.
 
-    :param kept: so many numbers are not.
-    :param most: so many are enough for once.
-    :returns: ``None`` where none is.
+    :param kept: how many numbers to keep.
+    :param most: how many numbers to purge at once.
+    :returns: ``None`` if there is nothing to purge.
     """
     # SELECT MIN(seq), MAX(seq) FROM changes
     first, last = connection.execute(_ENDS).one()
@@ -83,6 +83,6 @@ def read_old(connection: sa.Connection, kept: int,
 
 
 def delete_until(connection: sa.Connection, last: int) -> None:
-    """Delete rows up to a number."""
+    """Delete rows up to and including a number."""
     # DELETE FROM changes WHERE seq <= ?
     connection.execute(sa.delete(tables.changes).where(_c.seq <= last))

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Letting go of rows that somebody has claimed, whatever they are.
+"""Releases claims on rows of any table.
 
 Each such table has ``id``, ``claimed_by`` and ``claimed_until``.
 """
@@ -21,13 +21,13 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
-#: The id of a row, and the token by which it was claimed.
+#: The id of a row, and the token of its claim.
 Held = tuple[str, str]
 
 
 def held_by(table: sa.Table,
             held: Collection[Held]) -> sa.ColumnElement[bool]:
-    """Return the condition that rows are claimed by these tokens."""
+    """Return the condition that rows are still claimed with these tokens."""
     # NOTE: the first condition is for the index, which MariaDB does not use
     # for pairs.
     return sa.and_(
@@ -37,16 +37,16 @@ def held_by(table: sa.Table,
 
 def drop(connection: sa.Connection, table: sa.Table,
          held: Collection[Held]) -> None:
-    """Let go of rows that nobody works on.
+    """Release claims on rows.
 
-    What another one has taken since stays with it.
+    A row that another process has claimed since stays claimed.
     """
     if not held:
         return
     # SELECT id FROM ... WHERE id IN (...) ORDER BY id FOR UPDATE
-    # NOTE: whoever took them may have lost its connection in a COMMIT that
-    # is not at its end. This waits for that end; a row that does not show the
-    # claim yet would be passed over below.
+    # NOTE: the process that claimed them may have lost its connection during a
+    # COMMIT that is still running. This waits for it; without that, a row
+    # whose claim is not visible yet would be missed below.
     connection.execute(
         sa.select(table.c.id)
         .where(table.c.id.in_([row_id for row_id, _ in held]))

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``claims``: which process does what one must do for all.
+"""Rows of ``claims``: which process does work that one process does for all.
 
-Those of :mod:`.lease_requests` tell by whom something was done once for all.
+Rows of :mod:`.lease_requests` share the table.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import row_queue
 from ironic_reservations.db import tables
-from ironic_reservations.db import waiting
 
 _c = tables.claims.c
 
 
 def take(connection: sa.Connection, name: str, owner: str,
          now: datetime.datetime, expires_at: datetime.datetime) -> bool:
-    """Claim a piece of work, or keep it; tells whether it is ours.
+    """Claim a piece of work, or extend the claim.
 
-    :raises oslo_db.exception.DBDuplicateEntry: another one claimed it for
-        the first time just now.
+    :returns: whether the caller has the claim.
+    :raises oslo_db.exception.DBDuplicateEntry: another process is claiming it
+        for the first time.
     """
     # UPDATE claims SET owner = ?, expires_at = ?
     #   WHERE name = ? AND (owner = ? OR expires_at <= ?)
@@ -54,16 +55,16 @@ def take(connection: sa.Connection, name: str, owner: str,
 
 def queue_up(connection: sa.Connection, name: str,
              now: datetime.datetime) -> None:
-    """Wait for all who have queued up before, until this transaction ends.
+    """Serialize transactions by name, until the end of this one.
 
-    For what is counted before it is written: no row is there to be raced
-    for.
+    This is for limits that are counted before a row is written, when there is
+    no row yet for the transactions to compete for.
 
-    :raises oslo_db.exception.DBDuplicateEntry: another one queued up for
-        the first time just now.
+    :raises oslo_db.exception.DBDuplicateEntry: another process is using the
+        name for the first time.
     """
     # UPDATE claims SET expires_at = ? WHERE name = ?
-    with waiting.turn((name,)):
+    with row_queue.turn((name,)):
         there = connection.execute(
             sa.update(tables.claims).where(_c.name == name)
             .values(expires_at=now)).rowcount
@@ -73,29 +74,33 @@ def queue_up(connection: sa.Connection, name: str,
 
 
 def drop(connection: sa.Connection, name: str, owner: str) -> None:
-    """Give a piece of work back."""
+    """Release a claim."""
     connection.execute(sa.delete(tables.claims).where(
         _c.name == name, _c.owner == owner))
 
 
 def read_over(connection: sa.Connection, prefix: str,
               now: datetime.datetime, limit: int) -> list[str]:
-    """Read the names of some claims that are over.
+    """Return the names of the claims that expired first.
 
-    :param prefix: how the names begin.
+    :param prefix: of the names.
+    :param limit: how many to return at most.
     """
     # SELECT name FROM claims WHERE name LIKE 'prefix%' AND expires_at <= ?
-    #   LIMIT ?
-    # NOTE: no range of names, which is another one for each collation.
+    #   ORDER BY expires_at LIMIT ?
+    # NOTE: not a range of names, since ranges depend on the collation. In
+    # order, so that the index on expires_at is used, and those that have not
+    # expired are not read.
     return list(connection.execute(
         sa.select(_c.name)
         .where(_c.name.startswith(prefix, autoescape=True),
-               _c.expires_at <= now).limit(limit)).scalars())
+               _c.expires_at <= now)
+        .order_by(_c.expires_at).limit(limit)).scalars())
 
 
 def delete_over(connection: sa.Connection, names: Collection[str],
                 now: datetime.datetime) -> None:
-    """Delete claims that are over; those taken again since stay."""
+    """Delete claims that have expired; those renewed since stay."""
     # DELETE FROM claims WHERE name IN (...) AND expires_at <= ?
     connection.execute(sa.delete(tables.claims).where(
         _c.name.in_(sorted(names)), _c.expires_at <= now))

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The database's time: what all processes judge promises by.
+"""The database's clock, by which all processes judge whether promises live.
 
-A process measures how far the database's clock is from a clock of its own
-that nobody can set, and tells the time by that until it measures again.  No
-statement of a request asks for the time, and the wall clocks of the hosts do
+A process measures the offset of the database's clock from its own monotonic
+clock, and computes the time from that until it measures again. Requests
+therefore need no statement for the time, and the wall clocks of the hosts do
 not matter.
 """
 
@@ -37,42 +37,44 @@ from ironic_reservations.db import connection as db_connection
 
 LOG = log.getLogger(__name__)
 
-#: After so many seconds it is measured again, by whoever asks for the time.
+#: The age, in seconds, after which a request for the time measures again.
 REFRESH = 5.0
-#: What is older than this, in seconds, tells nobody the time.
+#: The age, in seconds, after which a measurement is no longer used.
 OLDEST = 30.0
-#: How long, in seconds, somebody without the time waits for it.
+#: How long, in seconds, a caller waits for the first measurement.
 _PATIENCE = 10.0
-#: After so many seconds a look that has not come to its end is cut off.
+#: The time, in seconds, after which a measurement is aborted.
 _LONGEST = 10.0
-#: An answer that takes longer, in seconds, is asked for again, so often.
+#: If an answer takes longer than _QUICK seconds, the database is asked again,
+#: up to _TRIES times in all.
 _QUICK = 0.02
 _TRIES = 3
-#: What takes longer than this, in seconds, tells too little.
+#: The time, in seconds, above which an answer is too imprecise to be used.
 _SLOWEST = 1.0
-#: What is worth a line in the log, in seconds.
+#: The change of the offset, in seconds, above which a warning is logged.
 _JUMP = 1.0
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-# NOTE: not the start of a transaction, which may be some time ago.
+# NOTE: functions that return the present time, not that of the start of the
+# transaction.
 _NOW = {
     'sqlite': "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')",
     'mysql': 'SELECT UTC_TIMESTAMP(6)', 'mariadb': 'SELECT UTC_TIMESTAMP(6)',
     'postgresql': 'SELECT clock_timestamp()'}
-#: SQLite cuts off what is less than a millisecond.
+#: SQLite truncates times to milliseconds.
 _RESOLUTION = 0.001
 
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """What the database's clock said.
+    """A measurement of the database's clock.
 
-    :ivar at: when, by :func:`.clock.elapsed`, in seconds.
-    :ivar offset: what has to be added to that, to have the database's time
+    :ivar at: when it was taken, by :func:`.clock.elapsed`, in seconds.
+    :ivar offset: what to add to the monotonic clock to get the database's time
         in seconds since 1970.
-    :ivar skew: how far this host's own clock is ahead, in seconds; negative
-        where it is behind.
-    :ivar error: by how much both may be wrong, in seconds.
+    :ivar skew: how far this host's wall clock is ahead, in seconds; negative
+        if it is behind.
+    :ivar error: the uncertainty of both, in seconds.
     """
 
     at: float
@@ -82,14 +84,14 @@ class Measured:
 
 
 class DatabaseClock:
-    """Tells the database's time: call it.
+    """Returns the database's time when called.
 
-    :param database: whose; it is asked on a connection of its own, so that
-        it answers where all others wait for something.
-    :param max_skew: a host whose own clock is off by more, in seconds, judges
-        nothing; 0: any does.
-    :param timer: seconds, never set back.
-    :param host: the clock of this host.
+    :param database: the database; the clock uses a connection of its own, so
+        that it works while all others are in use.
+    :param max_skew: by how many seconds this host's wall clock may be off
+        before the clock refuses to return the time; 0: no limit.
+    :param timer: a monotonic clock, in seconds.
+    :param host: the wall clock of this host.
     """
 
     def __init__(self, database: db_connection.Database,
@@ -105,9 +107,9 @@ class DatabaseClock:
         self._begin_process()
 
     def _begin_process(self) -> None:
-        """Begin without what a fork cannot take along.
+        """Reset what does not survive a fork.
 
-        What has been measured holds on: it is the same host.
+        The last measurement stays valid, since it is the same host.
         """
         self._pid = os.getpid()
         self._lock = threading.Lock()
@@ -119,9 +121,8 @@ class DatabaseClock:
     def __call__(self) -> datetime.datetime:
         """Return the present time, zone-aware, in UTC.
 
-        :raises DatabaseUnavailable: the database has not told it for too
-            long.
-        :raises ClockSkewed: this host's own clock is off.
+        :raises DatabaseUnavailable: the last measurement is too old.
+        :raises ClockSkewed: this host's wall clock is off by too much.
         """
         known = self.known(REFRESH, _PATIENCE)
         if known is None:
@@ -139,17 +140,17 @@ class DatabaseClock:
             seconds=known.offset + self._timer())
 
     def is_off(self, known: Measured) -> bool:
-        """Check whether this host's own clock is off by too much."""
+        """Return whether this host's wall clock is off too far."""
         return 0 < self._max_skew < abs(known.skew) - known.error
 
     def known(self, fresh: float, patience: float) -> Measured | None:
-        """Return what is known of the database's clock.
+        """Return the last measurement, if it is not too old.
 
-        :param fresh: what is older, in seconds, is measured again, on
-            another thread.
-        :param patience: how long to wait for that, in seconds, where nothing
-            is known that still counts.
-        :returns: ``None`` where nothing is.
+        :param fresh: the age, in seconds, from which a new measurement is
+            begun on another thread.
+        :param patience: how long to wait for that, in seconds, if there is no
+            measurement that can be used.
+        :returns: ``None`` if there is none even then.
         """
         known = self._measured
         if known is None or self._timer() - known.at > fresh:
@@ -167,11 +168,13 @@ class DatabaseClock:
 
     def answered(self, fresh: float, patience: float
                  ) -> tuple[Measured | None, float | None]:
-        """Return what is known, and for how long the database is silent.
+        """Return the last measurement, and how old the last answer is.
 
-        :param fresh: an answer that is younger, in seconds, will do.
-        :param patience: how long to wait for another, in seconds.
-        :returns: with ``None`` for the silence where it answers.
+        :param fresh: the age, in seconds, up to which the last one will do.
+        :param patience: how long to wait for a new one, in seconds.
+        :returns: the measurement, ``None`` if there was none yet; and for how
+            long, in seconds, the database has not answered, ``None`` if it
+            has.
         """
         begun = self._timer()
         known = self._measured
@@ -184,12 +187,12 @@ class DatabaseClock:
                        else self._timer() - known.at)
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         if self._own is not None:
             self._own.close()
 
     def _look(self) -> threading.Thread:
-        """Have it measured, unless it is being measured."""
+        """Start a measurement, unless one is running."""
         if self._pid != os.getpid():
             self._begin_process()
         with self._lock:
@@ -206,7 +209,7 @@ class DatabaseClock:
             return looking
 
     def _cut_off(self) -> None:
-        """End a look that waits for an answer that does not come.
+        """Abort a measurement that gets no answer.
 
         NOTE: libpq has no limit for that: see :mod:`.sessions`.
         """
@@ -257,10 +260,11 @@ class DatabaseClock:
 
     def _take(self, before: float, after: float, said: float, host: float,
               resolution: float) -> None:
-        """Take in an answer.
+        """Store a measurement.
 
-        NOTE: it was right at some moment between the two, and so is every
-        offset in between; the one of before is kept if it is one of them.
+        NOTE: the database read its clock at some moment between the two times,
+        so that every offset in between is possible; the previous one is kept
+        if it is possible.
         """
         low, high = said - after, said + resolution - before
         last = self._measured

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the planner says of rows, said in SQL: each condition once.
+"""Rules of the planner, stated in SQL, each once.
 
-Each names its twin in Python. ``tests/inprocess/db/test_conditions``
-holds the two together, on random rows and on each database.
+Each names its twin in Python. ``tests/inprocess/db/test_conditions`` compares
+the two on random rows and on each database.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _m = tables.maintenance_nodes.c
 _h = tables.holds.c
 
 Condition = sa.ColumnElement[bool]
-#: An instant, or what stands for one in a statement that is made once.
+#: An instant, or its parameter in a statement that is built once.
 Instant = datetime.datetime | sa.BindParameter[datetime.datetime]
-#: Stands for the present.
+#: The parameter for the present.
 NOW = sa.bindparam('now', type_=tables.UTCDateTime())
 
 
 def live(now: Instant) -> Condition:
-    """Return whether a row of ``reservations`` is a live reservation.
+    """Return the condition that a row is a live reservation.
 
     The twin is ``facts.Reservation.live``.
     """
@@ -55,9 +55,10 @@ def live(now: Instant) -> Condition:
 
 
 def being_made() -> Condition:
-    """Return whether a row of ``reservations`` may come to nothing yet.
+    """Return the condition that a reservation is not confirmed yet.
 
-    Its hold is still being written, and it ends where that cannot be had.
+    Its hold is still being written to Placement; if that fails, the
+    reservation is ended.
     """
     # EXISTS (SELECT ... FROM holds
     #   WHERE owner = reservations.uuid AND state = 'promising')
@@ -67,7 +68,7 @@ def being_made() -> Condition:
 
 
 def has_node(now: Instant) -> Condition:
-    """Return whether a row of ``reservations`` has its node for a lease.
+    """Return the condition that a booking of a lease has its node.
 
     The twin is ``leases.NodeBooking.has_node``.
     """
@@ -80,7 +81,7 @@ def has_node(now: Instant) -> Condition:
 
 
 def over(now: Instant) -> Condition:
-    """Return whether a booking that has its node is over.
+    """Return the condition that a booking that has its node is over.
 
     The twin is ``leases.NodeBooking.over``.
     """
@@ -89,7 +90,7 @@ def over(now: Instant) -> Condition:
 
 
 def to_come(now: Instant) -> Condition:
-    """Return whether a row of ``reservations`` is for a lease to come.
+    """Return the condition that a booking of a lease is in the future.
 
     The twin is ``leases.NodeBooking.to_come``.
     """
@@ -99,7 +100,7 @@ def to_come(now: Instant) -> Condition:
 
 
 def maintained(now: Instant) -> Condition:
-    """Return whether a row of ``maintenance_nodes`` has its node.
+    """Return the condition that a maintenance window has its node now.
 
     The twin is ``maintenance.NodeWindow.has_node``.
     """
@@ -110,7 +111,7 @@ def maintained(now: Instant) -> Condition:
 
 
 def to_maintain(now: Instant) -> Condition:
-    """Return whether a row of ``maintenance_nodes`` has its node later.
+    """Return the condition that a maintenance window is in the future.
 
     The twin is ``maintenance.of_node``.
     """
@@ -121,25 +122,25 @@ def to_maintain(now: Instant) -> Condition:
 
 
 def suspended() -> sa.ColumnElement[str | None]:
-    """Return why a row of ``nodes`` cannot be used by who has reserved it.
+    """Return an expression for why a node's reservation is suspended.
 
-    The twin is ``node_condition.suspends``.
+    It is NULL if it is not. The twin is ``node_condition.suspends``.
     """
     return sa.case(*((_n[name], name) for name in node_condition.SUSPENDED))
 
 
 def occupied() -> Condition:
-    """Return whether somebody may have something on a row of ``nodes``.
+    """Return the condition that a node may have an instance on it.
 
     The twin is ``node_condition.occupied``.
     """
-    # NOTE: a state that is not known is none of these.
+    # NOTE: NULL, a state that is not known, is none of these.
     return sa.or_(_n.instance_uuid.is_not(None), sa.func.coalesce(
         _n.provision_state, '').in_(node_condition.OCCUPIED))
 
 
 def of_project(project_id: str | sa.BindParameter[str]) -> Condition:
-    """Return whether a project may know of a row of ``nodes``.
+    """Return the condition that a project may see a node.
 
     The twin is ``facts.Visibility.sees``.
     """
@@ -147,16 +148,16 @@ def of_project(project_id: str | sa.BindParameter[str]) -> Condition:
 
 
 def closed(names: Collection[str], traits: Collection[str]) -> Condition:
-    """Return whether a row of ``nodes`` is closed to leases by configuration.
+    """Return the condition that the configuration closes a node to leases.
 
     The twin is ``leasable.Rules.close``.
 
     :param names: names and uuids of nodes.
-    :param traits: of which one is enough.
+    :param traits: a node with any of these is closed.
     """
     has = tables.node_traits.c
     return sa.or_(
-        # NOTE: a name that is NULL would make the whole of it NULL.
+        # NOTE: a name that is NULL would make the whole condition NULL.
         sa.func.coalesce(_n.name, '').in_(names) if names else sa.false(),
         _n.uuid.in_(names) if names else sa.false(),
         sa.exists().where(has.node_uuid == _n.uuid, has.trait.in_(traits))
@@ -164,7 +165,7 @@ def closed(names: Collection[str], traits: Collection[str]) -> Condition:
 
 
 def unbooked(now: Instant) -> Condition:
-    """Return whether a row of ``nodes`` is promised to nobody to come.
+    """Return the condition that a node has no future booking or window.
 
     The twins are ``pick.promise`` and ``pick.maintenance``.
     """
@@ -173,12 +174,12 @@ def unbooked(now: Instant) -> Condition:
 
 def requirements(now: Instant,
                  hosts: bool) -> list[tuple[str, Condition]]:
-    """Return what of a row of ``nodes`` has to be so that it can be had now.
+    """Return the conditions under which a node can be reserved now.
 
-    The twin is ``pick.why_not``, whose order this is.
+    The twin is ``pick.why_not``, which has the same order.
 
-    :param hosts: whether hosts of leases will do.
-    :returns: each with the code of the refusal where it is not so.
+    :param hosts: whether nodes that are hosts of leases may be used.
+    :returns: each with the reason code of a refusal where it does not hold.
     """
     there = tables.hosts.c.node_uuid == _n.uuid
     sent = tables.passages.c.node_uuid == _n.uuid
@@ -199,17 +200,18 @@ def requirements(now: Instant,
 def obstacle(now: Instant, hosts: bool,
              unheld: Mapping[str, str],
              full: Mapping[str, str]) -> sa.ColumnElement[str | None]:
-    """Return what keeps a row of ``nodes`` from being picked.
+    """Return an expression for why a node cannot be picked.
 
-    The twin is ``pick.pick``: what will not pass by itself comes first, and a
-    promise to a lease last, since that might go elsewhere.
+    It is NULL if it can. The twin is ``pick.pick``: lasting reasons come
+    first, and a booking of a lease comes last, since it could be moved.
 
-    :param hosts: whether hosts of leases will do.
-    :param unheld: nodes that could not be held in Placement, and the cause.
-    :param full: resource classes that may not be had, and the cause.
+    :param hosts: whether nodes that are hosts of leases may be used.
+    :param unheld: reason codes by the uuids of nodes that could not be held in
+        Placement.
+    :param full: reason codes by resource classes that may not be used.
     """
     # CASE WHEN NOT reservable THEN 'not_reservable' ... END
-    # NOTE: a state that is not known is no state to be had in.
+    # NOTE: a condition that is NULL does not hold.
     return sa.case(
         *((condition.is_not(sa.true()), code)
           for code, condition in requirements(now, hosts)),

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Transactions: short, one at a time, never open over a network call."""
+"""Transactions: short, and never open during a network call."""
 
 from __future__ import annotations
 
@@ -32,54 +32,54 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import answer_limit
-from ironic_reservations.db import driver_words
+from ironic_reservations.db import driver_messages
 from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
 
 LOG = log.getLogger(__name__)
 
 
-#: What MariaDB and PostgreSQL say of a table or a column that is not there.
+#: The errors of MariaDB and PostgreSQL for a missing table or column.
 _NO_SUCH = (1146, 1054, '42P01', '42703')
 
 
-#: What PostgreSQL says where another transaction is in the way: it cannot be
-#: serialized, a deadlock, a lock that was waited for too long.
+#: The errors of PostgreSQL where another transaction is in the way:
+#: serialization failure, deadlock, lock timeout.
 _OUTRUN = ('40001', '40P01', '55P03')
 
-#: What MariaDB says where the next number of a row was waited for too long,
-#: or in a deadlock.
+#: The error of MariaDB if it could not assign an auto-increment value because
+#: of a lock timeout or a deadlock.
 _NO_NUMBER = 1467
 
-#: How long, in seconds, another writer is waited for.
-# NOTE: it is no row that is waited for, but the one place to write; and who
-# comes first is not served first.
+#: How long, in seconds, to wait for another writer.
+# NOTE: it is long, since the lock is on the whole file and waiters are not
+# served in order.
 _SQLITE_PATIENCE = 30
 _SQLITE_PAUSES = (0.002, 0.02)
 
 _MYSQL = ('mysql', 'mariadb')
-#: What MariaDB calls the type of a time on the wire.
+#: The type code of DATETIME in MariaDB's protocol.
 _DATETIME = 12
 
 
 class Conflict(Exception):
-    """Somebody else committed first: look again, and plan again."""
+    """Another transaction has committed first: read and plan again."""
 
 
 class Locked(Conflict):
-    """The database says so; it may be a lock that nobody gives back."""
+    """The database reported a lock conflict, which may last."""
 
 
 def default_connection(conf: cfg.ConfigOpts) -> str:
-    """Return the URL of the database that is used where none is configured."""
+    """Return the URL of the default database."""
     return f'sqlite:///{conf.state_path}/reservations.sqlite'
 
 
 class Database:
-    """The engine, made when it is first needed.
+    """The database; its SQLAlchemy engine is created on first use.
 
     :param conf: the options of [database], and [DEFAULT] state_path.
-    :param limits: what may take how long; by default as configured.
+    :param limits: time limits; by default those of the configuration.
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
@@ -125,17 +125,16 @@ class Database:
                 max_overflow=options.max_overflow,
                 pool_timeout=options.pool_timeout,
                 connection_parameters=options.connection_parameters,
-                # NOTE: no sleep whenever a connection is given back, which
-                # is meant for green threads; a busy machine takes long to
-                # wake up from it.
+                # NOTE: no ``sleep(0)`` when a connection is returned. It is
+                # meant for green threads, and slow on a busy machine.
                 thread_checkin=False,
-                # NOTE: a database that is down must not hold up the start
-                # of Ironic's API; requests find out, and say so.
+                # NOTE: a database that is down must not block the start of
+                # Ironic's API; requests are refused until it is up.
                 max_retries=0)
-            # NOTE: what a statement asks for may be a proof, and the log has
-            # more readers than the API.
+            # NOTE: parameters may contain proofs, and more people can read the
+            # log than use the API.
             engine.hide_parameters = True
-            driver_words.shorten(engine)
+            driver_messages.shorten(engine)
             _tune(engine, self._limits)
             if (engine.dialect.name in _MYSQL
                     and options.mysql_wsrep_sync_wait is None):
@@ -154,17 +153,18 @@ class Database:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:
-        """Open a connection whose queries all see one and the same moment.
+        """Open a connection whose queries see one consistent state.
 
         :raises Conflict: another transaction was in the way.
         :raises DatabaseUnavailable: the database does not answer.
         """
-        # NOTE: it is rolled back when it is given back, having read only.
+        # NOTE: the transaction only reads; it is rolled back when the
+        # connection is returned.
         with translated(), self.engine.connect() as connection:
             connection.begin()
-            # NOTE: SQLite knows nothing else. Said of this transaction
-            # alone: what is said of a connection outlives its return to the
-            # pool on MariaDB, and writes would lock gaps.
+            # NOTE: SQLite has no other isolation. It is set for this
+            # transaction alone: a setting of the connection would outlive its
+            # return to the pool on MariaDB, and writes would lock gaps.
             if connection.dialect.name != 'sqlite':
                 connection.exec_driver_sql(sessions.snapshot(
                     connection.dialect.name, self._limits))
@@ -185,9 +185,9 @@ class Database:
                 self.engine.connect()) as connection:
             sqlite = connection.dialect.name == 'sqlite'
             if sqlite:
-                # NOTE: keeps oslo.db from beginning a deferred transaction:
-                # two of those that both read and then write end in "database
-                # is locked" at once, whatever the time-out.
+                # NOTE: keeps oslo.db from beginning a deferred transaction: if
+                # two of those read and then write, one fails at once with
+                # "database is locked", whatever the time-out.
                 connection.info['in_transaction'] = True
             transaction = connection.begin()
             try:
@@ -203,10 +203,10 @@ class Database:
     def _queued(self) -> Iterator[None]:
         """Wait until no other thread of this process writes to SQLite.
 
-        NOTE: SQLite lets whoever waits for its one writer sleep and try again,
-        and those who have waited for longest try least often: on a busy
-        machine one of a few threads gets its turn after half a minute.
-        Whoever waits here for that long goes on, and SQLite tells.
+        NOTE: SQLite itself lets waiting writers sleep and try again, the
+        longer they have waited the less often, so that on a busy machine a
+        thread may wait for half a minute. A thread that waits here for longer
+        than the limit goes on, and SQLite reports the conflict.
         """
         queued = (self.engine.dialect.name == 'sqlite'
                   and self._turn.acquire(timeout=self._limits.lock))
@@ -217,26 +217,29 @@ class Database:
                 self._turn.release()
 
     def alone(self) -> Database:
-        """Return the same database, with quick connections of its own."""
+        """Return the same database with its own connections.
+
+        Their time limits are short.
+        """
         return Database(self._conf, sessions.QUICK)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         if self._engine is not None:
             self._engine.dispose()
 
 
 def _commit(connection: sa.Connection,
             transaction: sa.RootTransaction) -> None:
-    """Commit, and tell an answer that says no from one that never came.
+    """Commit, and distinguish a refusal from a missing answer.
 
-    :raises OutcomeUnknown: it never came.
+    :raises OutcomeUnknown: there was no answer.
     """
     try:
         transaction.commit()
     except BaseException as exc:
-        # NOTE: a connection in a state that nobody knows is for nobody; and
-        # giving it back must not fail in its turn, and hide what happened.
+        # NOTE: a connection in an unknown state must not be used again, and
+        # an error while returning it would hide this one.
         connection.invalidate()
         if not isinstance(exc, Exception) or _in_the_way(exc):
             raise
@@ -247,10 +250,10 @@ def _commit(connection: sa.Connection,
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Say in this project's words what a database complains about.
+    """Translate errors of the database.
 
     :raises Locked: another transaction was in the way.
-    :raises DatabaseUnavailable: anything else.
+    :raises DatabaseUnavailable: for any other error.
     """
     try:
         yield
@@ -263,8 +266,8 @@ def translated() -> Iterator[None]:
                 'The tables of the database of the reservations are missing '
                 'or out of date. Run "ironic-reservations-dbsync upgrade" and '
                 'try again.') from exc
-        # NOTE: the driver's words may hold addresses and statements; they
-        # go to the log, never to a client.
+        # NOTE: the driver's message may contain addresses and statements; it
+        # goes to the log, never to a client.
         LOG.exception('The database of the reservations failed')
         raise errors.DatabaseUnavailable(
             'The database of the reservations does not answer, so nothing was '
@@ -273,7 +276,7 @@ def translated() -> Iterator[None]:
 
 
 def _in_the_way(exc: BaseException) -> bool:
-    """Check whether another transaction made the database undo this one."""
+    """Return whether another transaction was in the way."""
     return (isinstance(exc, (db_exc.DBDeadlock, db_exc.DBDuplicateEntry,
                              db_exc.DBReferenceError))
             or _code(_driver_error(exc)) in _OUTRUN
@@ -287,7 +290,7 @@ def _driver_error(exc: BaseException) -> BaseException:
 
 
 def _code(driver: BaseException) -> str | None:
-    """Return what PostgreSQL says, as psycopg2 or psycopg 3 calls it."""
+    """Return PostgreSQL's error code, from psycopg2 or psycopg 3."""
     return (getattr(driver, 'pgcode', None)
             or getattr(driver, 'sqlstate', None))
 
@@ -311,9 +314,9 @@ def _tune(engine: sa.Engine, limits: sessions.Limits) -> None:
     if name == 'sqlite':
         sa.event.listen(engine, 'connect', _on_sqlite_connect)
     elif name in _MYSQL:
-        # NOTE: repeatable reads lock the gaps between rows, which turns
-        # inserts for different nodes into deadlocks; every write of ours
-        # names the generation that it saw, so nothing is lost.
+        # NOTE: REPEATABLE READ locks the gaps between rows, so that inserts
+        # for different nodes deadlock. It is not needed: every write names
+        # the generation that was read.
         sa.event.listen(engine, 'connect', _on_mysql_connect)
 
 
@@ -324,8 +327,8 @@ def _on_sqlite_connect(connection: Any, record: Any) -> None:
         try:
             connection.execute('PRAGMA journal_mode = WAL')
         except sqlite3.OperationalError as exc:
-            # NOTE: for this one lock SQLite does not wait: whoever opens a
-            # new file while another process writes is refused at once.
+            # NOTE: SQLite does not wait for this lock: opening a new file
+            # while another process writes to it fails at once.
             if 'locked' not in str(exc) or time.monotonic() > deadline:
                 raise
             time.sleep(random.uniform(*_SQLITE_PAUSES))
@@ -339,6 +342,6 @@ def _on_mysql_connect(connection: Any, record: Any) -> None:
             'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
     decoders = getattr(connection, 'decoders', None)
     if decoders is not None:
-        # NOTE: PyMySQL reads times by a regular expression, which takes more
-        # of a long list than everything else does.
+        # NOTE: PyMySQL parses times with a regular expression, which takes
+        # more time on a long list than everything else.
         decoders[_DATETIME] = datetime.datetime.fromisoformat

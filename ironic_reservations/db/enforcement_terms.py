@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``enforcement_terms``: what the enforcement service is to know.
+"""Rows of ``enforcement_terms``: what the enforcement service has been told.
 
-A row is written with the entry in the outbox that tells of it, in one
-transaction with the change of the lease.
+A row is written in the transaction that changes the lease, with the entry in
+the outbox that tells the service of it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _LIVE = tuple(status.value for status in leases.LeaseStatus
 
 @dataclasses.dataclass(frozen=True)
 class Told:
-    """What the enforcement service is to know of a lease.
+    """What the enforcement service has been told of a lease.
 
-    :ivar sequence: of the entry that told of it last.
+    :ivar sequence: of the last entry in the outbox.
     :ivar terms: as they were told; JSON.
     """
 
@@ -56,7 +56,7 @@ class Told:
 
 def read(connection: sa.Connection,
          lease_ids: Sequence[str]) -> dict[str, Told]:
-    """Read what is to be known of leases, by their ids."""
+    """Return what has been told of leases, by their ids."""
     # SELECT ... FROM enforcement_terms WHERE lease_id IN (...)
     return {row.lease_id: Told(row.lease_id, row.project_id, row.user_id,
                                row.sequence, json.loads(row.terms))
@@ -67,11 +67,13 @@ def read(connection: sa.Connection,
 
 def replace(connection: sa.Connection, before: Told | None,
             after: Told | None) -> None:
-    """Write what is to be known, if nobody else has since it was read.
+    """Write what is told of a lease, if nobody else has since it was read.
 
+    :param before: as it was read; ``None``: there is no row.
     :param after: ``None``: the lease is over.
-    :raises Conflict: somebody has.
-    :raises oslo_db.exception.DBDuplicateEntry: somebody does just now.
+    :raises Conflict: another process has written it.
+    :raises oslo_db.exception.DBDuplicateEntry: another process is writing the
+        first row.
     """
     if before is None:
         if after is not None:
@@ -87,12 +89,12 @@ def replace(connection: sa.Connection, before: Told | None,
             sequence=after.sequence, terms=json.dumps(after.terms)))
     if not done.rowcount:
         raise db_connection.Conflict(
-            f'another process tells of the lease {before.lease_id}')
+            f'another process has changed the row of lease {before.lease_id}')
 
 
 def read_classes(connection: sa.Connection, node_uuids: Collection[str]
                  ) -> dict[str, str]:
-    """Read the resource classes of nodes, empty for one that has none."""
+    """Return the resource classes of nodes; empty without one."""
     # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
     return {row[0]: row[1] or '' for row in connection.execute(
         sa.select(_n.uuid, _n.resource_class)
@@ -101,17 +103,18 @@ def read_classes(connection: sa.Connection, node_uuids: Collection[str]
 
 def read_unlike(connection: sa.Connection,
                 now: datetime.datetime) -> list[str]:
-    """Read which leases are not known as they are.
+    """Return the ids of leases that differ from what has been told.
 
-    They are live and have no row, or one with other dates; or they have one
+    They are live and have no row, or one with other dates; or they have a row
     and are not live any more.
 
-    :param now: a lease whose end has come is left to its own end.
+    :param now: leases that end by then are left out: their end is told when it
+        is carried out.
     """
     # SELECT id, starts_at, ends_at, terms FROM leases
     #   LEFT JOIN enforcement_terms ON ...
     #   WHERE status IN (...) AND ends_at > ?
-    # NOTE: the dates are compared here, since they are inside of JSON.
+    # NOTE: the dates are compared in Python, since they are in JSON.
     unlike = [row.id for row in connection.execute(
         sa.select(_s.id, _s.starts_at, _s.ends_at, _e.terms)
         .outerjoin(tables.enforcement_terms, _e.lease_id == _s.id)

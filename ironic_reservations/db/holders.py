@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who has a node now, in one statement."""
+"""Reads who has a node now, in one statement."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _r = tables.reservations.c
 def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime,
          soon: datetime.datetime | None = None
          ) -> tuple[facts.Reservation | None, list[leases.NodeBooking]]:
-    """Read the live reservation of a node, and the leases that have it.
+    """Return the live reservation of a node, and the bookings that have it.
 
-    :param soon: leases that start by then are read, too.
+    :param soon: bookings that start by then are returned, too.
     """
     # SELECT ... FROM reservations WHERE node_uuid = ?
     #   AND (it is live OR it has the node [OR it starts soon])

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``holds``: what we have, or may have, written to Placement.
+"""Rows of ``holds``: what this service has, or may have, written to Placement.
 
-A row is there before anything is written and goes after all has been taken
-back.  Whoever changes a row names the generation that it saw, so that of two
-that work on it one stops.
+A row is written before anything is written to Placement, and deleted after all
+of it has been removed there. Each change names the generation that was read,
+so that one of two concurrent changes fails.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _COLUMNS = (_h.id, _h.consumer_uuid, _h.node_uuid, _h.owner,
             _h.confirmed, _h.instance_uuid, _h.generation, _h.resources,
             _h.exclusive, _h.landed, _h.resource_class, _h.amounts)
 _STATES = {state.value: state for state in holds.HoldState}
-#: What keeps all others from a host.
+#: The value of ``live`` of an exclusive hold.
 _WHOLE = 'node'
 
 
 def _hold(row: Any) -> holds.Hold:
-    # NOTE: the release before writes three other columns, and no hold that
-    # it has confirmed is one that nobody has.
+    # NOTE: the previous release writes resource_class, amounts and landed
+    # instead of resources, exclusive and confirmed.
     amounts = row.resources or row.amounts or json.dumps(
         {row.resource_class: 1})
     return holds.Hold(
@@ -59,7 +59,7 @@ def _hold(row: Any) -> holds.Hold:
 
 
 def _for_release_before(hold: holds.Hold) -> dict[str, Any]:
-    """Return what the release before reads, which may run beside this one."""
+    """Return columns for the previous release."""
     if hold.exclusive:
         (name, _), = hold.amounts
         return {'resource_class': name, 'amounts': None}
@@ -67,8 +67,10 @@ def _for_release_before(hold: holds.Hold) -> dict[str, Any]:
 
 
 def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
-    """Write that a node is about to be held; its ``id`` is of no account.
+    """Write a hold before it is written to Placement.
 
+    :param hold: its ``id`` is ignored.
+    :returns: the hold with its id.
     :raises oslo_db.exception.DBDuplicateEntry: the node is held already, or
         the consumer is not a new one.
     """
@@ -86,18 +88,18 @@ def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
 
 
 def _live(hold: holds.Hold | holds.Promise) -> str:
-    """Return the word of which a host has one hold at most."""
+    """Return the value of which a host has at most one row."""
     return _WHOLE if hold.exclusive else hold.owner
 
 
 def change(connection: sa.Connection, hold: holds.Hold,
            now: datetime.datetime, **changed: Any) -> holds.Hold | None:
-    """Change a hold; return it as it is then, ``None`` if it had changed.
+    """Change a hold.
 
-    :param changed: ``state``, ``deadline``, ``confirmed``,
-        ``instance_uuid``, ``consumer_uuid``.
-    :raises oslo_db.exception.DBDuplicateEntry: another hold has that
-        consumer.
+    :param changed: ``state``, ``deadline``, ``confirmed``, ``instance_uuid``,
+        ``consumer_uuid``.
+    :returns: the new hold; ``None`` if it had changed since it was read.
+    :raises oslo_db.exception.DBDuplicateEntry: another hold has that consumer.
     """
     # UPDATE holds SET ..., generation = generation + 1
     #   WHERE id = ? AND generation = ?
@@ -117,13 +119,13 @@ def change(connection: sa.Connection, hold: holds.Hold,
 
 
 def delete(connection: sa.Connection, hold: holds.Hold) -> bool:
-    """Delete the row of a hold; return whether it was as it was seen."""
+    """Delete a hold; return ``False`` if it had changed since it was read."""
     return bool(connection.execute(sa.delete(tables.holds).where(
         _h.id == hold.id, _h.generation == hold.generation)).rowcount)
 
 
 def read(connection: sa.Connection, hold_id: int) -> holds.Hold | None:
-    """Read one hold."""
+    """Return a hold, ``None`` if it is gone."""
     row = connection.execute(
         sa.select(*_COLUMNS).where(_h.id == hold_id)).one_or_none()
     return None if row is None else _hold(row)
@@ -131,9 +133,9 @@ def read(connection: sa.Connection, hold_id: int) -> holds.Hold | None:
 
 def read_of_node(connection: sa.Connection,
                  node_uuid: str) -> list[holds.Hold]:
-    """Read the holds of a node: one that is live at most, and older ones.
+    """Return the holds of a node, ordered by id.
 
-    Of a host that is shared, one for each owner is live at most.
+    At most one of them is live; on a shared host, at most one for each owner.
     """
     return [_hold(row) for row in connection.execute(
         sa.select(*_COLUMNS).where(_h.node_uuid == node_uuid)
@@ -142,10 +144,10 @@ def read_of_node(connection: sa.Connection,
 
 def read_live(connection: sa.Connection,
               promises: Collection[holds.Promise]) -> dict[str, holds.Hold]:
-    """Read the holds that stand where promises are to be held.
+    """Return the live holds that promises need, or that are in their way.
 
-    :returns: by the owner of the promise: its own hold, or the one in its
-        way; none that is being taken back.
+    :returns: by the owner of the promise; holds that are being released are
+        left out.
     """
     # SELECT ... FROM holds WHERE node_uuid IN (...) AND live IN (...)
     where = {(promise.node_uuid, _live(promise)): promise.owner
@@ -160,26 +162,29 @@ def read_live(connection: sa.Connection,
 
 def supersede(connection: sa.Connection, node_uuid: str,
               now: datetime.datetime, deadline: datetime.datetime) -> None:
-    """Write that a node is to be taken back from whoever it is held for."""
+    """Write that all holds of a node are to be released.
+
+    :param deadline: when others may continue the release of an active hold.
+    """
     _release(connection, _h.node_uuid == node_uuid, now, deadline)
 
 
 def read_of_owners(connection: sa.Connection,
                    owners: Collection[str]) -> list[holds.Hold]:
-    """Read what is held for some reservations, or is being taken back."""
+    """Return the holds of reservations, also those being released."""
     return [_hold(row) for row in connection.execute(
         sa.select(*_COLUMNS).where(_h.owner.in_(owners)).order_by(_h.id))]
 
 
 def read_all(connection: sa.Connection) -> list[holds.Hold]:
-    """Read all holds."""
+    """Return all holds, ordered by id."""
     return [_hold(row) for row in connection.execute(
         sa.select(*_COLUMNS).order_by(_h.id))]
 
 
 def read_left_over(connection: sa.Connection, now: datetime.datetime,
                    limit: int) -> list[holds.Hold]:
-    """Read the holds that nobody works on any more, the oldest first."""
+    """Return unfinished holds past their deadline, the oldest first."""
     # SELECT ... WHERE state <> 'active' AND deadline <= ?
     #   ORDER BY deadline LIMIT ?
     working = [state.value for state in holds.HoldState
@@ -192,9 +197,11 @@ def read_left_over(connection: sa.Connection, now: datetime.datetime,
 
 def release(connection: sa.Connection, owners: Collection[str],
             now: datetime.datetime, deadline: datetime.datetime) -> None:
-    """Write that what is held for some reservations is to be taken back.
+    """Write that the holds of reservations are to be released.
 
-    Belongs into the transaction that ends them.
+    To be called in the transaction that ends the reservations.
+
+    :param deadline: when others may continue the release of an active hold.
     """
     if owners:
         _release(connection, _h.owner.in_(owners), now, deadline)
@@ -205,8 +212,9 @@ def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
     # UPDATE holds SET deadline = ..., state = 'releasing', live = NULL,
     #   generation = generation + 1
     #   WHERE (which) AND state <> 'releasing'
-    # NOTE: who may be in the middle of writing it keeps its deadline. That
-    # comes first, since MariaDB takes the new state for the old one after it.
+    # NOTE: a hold that may be in the middle of being written keeps its
+    # deadline. That is set first, since MariaDB evaluates assignments in order
+    # and would see the new state.
     until = sa.case((_h.state == holds.HoldState.ACTIVE.value,
                      sa.bindparam('until', deadline, type_=_h.deadline.type)),
                     else_=_h.deadline)
@@ -221,9 +229,9 @@ def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
 
 def release_forsaken(connection: sa.Connection, now: datetime.datetime,
                      limit: int) -> int:
-    """Write that what is held for nothing is to be taken back, at once.
+    """Write that holds without a promise are to be released at once.
 
-    :returns: how many holds that are.
+    :returns: how many there are, ``limit`` at most.
     """
     # SELECT id, generation FROM holds LEFT JOIN reservations
     #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
@@ -240,8 +248,8 @@ def release_forsaken(connection: sa.Connection, now: datetime.datetime,
                    conditions.live(now), conditions.has_node(now)))))
         .limit(limit)).all()
     if forsaken:
-        # NOTE: one that has changed meanwhile is looked at anew. The first
-        # condition is for the index, which MariaDB does not use for pairs.
+        # NOTE: a hold that has changed meanwhile is left to the next call. The
+        # first condition is for the index: MariaDB uses none for pairs.
         _release(connection, sa.and_(
             _h.id.in_([row[0] for row in forsaken]),
             sa.tuple_(_h.id, _h.generation).in_(
@@ -250,7 +258,7 @@ def release_forsaken(connection: sa.Connection, now: datetime.datetime,
 
 
 def count(connection: sa.Connection) -> dict[holds.HoldState, int]:
-    """Count the holds by their state."""
+    """Return the number of holds by state."""
     # SELECT state, COUNT(*) FROM holds GROUP BY state
     return {_STATES[row[0]]: row[1] for row in connection.execute(
         sa.select(_h.state, sa.func.count()).group_by(_h.state))}
@@ -258,9 +266,12 @@ def count(connection: sa.Connection) -> dict[holds.HoldState, int]:
 
 def read_deployed(connection: sa.Connection,
                   limit: int) -> list[tuple[holds.Hold, holds.Promise]]:
-    """Read the holds of reservations that are in use, and not handed over.
+    """Return active holds of used reservations, not handed over yet.
+
+    :returns: each with the promise that it is for.
     """
-    # SELECT ... FROM holds JOIN reservations ON uuid = owner
+    # SELECT ... FROM holds JOIN reservations
+    #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
     #   WHERE holds.state = 'active' AND holds.instance_uuid IS NULL
     #     AND immediate = 1 AND reservations.state = 'in_use' LIMIT ?
     return [(_hold(row),
@@ -268,8 +279,8 @@ def read_deployed(connection: sa.Connection,
             for row in connection.execute(
                 sa.select(*_COLUMNS, _r.uuid, _r.node_uuid, _r.instance_uuid,
                           _r.project_id, _r.user_id)
-                .join_from(tables.holds, tables.reservations,
-                           _r.uuid == _h.owner)
+                .join_from(tables.holds, tables.reservations, sa.and_(
+                    _r.uuid == _h.owner, _r.node_uuid == _h.node_uuid))
                 .where(_h.state == holds.HoldState.ACTIVE.value,
                        _h.instance_uuid.is_(None), _r.immediate == 1,
                        _r.state == facts.State.IN_USE.value)
@@ -278,7 +289,7 @@ def read_deployed(connection: sa.Connection,
 
 def read_consumer(connection: sa.Connection,
                   consumer_uuid: str) -> holds.Hold | None:
-    """Read the hold that is, or was to be, a consumer."""
+    """Return the hold with a consumer, ``None`` without one."""
     row = connection.execute(sa.select(*_COLUMNS).where(
         _h.consumer_uuid == consumer_uuid)).one_or_none()
     return None if row is None else _hold(row)
@@ -309,7 +320,7 @@ def _promise(row: Sequence[Any]) -> holds.Promise:
 
 def read_promises(connection: sa.Connection, now: datetime.datetime,
                   node_uuid: str | None = None) -> list[holds.Promise]:
-    """Read for which promises nodes are to be held now.
+    """Return the promises for which nodes are to be held now.
 
     :param node_uuid: of this node only.
     """
@@ -322,6 +333,6 @@ def read_promises(connection: sa.Connection, now: datetime.datetime,
 
 def read_promises_of(connection: sa.Connection, ids: Collection[int]
                      ) -> dict[int, holds.Promise]:
-    """Read what nodes are to be held for, by the id of the booking."""
+    """Return the promises of bookings, by booking id."""
     return {row[0]: _promise(row) for row in connection.execute(
         _PROMISES.where(_r.id.in_(ids)))}

@@ -10,8 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``hosts``: nodes that are open to leases, and what is said of them.
-"""
+"""Rows of ``hosts``: nodes that are open to leases."""
 
 from __future__ import annotations
 
@@ -25,8 +24,8 @@ import uuid as uuid_module
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
-from ironic_reservations.db import written
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 
@@ -35,7 +34,7 @@ _c = tables.host_capabilities.c
 _p = tables.capabilities.c
 _HOSTS = sa.select(_h.id, _h.node_uuid, _h.reservable, _h.created_at,
                    _h.updated_at, _h.excluded).order_by(_h.id)
-# NOTE: put together once, since each request on the timeline needs it.
+# NOTE: built once, since each request on the timeline needs it.
 _HOSTS_BY_NODE = _HOSTS.where(
     _h.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 _CAPABILITIES = sa.select(_c.host_id, _c.name, _c.value).order_by(_c.name)
@@ -47,8 +46,8 @@ _CAPABILITIES_BY_HOST = _CAPABILITIES.where(
 class Row:
     """A host without its node.
 
-    :ivar reservable: what the operator says.
-    :ivar excluded: whether the configuration closes it all the same.
+    :ivar reservable: what the operator has set.
+    :ivar excluded: whether the configuration closes the host nevertheless.
     """
 
     id: int
@@ -60,9 +59,9 @@ class Row:
     excluded: bool = False
 
     def with_node(self, node: facts.Node) -> leases.Host:
-        """Return the host as it is.
+        """Return the host with its node.
 
-        :param node: its own, as it was read.
+        :param node: as it was read.
         """
         return leases.Host(self.id, node, self.created_at, self.updated_at,
                            self.reservable and not self.excluded,
@@ -71,7 +70,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Property:
-    """The name of a capability, and what hosts have there."""
+    """A name of capabilities, and the values that hosts have for it."""
 
     id: str
     name: str
@@ -84,9 +83,9 @@ class Property:
 def read(connection: sa.Connection, *, ids: Collection[int] | None = None,
          node_uuids: Collection[str] | None = None, after: int | None = None,
          limit: int | None = None) -> list[Row]:
-    """Read hosts, in the order of their ids.
+    """Return hosts, ordered by id.
 
-    :param after: the last id of the page before.
+    :param after: the last id of the previous page.
     """
     query, given = _HOSTS, {}
     if node_uuids is not None:
@@ -112,7 +111,7 @@ def read(connection: sa.Connection, *, ids: Collection[int] | None = None,
 
 def read_node_uuids(connection: sa.Connection,
                     node_uuids: Collection[str]) -> frozenset[str]:
-    """Read which of some nodes are hosts."""
+    """Return those of some nodes that are hosts."""
     return frozenset(connection.execute(
         sa.select(_h.node_uuid).where(_h.node_uuid.in_(node_uuids))
     ).scalars())
@@ -124,7 +123,7 @@ def _row(row: Sequence[Any], capabilities: Mapping[str, str]) -> Row:
 
 def insert(connection: sa.Connection, node_uuid: str,
            now: datetime.datetime, excluded: bool = False) -> int:
-    """Open a node to leases; gives the host's id.
+    """Open a node to leases and return the host's id.
 
     :param excluded: whether the configuration closes it.
     :raises oslo_db.exception.DBDuplicateEntry: it is a host already.
@@ -138,15 +137,15 @@ def insert(connection: sa.Connection, node_uuid: str,
 
 def update(connection: sa.Connection, host_id: int, node_uuid: str,
            now: datetime.datetime, reservable: bool | None = None) -> None:
-    """Let a host be leased, or not, or write only that it has changed.
+    """Write whether a host may be leased, or only that it has changed.
 
-    :param node_uuid: that the host is.
-    :param reservable: ``None``: as it was.
+    :param node_uuid: the node of the host.
+    :param reservable: ``None``: keep it.
     :raises Conflict: there is no such host any more.
     """
     # UPDATE hosts SET ... WHERE id = ? AND node_uuid = ?
     changed = {} if reservable is None else {'reservable': reservable}
-    written.check(connection.execute(
+    row_counts.check(connection.execute(
         sa.update(tables.hosts)
         .where(_h.id == host_id, _h.node_uuid == node_uuid)
         .values(updated_at=now, **changed)), 1, f'host {host_id}')
@@ -155,7 +154,7 @@ def update(connection: sa.Connection, host_id: int, node_uuid: str,
 def write_capabilities(connection: sa.Connection, host_ids: Collection[int],
                        said: Mapping[str, str | None],
                        now: datetime.datetime) -> None:
-    """Set properties of hosts; ``None`` removes one."""
+    """Set capabilities of hosts; ``None`` removes one."""
     if not said or not host_ids:
         return
     connection.execute(sa.delete(tables.host_capabilities).where(
@@ -178,19 +177,19 @@ def write_capabilities(connection: sa.Connection, host_ids: Collection[int],
 def delete(connection: sa.Connection, host_id: int, node_uuid: str) -> None:
     """Close a node to leases.
 
-    :param node_uuid: that the host is.
+    :param node_uuid: the node of the host.
     :raises Conflict: there is no such host any more.
     """
     connection.execute(sa.delete(tables.host_capabilities).where(
         _c.host_id == host_id))
     # DELETE FROM hosts WHERE id = ? AND node_uuid = ?
-    written.check(connection.execute(sa.delete(tables.hosts).where(
+    row_counts.check(connection.execute(sa.delete(tables.hosts).where(
         _h.id == host_id, _h.node_uuid == node_uuid)), 1, f'host {host_id}')
 
 
 def read_properties(connection: sa.Connection,
                     name: str | None = None) -> list[Property]:
-    """Read the names of capabilities that hosts have, in their order."""
+    """Return the capabilities that hosts have, ordered by name."""
     query = sa.select(_p.id, _p.name, _p.private, _p.created_at,
                       _p.updated_at).order_by(_p.name)
     said = sa.select(_c.name, _c.value).distinct().order_by(_c.value)
@@ -206,7 +205,10 @@ def read_properties(connection: sa.Connection,
 
 def update_private(connection: sa.Connection, name: str, private: bool,
                    now: datetime.datetime) -> None:
-    """Hide a capability from those who do not manage hosts, or show it."""
+    """Write whether a capability is hidden from users.
+
+    Callers who may manage hosts see it in any case.
+    """
     connection.execute(sa.update(tables.capabilities)
                        .where(_p.name == name)
                        .values(private=private, updated_at=now))

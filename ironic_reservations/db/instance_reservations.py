@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``instance_reservations``: what reservations of instances ask for.
+"""Rows of ``instance_reservations``: requirements of instance reservations.
 
 The reservation itself is a row of ``lease_reservations``, and each of its
-instances one of ``reservations``.
+instances is a row of ``reservations``.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
-from ironic_reservations.db import written
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
 
 _i = tables.instance_reservations.c
 _l = tables.lease_reservations.c
 _r = tables.reservations.c
-#: All that a reservation asks for.
+#: The columns that :func:`of_row` takes.
 COLUMNS = (_i.id, _i.reservation_id, _i.vcpus, _i.memory_mb, _i.disk_gb,
             _i.amount, _i.affinity, _i.flavor_id, _i.aggregate_id,
             _i.server_group_id, _i.source_flavor_id, _i.request)
-# NOTE: put together once, since that takes longer than all else that
-# SQLAlchemy does for a few rows.
+# NOTE: the statements are built once: building one takes longer than all else
+# that SQLAlchemy does for a few rows.
 _ALL = sa.select(*COLUMNS)
 _OF_LEASES = _ALL.where(_i.reservation_id.in_(
     sa.select(_l.id).where(
@@ -49,7 +49,7 @@ _OF_NODES = _ALL.where(_i.reservation_id.in_(
     sa.select(_r.lease_reservation_id).where(
         _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))))
 _INSERT = sa.insert(tables.instance_reservations)
-_ASKED = 'what a reservation asks for'
+_ASKED = 'an instance reservation'
 
 _Found = dict[str, instance_reservations.InstanceReservation]
 
@@ -57,9 +57,9 @@ _Found = dict[str, instance_reservations.InstanceReservation]
 def insert_many(
         connection: sa.Connection,
         made: Iterable[instance_reservations.InstanceReservation]) -> None:
-    """Write what new reservations ask for, in one statement.
+    """Write new instance reservations in one statement.
 
-    :raises oslo_db.exception.DBDuplicateEntry: one of them is there already.
+    :raises oslo_db.exception.DBDuplicateEntry: one of them exists already.
     """
     rows = [{'id': each.id, 'reservation_id': each.reservation_id,
              'vcpus': each.vcpus, 'memory_mb': each.memory_mb,
@@ -75,7 +75,10 @@ def insert_many(
 
 def read_of_leases(connection: sa.Connection,
                    lease_ids: Collection[str]) -> _Found:
-    """Read what the reservations of leases ask for, by their ids."""
+    """Return the instance reservations of leases.
+
+    :returns: by the id of the lease reservation.
+    """
     if not lease_ids:
         return {}
     return _found(connection.execute(_OF_LEASES,
@@ -84,9 +87,10 @@ def read_of_leases(connection: sa.Connection,
 
 def read_of_nodes(connection: sa.Connection,
                   node_uuids: Collection[str] | None = None) -> _Found:
-    """Read what those reservations ask for that nodes are promised to.
+    """Return the instance reservations with bookings on nodes.
 
-    :param node_uuids: ``None``: all reservations.
+    :param node_uuids: ``None``: all instance reservations.
+    :returns: by the id of the lease reservation.
     """
     if node_uuids is None:
         return _found(connection.execute(_ALL))
@@ -99,17 +103,17 @@ def read_of_nodes(connection: sa.Connection,
 def update(connection: sa.Connection,
            before: instance_reservations.InstanceReservation,
            after: instance_reservations.InstanceReservation) -> None:
-    """Write what has changed.
+    """Write a changed instance reservation.
 
-    Belongs into a transaction that changes the lease, whose generation says
-    who of two that do so wins.
+    To be called in a transaction that changes the lease, whose generation
+    decides between concurrent changes.
 
     :param before: as it was read.
-    :raises Conflict: something else is promised by now.
+    :raises Conflict: it has changed since.
     """
     # UPDATE instance_reservations SET ... WHERE id = ? AND reservation_id = ?
     #   AND vcpus = ? AND memory_mb = ? AND disk_gb = ? AND amount = ?
-    written.check(connection.execute(
+    row_counts.check(connection.execute(
         sa.update(tables.instance_reservations)
         .where(_i.id == before.id,
                _i.reservation_id == before.reservation_id,
@@ -127,20 +131,20 @@ def update(connection: sa.Connection,
 def delete_many(
         connection: sa.Connection,
         gone: Collection[instance_reservations.InstanceReservation]) -> None:
-    """Delete what reservations ask for.
+    """Delete instance reservations.
 
-    Comes before the reservations themselves are deleted, and after the
+    To be called before the lease reservations are deleted, and after the
     generations of their leases have been raised.
 
-    :raises Conflict: one of them is not there any more.
+    :raises Conflict: one of them has been deleted already.
     """
     if not gone:
         return
     # DELETE FROM instance_reservations WHERE id IN (...)
     #   AND (id, reservation_id) IN ((?, ?), ...)
-    # NOTE: SQLite does not cascade unless it is told to. The first condition
-    # is for the index, which MariaDB does not use for pairs.
-    written.check(connection.execute(
+    # NOTE: SQLite does not cascade by default. The first condition is for the
+    # index: MariaDB uses none for pairs.
+    row_counts.check(connection.execute(
         sa.delete(tables.instance_reservations).where(
             _i.id.in_([each.id for each in gone]),
             sa.tuple_(_i.id, _i.reservation_id).in_(
@@ -153,7 +157,7 @@ def _found(rows: Iterable[Sequence[Any]]) -> _Found:
 
 
 def of_row(row: Sequence[Any]) -> instance_reservations.InstanceReservation:
-    """Return what stands in :data:`COLUMNS` of a row."""
+    """Return the instance reservation in the :data:`COLUMNS` of a row."""
     return instance_reservations.InstanceReservation(*row[:11],
                                                      *_read(row[11]))
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``hosts`` that the configuration asks for (``[leases] hosts``)."""
+"""Rows of ``hosts`` that follow the configuration (``[leases] hosts``)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
 from ironic_reservations.db import hosts
+from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
-from ironic_reservations.db import written
 from ironic_reservations.model import node_condition
 
 _h = tables.hosts.c
@@ -34,10 +34,10 @@ _THERE = sa.func.coalesce(_n.provision_state, '') != node_condition.GONE
 def read_unopened(connection: sa.Connection, *, names: Collection[str],
                   traits: Collection[str],
                   among: Collection[str] | None = None) -> list[str]:
-    """Read which nodes of Ironic are no hosts, and are not closed.
+    """Return the nodes of Ironic that are neither hosts nor closed.
 
-    :param names: names and uuids of nodes that are closed.
-    :param traits: those of nodes that are closed.
+    :param names: names and uuids of closed nodes.
+    :param traits: a node with any of these is closed.
     :param among: only these nodes.
     """
     # SELECT uuid FROM nodes WHERE NOT EXISTS (SELECT ... FROM hosts ...) ...
@@ -51,9 +51,13 @@ def read_unopened(connection: sa.Connection, *, names: Collection[str],
 def read_other(connection: sa.Connection, *, names: Collection[str],
                traits: Collection[str], excluded: bool,
                among: Collection[str] | None = None) -> list[str]:
-    """Read the nodes of which hosts are excluded, or not, and should not be.
+    """Return hosts whose ``excluded`` differs from the configuration.
 
-    :param excluded: what they are to be.
+    :param names: names and uuids of closed nodes.
+    :param traits: a node with any of these is closed.
+    :param excluded: the value that the hosts should have.
+    :param among: only these nodes.
+    :returns: the uuids of their nodes.
     """
     # SELECT uuid FROM hosts JOIN nodes WHERE NOT excluded AND <closed>
     closed = sa.and_(_OF_IRONIC, conditions.closed(names, traits))
@@ -66,10 +70,12 @@ def read_other(connection: sa.Connection, *, names: Collection[str],
 
 def read_gone(connection: sa.Connection, *,
               among: Collection[str] | None = None) -> list[str]:
-    """Read the nodes that are gone from Ironic, and are hosts to nobody.
+    """Return hosts whose nodes are gone from Ironic, and that are unused.
 
-    That is hosts of which no operator has said anything, and that are
-    promised to nobody.
+    An operator has set neither a capability nor ``reservable`` of them, and
+    they have no bookings.
+
+    :returns: the uuids of their nodes.
     """
     said = sa.exists().where(tables.host_capabilities.c.host_id == _h.id)
     promised = sa.exists().where(tables.reservations.c.node_uuid == _n.uuid)
@@ -95,11 +101,11 @@ def update(connection: sa.Connection, node_uuids: Collection[str], *,
            excluded: bool, now: datetime.datetime) -> None:
     """Write whether the configuration closes hosts.
 
-    :raises Conflict: one of them is no host any more.
+    :raises Conflict: one of them has been deleted.
     """
     for row in hosts.read(connection, node_uuids=node_uuids):
         # UPDATE hosts SET excluded = ? WHERE id = ? AND node_uuid = ?
-        written.check(connection.execute(
+        row_counts.check(connection.execute(
             sa.update(tables.hosts)
             .where(_h.id == row.id, _h.node_uuid == row.node_uuid)
             .values(excluded=excluded, updated_at=now)), 1, f'host {row.id}')
@@ -109,8 +115,8 @@ def delete(connection: sa.Connection, node_uuids: Collection[str], *,
            now: datetime.datetime) -> None:
     """Close nodes to leases.
 
-    :param now: not kept, since no row is left.
-    :raises Conflict: one of them is no host any more.
+    :param now: not used; for the same signature as :func:`update`.
+    :raises Conflict: one of them has been deleted already.
     """
     for row in hosts.read(connection, node_uuids=node_uuids):
         hosts.delete(connection, row.id, row.node_uuid)

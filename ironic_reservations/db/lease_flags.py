@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Flags of leases that have lost nodes, or were given others for them."""
+"""Flags of leases that lack nodes, or had nodes replaced."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _LACKS = _l.id.in_(sa.select(_r.lease_reservation_id).where(
 def flag_replaced(connection: sa.Connection,
                   reservation_ids: Collection[str],
                   lacking: Collection[str], now: datetime.datetime) -> None:
-    """Flag reservations of which nodes were replaced.
+    """Flag reservations whose nodes were replaced.
 
-    Belongs into the transaction that moves their bookings.
+    To be called in the transaction that moves their bookings.
 
-    :param reservation_ids: those that have another node now.
-    :param lacking: those that lack one all the same.
+    :param reservation_ids: the lease reservations with a new node.
+    :param lacking: those of them that still lack another node.
     """
     if not reservation_ids:
         return
@@ -69,10 +69,9 @@ def flag_replaced(connection: sa.Connection,
 def degrade(connection: sa.Connection,
             lost: Collection[leases.NodeBooking],
             now: datetime.datetime) -> None:
-    """Flag leases that cannot be kept as promised, and why.
+    """Flag leases that have lost nodes to others as degraded.
 
-    :param lost: the bookings, as they were read, on nodes that others have
-        been given.
+    :param lost: their bookings on these nodes, as they were read.
     """
     if lost:
         read = db_bookings.as_read(lost)
@@ -85,13 +84,13 @@ def degrade(connection: sa.Connection,
 def _outdate(connection: sa.Connection, which: sa.ColumnElement[bool],
              now: datetime.datetime,
              given: Mapping[str, Any] | None = None, **changed: Any) -> None:
-    """Raise the generations of leases, whatever they are.
+    """Raise the generations of leases without comparing them.
 
-    NOTE: nothing that is written with it rests on what the leases were, but
-    on the bookings of theirs; so it only makes others read them again.
+    NOTE: that is safe, since what is written depends on the bookings, not on
+    the leases; others only have to read the leases again.
 
-    :param which: of the lease reservations that concern them,
-    :param given: and the values that stand in it by their names.
+    :param which: a condition on the lease reservations of the leases,
+    :param given: and the values of its parameters.
     """
     # UPDATE leases SET generation = generation + 1, ...
     #   WHERE id IN (SELECT lease_id FROM lease_reservations WHERE ...)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What rows of several tables tell of the past of a lease."""
+"""Reads the history of a lease from the rows of several tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _r = tables.reservations.c
 _l = tables.lease_reservations.c
 _p = tables.usage_periods.c
 _o = tables.outbox.c
-# NOTE: the release after may write more, beside this one.
+# NOTE: the next release may write more values while this one still runs.
 _KINDS = tuple(kind.value for kind in notices.Kind)
 _CHANNELS = tuple(channel.value for channel in notices.Channel)
 _OUTCOMES = {outcome.value: outcome for outcome in notices.Outcome}
@@ -39,10 +39,11 @@ _PERIODS = (usage_periods.PROMISED, usage_periods.BOUND,
 
 @dataclasses.dataclass(frozen=True)
 class Booking:
-    """A row that promises a node to the lease.
+    """A booking of the lease.
 
-    :ivar bound_at: when the lease was given the node.
-    :ivar warned_at: when it was told that the node is released.
+    :ivar bound_at: when the lease got the node.
+    :ivar warned_at: when the owner was warned that the unused node is
+        released.
     """
 
     uuid: str
@@ -56,10 +57,10 @@ class Booking:
 
 @dataclasses.dataclass(frozen=True)
 class Period:
-    """A time in which hosts were promised, bound or deployed.
+    """A period in which hosts were promised, bound or deployed.
 
-    :ivar booking_uuid: whose node was deployed.
-    :ivar ended_at: ``None``: it lasts.
+    :ivar booking_uuid: the booking whose node was deployed.
+    :ivar ended_at: ``None``: it has not ended.
     """
 
     booking_uuid: str | None
@@ -72,7 +73,7 @@ class Period:
 
 @dataclasses.dataclass(frozen=True)
 class Notice:
-    """A notice about the lease, to one receiver."""
+    """A notice about the lease to one receiver."""
 
     notice_id: str
     kind: notices.Kind
@@ -82,7 +83,7 @@ class Notice:
 
 def read_bookings(connection: sa.Connection,
                   lease_id: str) -> list[Booking]:
-    """Read the bookings that the lease has, by their places."""
+    """Return the bookings of a lease, ordered by place."""
     # SELECT ... FROM reservations JOIN lease_reservations ON ...
     #   WHERE lease_id = ? ORDER BY (both places)
     return [Booking(row[0], row[1], leases.BookingState(row[2]), *row[3:])
@@ -96,7 +97,7 @@ def read_bookings(connection: sa.Connection,
 
 
 def read_periods(connection: sa.Connection, lease_id: str) -> list[Period]:
-    """Read what the lease has had, and which nodes are deployed."""
+    """Return the periods of a lease, ordered by id."""
     # SELECT ... FROM usage_periods WHERE lease_id = ? AND kind IN (...)
     #   ORDER BY id
     return [Period(*row) for row in connection.execute(
@@ -107,7 +108,10 @@ def read_periods(connection: sa.Connection, lease_id: str) -> list[Period]:
 
 
 def read_notices(connection: sa.Connection, lease_id: str) -> list[Notice]:
-    """Read which notices about the lease are kept."""
+    """Return the notices about a lease, the oldest first.
+
+    Kinds and channels that this release does not know are left out.
+    """
     # SELECT ... FROM outbox WHERE lease_id = ? AND kind IN (...)
     #   AND channel IN (...) ORDER BY created_at, id
     return [Notice(row[0], notices.Kind(row[1]), row[2], lease_history.Sent(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What leases are called, whose they are and where they stand."""
+"""Reads the names, projects and statuses of leases."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _s = tables.leases.c
 
 def read(connection: sa.Connection, node_uuids: Collection[str]
          ) -> dict[str, leases.NamedLease]:
-    """Read the leases that nodes are promised to.
+    """Return the leases that have bookings on nodes.
 
     :returns: by the ids of the lease reservations.
     """
@@ -43,7 +43,7 @@ def read(connection: sa.Connection, node_uuids: Collection[str]
 def read_by_reservation(connection: sa.Connection,
                         reservation_ids: Collection[str]
                         ) -> dict[str, tuple[str, str]]:
-    """Read the leases of lease reservations.
+    """Return the leases of lease reservations.
 
     :returns: the id and the name of each, by the id of the reservation.
     """
@@ -57,7 +57,7 @@ def read_by_reservation(connection: sa.Connection,
 
 def read_generations(connection: sa.Connection,
                      node_uuids: Collection[str]) -> dict[str, int]:
-    """Read the generations alone.
+    """Return the generations of leases with bookings on nodes.
 
     :returns: by the ids of the lease reservations.
     """

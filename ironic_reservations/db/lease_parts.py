@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases that were listed, kept for as long as they do not change."""
+"""Caches leases that were listed until they change."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ import threading
 
 from ironic_reservations.model import leases
 
-#: So many kilobytes of leases: 5000 that have a node each, or fewer.
+#: The size of the cache in kilobytes: 5000 leases of one node each.
 _MOST = 35_000
 
-#: All of a booking that can change: the number of its row, its node, from
-#: when until when without the zone, its state, and both lessees.
+#: The values of a booking that can change: its id, its node, its start and end
+#: without a zone, its state, and both lessees.
 Brief = tuple[int, str, datetime.datetime, datetime.datetime, str,
               str | None, str | None]
 
 
 def brief(booking: leases.NodeBooking) -> Brief:
-    """Return what of a booking is compared with its row."""
+    """Return the values of a booking that are compared with its row."""
     return (booking.id, booking.node_uuid,
             booking.starts_at.replace(tzinfo=None),
             booking.ends_at.replace(tzinfo=None), booking.state.value,
@@ -40,11 +40,11 @@ def brief(booking: leases.NodeBooking) -> Brief:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listed:
-    """A lease as it was listed last.
+    """A lease as it was last listed.
 
-    NOTE: each change of a lease raises its generation, but for its bookings,
-    which others move, and for what it waits for.  These are read again and
-    compared, so that no page shows anything that has changed.
+    NOTE: each change of a lease raises its generation, except for changes of
+    ``waiting`` and of its bookings, which other requests move. These are read
+    again and compared, so that no page shows stale values.
     """
 
     lease: leases.Lease
@@ -52,12 +52,12 @@ class Listed:
 
     @classmethod
     def of(cls, lease: leases.Lease) -> Listed:
-        """Return a lease that was just read."""
+        """Return the entry for a lease that was just read."""
         return cls(lease, frozenset(map(brief, lease.bookings)))
 
 
 class KnownParts:
-    """Keeps the leases that were listed last."""
+    """A cache of the leases that were listed last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,9 +66,12 @@ class KnownParts:
 
     def find(self, generations: Iterable[tuple[str, int]]
              ) -> dict[str, Listed]:
-        """Return the leases that are known, but for what is read again.
+        """Return the cached leases whose generation is unchanged.
 
-        :param generations: of leases, as their rows say.
+        Their bookings and ``waiting`` still have to be compared.
+
+        :param generations: ids and generations of leases, as their rows have
+            them.
         """
         found = {}
         with self._lock:
@@ -79,7 +82,7 @@ class KnownParts:
         return found
 
     def keep(self, listed: Iterable[Listed]) -> None:
-        """Keep leases, each with its generation read at the same moment."""
+        """Store leases, each with bookings and generation of one moment."""
         with self._lock:
             for each in listed:
                 self._forget(each.lease.id)

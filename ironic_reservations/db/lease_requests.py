@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which lease a request has made, by the key that came with it.
+"""Finds the lease that was made with an idempotency key.
 
-The lease has the key for as long as it is there.  So that it is known when
-the lease is gone, a row of ``claims`` has it, too, for a while.
+The lease has the key as long as it exists. A row of ``claims`` keeps it for a
+while after that.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ironic_reservations.db import tables
 _c = tables.claims.c
 _s = tables.leases.c
 
-#: How the names of those rows begin,
+#: The prefix of the names of these rows,
 PREFIX = 'lease request '
-#: and how long they may be.  What that leaves of a digest, 200 bits, is more
-#: than enough that no two are the same.
+#: and their maximum length. 200 bits of the digest fit into it, enough to be
+#: unique.
 _NAME = 64
 # SELECT owner, NULL, expires_at FROM claims WHERE name = ?
 #   UNION ALL SELECT id, request_digest, NULL FROM leases
@@ -48,7 +48,7 @@ class Made:
     """A lease that a request has made.
 
     :ivar digest: of the request; ``None``: the lease is gone.
-    :ivar until: for how long it is known though the lease is gone.
+    :ivar until: until when the key is remembered although the lease is gone.
     """
 
     lease_id: str
@@ -62,18 +62,18 @@ def name_of(key: str) -> str:
 
 
 def read(connection: sa.Connection, key: str) -> Made | None:
-    """Read what a request has made, if it has made anything."""
+    """Return the lease that was made with a key, ``None`` without one."""
     made = [Made(*row) for row in connection.execute(
         _MADE, {'name': name_of(key), 'key': key})]
-    # NOTE: a lease that is there tells more than that there was one.
+    # NOTE: the row of the lease, if there is one, has the digest, too.
     return min(made, key=lambda each: each.digest is None, default=None)
 
 
 def insert(connection: sa.Connection, key: str, lease_id: str,
            until: datetime.datetime) -> None:
-    """Write which lease a request makes.
+    """Write which lease is made with a key.
 
-    :raises oslo_db.exception.DBDuplicateEntry: it has made one before.
+    :raises oslo_db.exception.DBDuplicateEntry: the key was used before.
     """
     connection.execute(sa.insert(tables.claims).values(
         name=name_of(key), owner=lease_id, expires_at=until))

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What leases have had: a narrow row that outlives them.
+"""Rows of ``lease_usage``: the totals of leases, which outlive them.
 
-A row is written, or added to, by the transaction that deletes the bookings
-it counts, so that each booking is counted once, whatever dies when.
+A row is written, or added to, in the transaction that deletes the bookings
+that it counts, so that each booking is counted exactly once.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ _ADD = sa.update(tables.lease_usage).where(
 
 @dataclasses.dataclass
 class Usage:
-    """What a lease reservation has had of a class.
+    """What a lease reservation has used of a resource class.
 
-    :ivar resource_class: of the nodes; of Placement, for instances. Empty
-        for nodes without one.
+    :ivar resource_class: of the nodes; for instances, a class of Placement.
+        Empty for nodes without one.
     :ivar amount: of the class for each booking: 1 for a node.
-    :ivar starts_at: of the first booking that began.
-    :ivar ended_at: of the last one that ended.
-    :ivar bookings: how many nodes, or instances, there were.
-    :ivar promised_seconds: for how long, all of them together.
-    :ivar bound_seconds: for how long of that the nodes were its own.
+    :ivar starts_at: the start of the first booking.
+    :ivar ended_at: the end of the last booking.
+    :ivar bookings: the number of nodes or instances.
+    :ivar promised_seconds: the sum of the durations of the bookings.
+    :ivar bound_seconds: the same, of bookings that have started.
     """
 
     reservation_id: str
@@ -75,7 +75,7 @@ class Usage:
     bound_seconds: int = 0
 
     def count(self, booking: leases.NodeBooking) -> None:
-        """Add what a booking had from its start until it ended."""
+        """Add a booking."""
         seconds = _seconds(booking.starts_at, booking.ends_at)
         self.bookings += 1
         self.promised_seconds += seconds
@@ -88,7 +88,7 @@ def add(connection: sa.Connection, lease: leases.Lease,
         bookings: Collection[leases.NodeBooking]) -> None:
     """Count bookings of a lease that this transaction deletes.
 
-    :param bookings: that have begun, or ought to have.
+    :param bookings: with a start in the past.
     """
     if not bookings:
         return
@@ -117,10 +117,10 @@ def add(connection: sa.Connection, lease: leases.Lease,
 
 def add_unknown(connection: sa.Connection, ended: Collection[leases.Lease]
                 ) -> None:
-    """Keep what is known of leases that ended before this was written down.
+    """Count leases that ended before this table existed.
 
-    It was not kept which nodes they had: those that were asked for at least
-    are counted, from the start until the end.
+    Their nodes are not known: the minimum number that was requested is
+    counted, from the start until the end of the lease.
     """
     ids = [each.id for lease in ended for each in lease.reservations]
     known = set(connection.scalars(sa.select(_u.reservation_id).where(

@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who works on which lease: claims in the rows of ``leases``.
+"""Claims in the rows of ``leases``: which worker works on which lease.
 
-Any number of processes take leases that are due, the oldest first.  A claim
-ends by itself, so that the leases of a process that died are taken by
-another one.
+Any number of processes claim leases that are due, the oldest first. A claim
+expires, so that the leases of a process that died are claimed by another one.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ _h = tables.hosts.c
 
 @dataclasses.dataclass(frozen=True)
 class Taken:
-    """A lease that somebody has taken, or may have.
+    """A lease that a worker has claimed, or may have.
 
-    :ivar token: by whom, in the row.
+    :ivar token: the token of the claim in the row.
     """
 
     lease_id: str
@@ -51,8 +50,8 @@ class Taken:
 class Claim(Taken):
     """A lease that one worker works on.
 
-    :ivar due_at: as it was when the lease was taken.
-    :ivar attempts: how often the next step was tried in vain.
+    :ivar due_at: the value when the lease was claimed.
+    :ivar attempts: how often the next step has failed.
     """
 
     due_at: datetime.datetime
@@ -66,7 +65,10 @@ def _takeable(now: datetime.datetime) -> sa.ColumnElement[bool]:
 
 def read_due(connection: sa.Connection, now: datetime.datetime,
              limit: int) -> list[str]:
-    """Read which leases wait for somebody, the oldest first."""
+    """Return the ids of leases that are due and not claimed.
+
+    They are ordered by the time at which they were due.
+    """
     # SELECT id FROM leases WHERE due_at <= ? AND (nobody's claim)
     #   ORDER BY due_at, id LIMIT ?
     return list(connection.execute(
@@ -77,14 +79,14 @@ def read_due(connection: sa.Connection, now: datetime.datetime,
 def take(connection: sa.Connection, lease_ids: Collection[str], token: str,
          now: datetime.datetime,
          until: datetime.datetime) -> list[Claim]:
-    """Claim leases, those that nobody was quicker to.
+    """Claim leases, except those that others have claimed first.
 
-    :param token: of these claims, and of no others ever.
+    :param token: a token that is never used again.
     """
     # UPDATE leases SET claimed_by = ?, claimed_until = ?
     #   WHERE id IN (...) AND due_at <= ? AND (nobody's claim)
-    # NOTE: the database looks at each row again once it has its lock, so
-    # that of two processes one gets it.
+    # NOTE: the database evaluates the condition again once it has the lock of
+    # a row, so that only one of two processes claims it.
     if not connection.execute(
             sa.update(tables.leases)
             .where(_s.id.in_(lease_ids), _takeable(now))
@@ -97,9 +99,22 @@ def take(connection: sa.Connection, lease_ids: Collection[str], token: str,
                 .order_by(_s.due_at, _s.id))]
 
 
+def lock(connection: sa.Connection, lease_id: str,
+         now: datetime.datetime) -> bool:
+    """Keep a lease from being claimed until the end of the transaction.
+
+    :returns: whether somebody has claimed it already.
+    """
+    # SELECT claimed_until FROM leases WHERE id = ? FOR UPDATE
+    until = connection.execute(
+        sa.select(_s.claimed_until).where(_s.id == lease_id)
+        .with_for_update()).scalar()
+    return until is not None and until > now
+
+
 def extend(connection: sa.Connection, claims: Collection[Claim],
            until: datetime.datetime) -> frozenset[Claim]:
-    """Keep claims for longer; gives those that still hold."""
+    """Extend claims, and return those that still hold."""
     if not claims:
         return frozenset()
     # UPDATE leases SET claimed_until = ?
@@ -119,18 +134,19 @@ def give_back(connection: sa.Connection, claim: Claim,
               due_at: datetime.datetime | None, generation: int,
               now: datetime.datetime, waiting: str | None = None,
               attempts: int = 0) -> bool:
-    """Let go of a lease, and say when it has to be looked at next.
+    """Release a lease, and write when it is due next.
 
-    :param generation: of the lease that ``due_at`` was worked out for; if
-        somebody has changed it meanwhile, it is looked at again at once.
-    :param waiting: what keeps the next step from being done.
-    :returns: ``False`` if it was another's already.
+    :param due_at: when; ``None``: never.
+    :param generation: the generation of the lease for which ``due_at`` was
+        computed; if the lease has changed since, it is due at once.
+    :param waiting: why the next step has to wait.
+    :returns: ``False`` if another worker had claimed the lease already.
     """
     # UPDATE leases SET claimed_by = NULL, ...,
     #   due_at = CASE WHEN generation <> ? THEN now
     #                 WHEN due_at = ? THEN ? ELSE due_at END
     #   WHERE id = ? AND claimed_by = ?
-    # NOTE: where due_at is not what it was, somebody woke the lease.
+    # NOTE: if due_at has changed, somebody woke the lease.
     due = sa.case((_s.generation != generation, sa.bindparam(
         'now', now, type_=_s.due_at.type)),
         (_s.due_at == claim.due_at, sa.bindparam(
@@ -144,9 +160,9 @@ def give_back(connection: sa.Connection, claim: Claim,
 
 
 def drop(connection: sa.Connection, claims: Collection[Taken]) -> None:
-    """Let go of leases that nobody works on.
+    """Release leases that nobody works on.
 
-    What another one has taken since stays with it.
+    A lease that another worker has claimed since stays claimed.
     """
     claimed_rows.drop(connection, tables.leases, _held(claims))
 
@@ -157,7 +173,7 @@ def _held(claims: Collection[Taken]) -> list[claimed_rows.Held]:
 
 def wake(connection: sa.Connection, node_uuids: Collection[str],
          now: datetime.datetime) -> None:
-    """Have the leases looked at that have, or wait for, one of some nodes."""
+    """Make leases due that have, or wait for, one of some nodes."""
     if not node_uuids:
         return
     # UPDATE leases SET due_at = ? WHERE due_at > ? AND id IN
@@ -176,7 +192,7 @@ def wake(connection: sa.Connection, node_uuids: Collection[str],
 def read_concerned(connection: sa.Connection,
                    node_uuids: Collection[str] | None = None
                    ) -> frozenset[str]:
-    """Read which nodes are hosts, or have not been taken back from a lease.
+    """Return nodes that are hosts, or that a lease still has.
 
     :param node_uuids: among which; ``None``: among all.
     """
@@ -193,7 +209,7 @@ def read_concerned(connection: sa.Connection,
 
 @dataclasses.dataclass(frozen=True)
 class Flags:
-    """What is flagged of one reservation, and of its lease."""
+    """Flags of a lease reservation, and of its lease."""
 
     lease_id: str
     missing: bool
@@ -202,11 +218,11 @@ class Flags:
 
 def read_flags(connection: sa.Connection,
                reservation_ids: Collection[str]) -> dict[str, Flags]:
-    """Read the flags of live leases.
+    """Return the flags of live leases.
 
-    :param reservation_ids: lease reservations to read in any case.
-    :returns: by the id of the lease reservation, these and all those of
-        leases where something is flagged.
+    :param reservation_ids: lease reservations to return in any case.
+    :returns: by the id of the lease reservation: these and all that are
+        flagged, or whose lease is.
     """
     live = [status.value for status in leases.LeaseStatus
             if not status.over and status is not leases.LeaseStatus.ERROR]
@@ -224,9 +240,9 @@ def read_flags(connection: sa.Connection,
 
 def count(connection: sa.Connection
           ) -> dict[leases.LeaseStatus, tuple[int, int]]:
-    """Count leases by their status; also those of them that wait.
+    """Count leases by status: all, and those with a reason to wait.
 
-    Those that are over are left out: they are kept for months.
+    TERMINATED leases are left out, since they are kept for months.
     """
     # SELECT status, COUNT(*), COUNT(waiting) FROM leases
     #   WHERE status IN (...) GROUP BY status

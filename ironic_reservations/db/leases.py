@@ -25,8 +25,8 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import lease_parts
+from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
-from ironic_reservations.db import written
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
@@ -38,7 +38,7 @@ _LEASE = (_s.id, _s.name, _s.starts_at, _s.ends_at, _s.status, _s.created_at,
           _s.degraded, _s.generation, _s.waiting, _s.between_from,
           _s.between_until, _s.fix_before, _s.fix_at, _s.wanted_start,
           _s.promised_start, _s.priority, _s.extensions)
-#: By which it is found out whether a lease is what it was.
+#: The columns that show whether a cached lease is up to date.
 _HEAD = (_s.id, _s.generation, _s.waiting)
 _RESERVATION = (_l.id, _l.status, _l.least, _l.most, _l.created_at,
                 _l.resource_id, _l.updated_at, _l.resource_type,
@@ -47,22 +47,22 @@ _RESERVATION = (_l.id, _l.status, _l.least, _l.most, _l.created_at,
                 _l.lease_id)
 _EVENT = (_e.id, _e.event_type, _e.time, _e.status, _e.created_at,
           _e.updated_at, _e.lease_id)
-# NOTE: put together once, since that takes longer than all else that
-# SQLAlchemy does for a few rows.
+# NOTE: the statements are built once: building one takes longer than all else
+# that SQLAlchemy does for a few rows.
 _IDS = sa.bindparam('ids', expanding=True)
 _BY_ID = sa.select(*_LEASE).where(_s.id.in_(_IDS)).order_by(_s.created_at,
                                                             _s.id)
 _RESERVATIONS = sa.select(*_RESERVATION).where(
     _l.lease_id.in_(_IDS)).order_by(_l.place)
-# NOTE: ``literal_column``, so that the ids are its only parameters. The end of
-# a short lease is near at its start.
+# NOTE: ``literal_column``, so that the ids are its only parameters. Events of
+# the same time are ordered by their kind: the warning before the end of a
+# short lease may be due at its start.
 _EVENTS = sa.select(*_EVENT).where(_e.lease_id.in_(_IDS)).order_by(
     _e.time, sa.case(*(
         (_e.event_type == sa.literal_column(f"'{kind.value}'"),
          sa.literal_column(str(place)))
         for place, kind in enumerate(leases.EventType))))
-# NOTE: the first condition is for the index, which MariaDB does not use for
-# pairs.
+# NOTE: the first condition is for the index: MariaDB uses none for pairs.
 _AS_READ = (_s.id.in_(_IDS), sa.tuple_(_s.id, _s.generation).in_(
     sa.bindparam('pairs', expanding=True)))
 _RAISE = sa.update(tables.leases).where(*_AS_READ).values(
@@ -75,7 +75,7 @@ _INSERT_RESERVATIONS = sa.insert(tables.lease_reservations)
 _INSERT_EVENTS = sa.insert(tables.lease_events)
 _PART = 'a part of the lease'
 _STATUSES = {status.value: status for status in leases.LeaseStatus}
-#: What a lease is until all of it has been taken back.
+#: The statuses of leases that still have something, or will.
 KEPT = tuple(status.value for status in leases.LeaseStatus
              if status is not leases.LeaseStatus.TERMINATED)
 _RESERVATION_STATUSES = {status.value: status
@@ -86,9 +86,9 @@ _EVENT_STATUSES = {status.value: status for status in leases.EventStatus}
 
 def read(connection: sa.Connection,
          lease_ids: Collection[str]) -> list[leases.Lease]:
-    """Read leases whole, in four statements however many there are.
+    """Return whole leases, in four statements however many there are.
 
-    Where any of them is of instances, it takes one more.
+    If any of them has instances, it takes one more.
     """
     rows = connection.execute(_BY_ID, {'ids': list(lease_ids)}).all()
     return _whole(connection, rows)
@@ -96,7 +96,7 @@ def read(connection: sa.Connection,
 
 def read_of_reservation(connection: sa.Connection,
                         reservation_id: str) -> list[leases.Lease]:
-    """Read the lease of a lease reservation, if it is there."""
+    """Return the lease of a lease reservation, if it exists."""
     # SELECT lease_id FROM lease_reservations WHERE id = ?
     return read(connection, connection.scalars(
         sa.select(_l.lease_id).where(_l.id == reservation_id)).all())
@@ -107,42 +107,49 @@ def read_page(connection: sa.Connection, project_id: str | None,
               ended_since: datetime.datetime | None = None,
               known: lease_parts.KnownParts | None = None
               ) -> list[leases.Lease]:
-    """Read leases, the oldest first.
+    """Return leases, the oldest first.
 
-    :param project_id: whose; ``None``: everybody's.
-    :param marker: the last one of the page before.
-    :param ended_since: leave out those that were over before.
-    :param known: what need not be read; the transaction has to see all of
-        the database as it was at one moment.
+    :param project_id: of this project; ``None``: of all.
+    :param marker: the last one of the previous page.
+    :param ended_since: leave out leases that ended before.
+    :param known: a cache; it requires a connection whose queries see one
+        consistent state.
     """
-    query = sa.select(*(_LEASE if known is None else _HEAD)).order_by(
-        _s.created_at, _s.id)
+    query = sa.select(*(_LEASE if known is None else _HEAD))
     if ended_since is not None:
-        shown = _shown(project_id, ended_since)
+        shown = _shown(project_id, marker, limit, ended_since)
         query = query.join(shown, shown.c.id == _s.id)
     elif project_id is not None:
         query = query.where(_s.project_id == project_id)
+    rows = connection.execute(_first(query, marker, limit)).all()
+    return (_whole(connection, rows) if known is None
+            else _listed(connection, rows, known))
+
+
+def _first(query: sa.Select[Any], marker: leases.Lease | None,
+           limit: int | None) -> sa.Select[Any]:
+    """Return the first rows of a query after those of the previous page."""
     if marker is not None:
         # NOTE: the first condition is for the index.
         query = query.where(
             _s.created_at >= marker.created_at,
             sa.or_(_s.created_at > marker.created_at, _s.id > marker.id))
-    if limit is not None:
-        query = query.limit(limit)
-    rows = connection.execute(query).all()
-    return (_whole(connection, rows) if known is None
-            else _listed(connection, rows, known))
+    return query.order_by(_s.created_at, _s.id).limit(limit)
 
 
-def _shown(project_id: str | None,
-           ended_since: datetime.datetime) -> sa.Subquery:
-    # SELECT id FROM leases WHERE status IN (...) UNION ALL SELECT id
+def _shown(project_id: str | None, marker: leases.Lease | None,
+           limit: int | None, ended_since: datetime.datetime) -> sa.Subquery:
+    # (SELECT id FROM leases WHERE status = 'PENDING' AND ...
+    #   ORDER BY created_at, id LIMIT ?) UNION ALL (... 'ACTIVE' ...) ...
+    #   UNION ALL SELECT id
     #   FROM leases WHERE status = 'TERMINATED' AND updated_at >= ?
-    # NOTE: one SELECT each, so that each goes by its index, however many
-    # were over before.
+    # NOTE: one SELECT for each status, so that each reads no more of its
+    # index than a page, however many leases there are, or ended before.
     whose = [] if project_id is None else [_s.project_id == project_id]
-    return sa.union_all(
-        sa.select(_s.id).where(_s.status.in_(KEPT), *whose),
+    return sa.union_all(*(
+        sa.select(_first(
+            sa.select(_s.id).where(_s.status == status, *whose), marker,
+            limit).subquery().c.id) for status in KEPT),
         sa.select(_s.id).where(
             _s.status == leases.LeaseStatus.TERMINATED.value,
             _s.updated_at >= ended_since, *whose)).subquery()
@@ -150,10 +157,10 @@ def _shown(project_id: str | None,
 
 def read_forgettable(connection: sa.Connection, before: datetime.datetime,
                      limit: int) -> list[leases.Lease]:
-    """Read leases that were over before, the oldest first."""
+    """Return leases that ended before an instant, the oldest first."""
     # SELECT ... FROM leases WHERE status = 'TERMINATED' AND updated_at < ?
     #   AND due_at IS NULL ORDER BY updated_at LIMIT ?
-    # NOTE: one that is due is still looked at.
+    # NOTE: a lease that is due still has work to be done.
     return _whole(connection, connection.execute(
         sa.select(*_LEASE)
         .where(_s.status == leases.LeaseStatus.TERMINATED.value,
@@ -163,9 +170,9 @@ def read_forgettable(connection: sa.Connection, before: datetime.datetime,
 
 def _listed(connection: sa.Connection, rows: Sequence[Sequence[Any]],
             known: lease_parts.KnownParts) -> list[leases.Lease]:
-    """Read leases whole, but for what is known of them.
+    """Return whole leases, reading only what is not in the cache.
 
-    :param rows: as :data:`_HEAD` has them.
+    :param rows: with the columns of :data:`_HEAD`.
     """
     kept = known.find((row[0], row[1]) for row in rows)
     briefs = db_bookings.read_briefs(connection, kept) if kept else {}
@@ -193,7 +200,7 @@ def _listed(connection: sa.Connection, rows: Sequence[Sequence[Any]],
 
 def _booked(connection: sa.Connection, lease_ids: Collection[str]
             ) -> dict[str, list[leases.NodeBooking]]:
-    """Read the bookings of leases, by their reservations."""
+    """Return the bookings of leases, by lease reservation."""
     booked: dict[str, list[leases.NodeBooking]] = {}
     for booking in db_bookings.read_of_leases(connection, lease_ids):
         booked.setdefault(booking.reservation_id, []).append(booking)
@@ -231,7 +238,7 @@ def _whole(connection: sa.Connection,
 def read_starting(connection: sa.Connection, after: datetime.datetime,
                   until: datetime.datetime
                   ) -> list[tuple[str, datetime.datetime, str | None]]:
-    """Read which leases start soon, when, and whose they are."""
+    """Return leases that start soon: id, start and user of each."""
     # SELECT id, starts_at, user_id FROM leases
     #   WHERE status = 'PENDING' AND starts_at > ? AND starts_at <= ?
     #   ORDER BY starts_at, id
@@ -244,7 +251,7 @@ def read_starting(connection: sa.Connection, after: datetime.datetime,
 
 def count_live(connection: sa.Connection, project_id: str | None) -> int:
     """Count the leases of a project that are not over."""
-    # NOTE: said of those that count, since "not" finds no index.
+    # NOTE: a positive list, since a negation uses no index.
     live = [status.value for status in leases.LeaseStatus if not status.over]
     query = (sa.select(sa.func.count()).select_from(tables.leases)
              .where(_s.status.in_(live)))
@@ -258,9 +265,8 @@ def insert(connection: sa.Connection, lease: leases.Lease,
            request_digest: str | None) -> None:
     """Write a new lease without its bookings.
 
-    :param due_at: when the reconciler has to look at it first.
-    :raises oslo_db.exception.DBDuplicateEntry: the request was served
-        before.
+    :param due_at: when the reconciler has to work on it first.
+    :raises oslo_db.exception.DBDuplicateEntry: the request was served before.
     """
     connection.execute(_INSERT, {
         'id': lease.id, 'generation': lease.generation, 'name': lease.name,
@@ -295,12 +301,12 @@ def insert(connection: sa.Connection, lease: leases.Lease,
 def update(connection: sa.Connection, before: leases.Lease,
            after: leases.Lease,
            due_at: datetime.datetime | None) -> bool:
-    """Write a lease as it has become, without its bookings.
+    """Write a changed lease without its bookings.
 
-    :param before: as it was read; tells what there is to write.
-    :param due_at: when the reconciler has to look at it next.
-    :returns: ``False`` if somebody else has changed it meanwhile.
-    :raises Conflict: a part of it is not as it was read.
+    :param before: as it was read; only differences are written.
+    :param due_at: when the reconciler has to work on it next.
+    :returns: ``False`` if somebody else has changed it since.
+    :raises Conflict: a part of it has changed since.
     """
     # UPDATE leases SET generation = generation + 1, ...
     #   WHERE id = ? AND generation = ?
@@ -316,11 +322,11 @@ def update(connection: sa.Connection, before: leases.Lease,
                     due_at=due_at, **_open(after))).rowcount:
         return False
     old = {each.id: each for each in before.reservations}
-    # NOTE: the generation of the lease stands for what belongs to it, too.
+    # NOTE: the generation of the lease covers its reservations and events.
     for each in after.reservations:
         if dataclasses.replace(each, bookings=()) != dataclasses.replace(
                 old[each.id], bookings=()):
-            written.check(connection.execute(
+            row_counts.check(connection.execute(
                 sa.update(tables.lease_reservations)
                 .where(_l.id == each.id, _l.lease_id == before.id)
                 .values(status=each.status.value, least=each.least,
@@ -336,7 +342,7 @@ def update(connection: sa.Connection, before: leases.Lease,
     known = {event.id: event for event in before.events}
     for event in after.events:
         if event != known[event.id]:
-            written.check(connection.execute(
+            row_counts.check(connection.execute(
                 sa.update(tables.lease_events)
                 .where(_e.id == event.id, _e.lease_id == before.id)
                 .values(time=event.time, status=event.status.value,
@@ -345,7 +351,7 @@ def update(connection: sa.Connection, before: leases.Lease,
 
 
 def _open(lease: leases.Lease) -> dict[str, Any]:
-    """Return what is written of the dates that a lease leaves open."""
+    """Return the columns of open dates and of the queue."""
     values: dict[str, Any] = dict.fromkeys((
         'between_from', 'between_until', 'fix_before', 'fix_at',
         'wanted_start', 'promised_start', 'priority'))
@@ -364,7 +370,7 @@ def _open(lease: leases.Lease) -> dict[str, Any]:
 def read_of_reservations(connection: sa.Connection,
                          reservation_ids: Collection[str]
                          ) -> list[leases.Lease]:
-    """Read the leases that reservations belong to."""
+    """Return the leases of lease reservations."""
     ids = connection.execute(
         sa.select(_l.lease_id).where(_l.id.in_(reservation_ids))
     ).scalars().all()
@@ -374,7 +380,7 @@ def read_of_reservations(connection: sa.Connection,
 def delete(connection: sa.Connection, lease: leases.Lease) -> bool:
     """Delete a lease without bookings.
 
-    :returns: ``False`` if somebody else has changed it meanwhile.
+    :returns: ``False`` if somebody else has changed it since.
     """
     return delete_many(connection, [lease])
 
@@ -383,16 +389,16 @@ def delete_many(connection: sa.Connection,
                 gone: Collection[leases.Lease]) -> bool:
     """Delete leases without bookings, all or none.
 
-    :returns: ``False`` if somebody else has changed one of them meanwhile;
-        then the transaction has to be given up.
-    :raises Conflict: a part of one is not as it was read.
+    :returns: ``False`` if somebody else has changed one of them since; the
+        transaction then has to be rolled back.
+    :raises Conflict: a part of one has changed since.
     """
     if not gone:
         return True
     given = {'ids': [lease.id for lease in gone], 'pairs': [
         (lease.id, lease.generation) for lease in gone]}
-    # NOTE: first, so that nobody changes what belongs to them meanwhile; and
-    # the leases last, since the others refer to them.
+    # NOTE: the generations first, so that nobody changes a part meanwhile; the
+    # leases last, since the other rows refer to them.
     # UPDATE leases SET generation = generation + 1
     #   WHERE id IN (...) AND (id, generation) IN ((?, ?), ...)
     if connection.execute(_RAISE, given).rowcount != len(gone):

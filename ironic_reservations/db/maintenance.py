@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``maintenance_windows``, and of the nodes that they are of.
+"""Rows of ``maintenance_windows``, and of their nodes.
 
-Whoever writes rows of nodes has raised the generations of the nodes in the
-same transaction, and names the rows as they were read.
+A caller that writes rows of nodes has raised the generations of the nodes in
+the same transaction, and passes the rows as they were read.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
-from ironic_reservations.db import written
 from ironic_reservations.model import maintenance
 
 _w = tables.maintenance_windows.c
@@ -34,7 +34,7 @@ _NODE = (_m.window_id, _m.node_uuid, _m.starts_at, _m.ends_at, _m.state)
 _WINDOW = (_w.id, _w.name, _w.reason, _w.starts_at, _w.ends_at, _w.drain,
            _w.created_at, _w.updated_at, _w.project_id, _w.user_id)
 _OVER = maintenance.State.OVER.value
-# NOTE: named one by one, since no index serves "<> 'over'" on PostgreSQL.
+# NOTE: a list, since PostgreSQL uses no index for "<> 'over'".
 _STANDS = _m.state.in_([state.value for state in maintenance.State
                         if state is not maintenance.State.OVER])
 # SELECT ... FROM maintenance_nodes WHERE state IN (...) ORDER BY starts_at
@@ -50,7 +50,7 @@ def _node(row: Any) -> maintenance.NodeWindow:
 
 def read(connection: sa.Connection, ids: Collection[str] | None = None
          ) -> list[maintenance.Window]:
-    """Read windows with their nodes, the first to start first.
+    """Return windows with their nodes, ordered by start.
 
     :param ids: ``None``: all.
     """
@@ -71,7 +71,7 @@ def read(connection: sa.Connection, ids: Collection[str] | None = None
 
 def read_purposes(connection: sa.Connection, ids: Collection[str]
                   ) -> dict[str, maintenance.Purpose]:
-    """Read what windows are for, by their ids."""
+    """Return the names and reasons of windows, by id."""
     # SELECT id, name, reason FROM maintenance_windows WHERE id IN (...)
     return {row.id: maintenance.Purpose(row.id, row.name, row.reason)
             for row in connection.execute(sa.select(
@@ -81,7 +81,7 @@ def read_purposes(connection: sa.Connection, ids: Collection[str]
 def read_of_nodes(connection: sa.Connection,
                   node_uuids: Collection[str] | None = None
                   ) -> dict[str, tuple[maintenance.NodeWindow, ...]]:
-    """Read the windows of nodes that are not over, by the node.
+    """Return the windows of nodes that are not over, by node.
 
     :param node_uuids: ``None``: all nodes.
     """
@@ -97,7 +97,7 @@ def read_of_nodes(connection: sa.Connection,
 
 def read_due(connection: sa.Connection, now: datetime.datetime
              ) -> list[tuple[maintenance.NodeWindow, str, bool]]:
-    """Read the nodes about which something may have to be done.
+    """Return the nodes of windows that have started and are not over.
 
     :returns: each with the reason of its window, and whether that drains.
     """
@@ -114,7 +114,7 @@ def read_due(connection: sa.Connection, now: datetime.datetime
 
 
 def count_late(connection: sa.Connection, now: datetime.datetime) -> int:
-    """Count nodes whose maintenance should have begun, and has not."""
+    """Count nodes whose maintenance should have begun and has not."""
     # SELECT count(*) FROM maintenance_nodes
     #   WHERE state = 'planned' AND starts_at <= ? AND ends_at > ?
     return connection.scalar(
@@ -138,30 +138,33 @@ def insert(connection: sa.Connection, window: maintenance.Window) -> None:
 
 def update_state(connection: sa.Connection, there: maintenance.NodeWindow,
                  state: maintenance.State) -> None:
-    """Write how far the maintenance of a node has come.
+    """Write the state of a node in its window.
 
     :param there: as it was read.
-    :raises Conflict: it is not so any more.
+    :raises Conflict: it has changed since.
     """
     _update(connection, there, {'state': state.value})
 
 
 def end(connection: sa.Connection, there: maintenance.NodeWindow,
         now: datetime.datetime) -> None:
-    """Have the maintenance of a node end now, or be over at once.
+    """End the maintenance of a node now.
+
+    If nothing has been written to Ironic, it is over at once.
 
     :param there: as it was read.
-    :raises Conflict: it is not so any more.
+    :raises Conflict: it has changed since.
     """
-    _update(connection, there, {'ends_at': now} if there.written
-            else {'state': _OVER})
+    ended = {'ends_at': max(there.starts_at, now)}
+    _update(connection, there, ended if there.written
+            else {**ended, 'state': _OVER})
 
 
 def _update(connection: sa.Connection, there: maintenance.NodeWindow,
             changed: dict[str, Any]) -> None:
     # UPDATE maintenance_nodes SET ... WHERE window_id = ? AND node_uuid = ?
     #   AND state = ?
-    written.check(connection.execute(
+    row_counts.check(connection.execute(
         sa.update(tables.maintenance_nodes).where(
             _m.window_id == there.window_id,
             _m.node_uuid == there.node_uuid,
@@ -169,24 +172,25 @@ def _update(connection: sa.Connection, there: maintenance.NodeWindow,
         'a node of a maintenance window')
 
 
-def touch(connection: sa.Connection, window: maintenance.Window,
-          now: datetime.datetime) -> None:
-    """Write when a window was changed.
+def end_window(connection: sa.Connection, window: maintenance.Window,
+               now: datetime.datetime) -> None:
+    """Write that a window has ended; at its start, if that is to come.
 
     :param window: as it was read.
-    :raises Conflict: somebody else has changed it meanwhile.
+    :raises Conflict: somebody else has changed it since.
     """
-    # UPDATE maintenance_windows SET updated_at = ?
+    # UPDATE maintenance_windows SET ends_at = ?, updated_at = ?
     #   WHERE id = ? AND updated_at = ? (or IS NULL)
-    written.check(connection.execute(
+    row_counts.check(connection.execute(
         sa.update(tables.maintenance_windows).where(
             _w.id == window.id, _w.updated_at == window.updated_at)
-        .values(updated_at=now)), 1, 'a maintenance window')
+        .values(ends_at=max(window.starts_at, now), updated_at=now)), 1,
+        'a maintenance window')
 
 
 def read_forgettable(connection: sa.Connection, before: datetime.datetime,
                      limit: int) -> list[str]:
-    """Read the ids of windows that have been over since before an instant."""
+    """Return the ids of windows that ended before an instant."""
     # SELECT id FROM maintenance_windows WHERE (over) ORDER BY ... LIMIT ?
     return list(connection.execute(
         sa.select(_w.id).where(*_over_since(before))
@@ -195,10 +199,7 @@ def read_forgettable(connection: sa.Connection, before: datetime.datetime,
 
 def delete_many(connection: sa.Connection, ids: Collection[str],
                 before: datetime.datetime) -> None:
-    """Forget windows with their nodes, if they are over.
-
-    :param before: since before when they have been.
-    """
+    """Delete windows that ended before an instant, with their nodes."""
     # DELETE FROM maintenance_windows WHERE id IN (...) AND (over)
     connection.execute(sa.delete(tables.maintenance_windows).where(
         _w.id.in_(ids), *_over_since(before)))
@@ -207,8 +208,8 @@ def delete_many(connection: sa.Connection, ids: Collection[str],
 def _over_since(before: datetime.datetime) -> list[sa.ColumnElement[bool]]:
     # ends_at < ? AND (SELECT COUNT(*) FROM maintenance_nodes
     #   WHERE window_id = maintenance_windows.id AND ...) = 0
-    # NOTE: of nodes that were waited for, each ends after the window does.
-    # Counted, since NOT EXISTS has PostgreSQL read the nodes of all windows.
+    # NOTE: with ``drain``, nodes may end after the window does. They are
+    # counted, since NOT EXISTS has PostgreSQL read the nodes of all windows.
     left = sa.select(sa.func.count()).where(
         _m.window_id == _w.id, sa.or_(_STANDS, _m.ends_at >= before)
     ).scalar_subquery()

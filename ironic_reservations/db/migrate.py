@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Bringing a database to the schema of this release, and back."""
+"""Upgrades and downgrades the schema of a database."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from ironic_reservations.db import tables
 
 _HERE = pathlib.Path(__file__).parent / 'migrations'
 
-#: What whoever needs it writes again, or what goes with a row of another
-#: table that is asked about.
+#: Tables that a downgrade may empty without asking: they are filled again when
+#: needed, or belong to rows of other tables.
 _NOT_ASKED = frozenset({
     tables.nodes, tables.node_traits, tables.claims, tables.changes,
     tables.providers_seen, tables.placement_drift, tables.host_capabilities,
     tables.lease_reservations, tables.lease_events,
     tables.maintenance_nodes, tables.usable_bookings, tables.looks})
-#: Which revision made the place of what only a way below it loses. Of all
-#: else, as of promises, an older release may have no place for parts.
+#: The revision that created a table. Only a downgrade below it loses its rows;
+#: any downgrade may lose a part of other tables' rows.
 _SINCE = {tables.capabilities: '0002', tables.lease_usage: '0008',
           tables.calendar_tokens: '0013', tables.outbox: '0015',
           tables.usage_periods: '0017',
@@ -53,7 +53,7 @@ class UnknownRevision(Exception):
 
 
 class WouldLoseRows(Exception):
-    """A downgrade would lose what nobody can write again."""
+    """A downgrade would lose rows that cannot be restored."""
 
 
 def _config() -> alembic_config.Config:
@@ -79,12 +79,13 @@ def version(database: db_connection.Database) -> str | None:
 
 def upgrade(database: db_connection.Database, revision: str = 'head',
             wait: float = migration_lock.WAIT) -> None:
-    """Bring the database to a revision; what is done already is skipped.
+    """Upgrade the database to a revision.
 
-    :param wait: for how long, in seconds, another process that does the same
-        is waited for.
+    Steps that have been done already are skipped.
+
+    :param wait: how long to wait for another migration, in seconds.
     :raises AnotherMigrates: it takes longer than that.
-    :raises TableInUse: another program keeps a table from being changed.
+    :raises TableInUse: another program has locked a table.
     :raises UnknownRevision: there is no such revision.
     :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
@@ -92,9 +93,9 @@ def upgrade(database: db_connection.Database, revision: str = 'head',
 
 
 def create_schema(database: db_connection.Database) -> None:
-    """Make all tables in an empty database.
+    """Create all tables in an empty database.
 
-    :raises ValueError: there are tables of ours already.
+    :raises ValueError: there are tables already.
     """
     if version(database) is not None:
         raise ValueError('the database already has a schema; run "upgrade" to '
@@ -105,11 +106,11 @@ def create_schema(database: db_connection.Database) -> None:
 def downgrade(database: db_connection.Database, revision: str,
               accept_loss: bool = False,
               wait: float = migration_lock.WAIT) -> None:
-    """Bring the database back to an older revision.
+    """Downgrade the database to an older revision.
 
-    :param accept_loss: drop tables and columns even if they hold rows.
+    :param accept_loss: drop tables and columns even if they contain data.
     :param wait: as for :func:`upgrade`.
-    :raises WouldLoseRows: they do, and the loss was not accepted.
+    :raises WouldLoseRows: they do, and ``accept_loss`` is false.
     :raises UnknownRevision: there is no such revision.
     """
     if not accept_loss:
@@ -122,8 +123,8 @@ def downgrade(database: db_connection.Database, revision: str,
             listed = ', '.join(f'{count} rows in {name}'
                                for name, count in held.items())
             raise WouldLoseRows(
-                'this could lose what older tables have no place for '
-                f'({listed}). The previous release runs on the tables as they '
+                f'older tables have no place for {listed}, which would be '
+                'lost. The previous release runs on the tables as they '
                 'are: install it, and leave them. Otherwise end the leases '
                 'and reservations first and copy what is to be kept, or '
                 'accept the loss with --accept-data-loss.')
@@ -132,7 +133,7 @@ def downgrade(database: db_connection.Database, revision: str,
 
 def _held(database: db_connection.Database,
           whose: Iterable[sa.Table]) -> dict[str, int]:
-    """Return how many rows there are, by table; none of those without."""
+    """Return the number of rows by table name; empty tables are left out."""
     with database.read() as connection:
         present = sa.inspect(connection).get_table_names()
         return {table.name: count for table in whose
@@ -159,9 +160,9 @@ def _undone(database: db_connection.Database, revision: str) -> list[str]:
 
 
 def ensure_sqlite(database: db_connection.Database) -> None:
-    """Make or update the tables of a SQLite file, so that one option is all.
+    """Create or upgrade the tables of a SQLite file.
 
-    On the engines that several hosts share, the operator decides when.
+    On MariaDB and PostgreSQL, the operator decides when that is done.
     """
     if database.engine.dialect.name == 'sqlite' and (
             version(database) != head()):

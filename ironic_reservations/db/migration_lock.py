@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""One migration of a database at a time.
+"""Ensures that one migration of a database runs at a time.
 
-The lock is one of the database itself, which lets go of it when the process
-or its host dies: GET_LOCK on MariaDB, an advisory lock on PostgreSQL, and on
+The lock belongs to the database itself, which releases it when the process or
+its host dies: GET_LOCK on MariaDB, an advisory lock on PostgreSQL, and on
 SQLite a lock of a file beside the database.
 """
 
@@ -32,39 +32,39 @@ import sqlalchemy as sa
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import sqlite_file
 
-#: How long, in seconds, another migration of the database is waited for.
+#: How long to wait for another migration of the database, in seconds.
 WAIT = 600
 
-#: How long, in seconds, a table that others use is waited for.  Whoever comes
-#: later for the table waits behind the migration.
+#: How long to wait for the lock of a table, in seconds. Others that need the
+#: table meanwhile wait for the migration.
 _TABLE_WAIT = 30
 
-#: What MariaDB and PostgreSQL say when a lock was not to be had in time.
+#: The errors of MariaDB and PostgreSQL for a lock timeout.
 _TOO_LONG = (1205, '55P03')
 
 _FILE_PAUSE = 0.05
 
 
 class AnotherMigrates(Exception):
-    """Another process migrates the database, and has for long."""
+    """Another process has been migrating the database for too long."""
 
 
 class TableInUse(Exception):
-    """Another program keeps a table from being changed."""
+    """Another program has locked a table."""
 
 
 @contextlib.contextmanager
 def alone(database: db_connection.Database,
           wait: float) -> Iterator[sa.Connection]:
-    """Open a connection to change the schema by, while nobody else does.
+    """Open a connection for a migration while no other one runs.
 
-    It has none of the limits that the connections of requests have: to change
-    a large table takes as long as it takes.  On SQLite and PostgreSQL a
-    transaction is open, which ends with the block.
+    It has no time limits, unlike the connections of requests, since changing a
+    large table takes long. On SQLite and PostgreSQL a transaction is open,
+    which ends with the block.
 
-    :param wait: for how long, in seconds, another migration is waited for.
+    :param wait: how long to wait for another migration, in seconds.
     :raises AnotherMigrates: it takes longer than that.
-    :raises TableInUse: another program keeps a table from being changed.
+    :raises TableInUse: another program has locked a table.
     """
     with _engine(database) as engine:
         name = engine.dialect.name
@@ -92,7 +92,7 @@ def _engine(database: db_connection.Database) -> Iterator[sa.Engine]:
     usual = database.engine
     if usual.dialect.name == 'sqlite' and usual.url.database in (
             None, '', ':memory:'):
-        # NOTE: another engine would have another such database.
+        # NOTE: another engine would open another in-memory database.
         yield usual
         return
     engine = engines.create_engine(
@@ -111,8 +111,8 @@ def _sqlite(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
             engine.connect()) as connection:
         driver = connection.connection.driver_connection
         assert driver is not None
-        # NOTE: a table that is made anew must not take the rows of others
-        # with it.  To be said before a transaction begins.
+        # NOTE: recreating a table must not delete rows that refer to it. This
+        # has to be set before a transaction begins.
         driver.execute(f'PRAGMA busy_timeout = {_TABLE_WAIT * 1000}')
         enforced, = driver.execute('PRAGMA foreign_keys').fetchone()
         driver.execute('PRAGMA foreign_keys = OFF')
@@ -173,7 +173,7 @@ def _postgresql(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
 
 
 def _set_local_lock_timeout(connection: sa.Connection, wait: float) -> None:
-    # NOTE: zero would be for ever.
+    # NOTE: 0 would mean no limit.
     connection.exec_driver_sql(
         f'SET LOCAL lock_timeout = {max(1, round(wait * 1000))}')
 
@@ -186,7 +186,7 @@ def _mysql(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
             f'idle_transaction_timeout = 0, '
             f'lock_wait_timeout = {_TABLE_WAIT}, '
             f'innodb_lock_wait_timeout = {_TABLE_WAIT}')
-        # NOTE: the lock is one of the whole server, and its name short.
+        # NOTE: the name is for the whole server, and at most 64 characters.
         name = 'ironic_reservations_' + hashlib.sha256(
             (engine.url.database or '').encode()).hexdigest()[:32]
         if not connection.scalar(sa.select(sa.func.get_lock(name, wait))):
@@ -201,7 +201,7 @@ def _mysql(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
 
 
 def _number(name: str) -> int:
-    """Return a number of 63 bits for the name of a lock."""
+    """Return a 63-bit key for the name of a lock."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8],
                           'big') >> 1
 

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which nodes of leases nobody has deployed yet, and since when they could.
+"""Nodes of leases that nobody has deployed yet (``usable_bookings``).
 
-Rows of ``usable_bookings`` are there while the node of a booking can be
-deployed, and go as soon as it cannot.
+A row exists while the node of a booking can be deployed, and is deleted as
+soon as it cannot.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _l = tables.lease_reservations.c
 _n = tables.nodes.c
 _s = tables.leases.c
 _u = tables.usable_bookings.c
-#: So many bookings are named in one statement.
+#: How many bookings one statement names.
 _PIECE = 500
 
 
 def read(connection: sa.Connection, lease_ids: Collection[str],
          unbroken: datetime.datetime) -> dict[str, list[no_show.Seat]]:
-    """Read all nodes that leases have, and what is known of their use.
+    """Return all nodes that leases have, and how they have been used.
 
-    :param unbroken: since when nodes have been looked at without a break.
+    :param unbroken: since when nodes have been checked without a break.
     :returns: by the id of the lease.
     """
     # SELECT lease_id, uuid, node_uuid, resource_class, since, warned_at,
@@ -52,8 +52,8 @@ def read(connection: sa.Connection, lease_ids: Collection[str],
     #   FROM reservations JOIN lease_reservations ... JOIN nodes ...
     #   LEFT JOIN usable_bookings ON booking_uuid = reservations.uuid
     #   WHERE lease_id IN (...) AND state <> 'ending'
-    # NOTE: instances may be anywhere on what their lease has: nobody can say
-    # which node is not used.
+    # NOTE: instances may be on any node of their lease, so that it is not
+    # known which node is unused.
     free = sa.and_(_r.state == leases.BookingState.BOUND.value,
                    _l.resource_type == leases.PHYSICAL_HOST, _deployable(),
                    ~sa.exists().where(tables.passages.c.node_uuid == _n.uuid))
@@ -79,11 +79,11 @@ def read(connection: sa.Connection, lease_ids: Collection[str],
 def read_due(connection: sa.Connection, terms: no_show.Terms,
              now: datetime.datetime,
              unbroken: datetime.datetime) -> list[str]:
-    """Read which active leases have nodes to be told of, or released.
+    """Return active leases that may have nodes to warn about or release.
 
-    :param unbroken: since when nodes have been looked at without a break.
-    :returns: the ids of the leases. Of some there may be nothing to be told
-        or released, by :mod:`~ironic_reservations.lifecycle.no_show`.
+    :param unbroken: since when nodes have been checked without a break.
+    :returns: the ids of the leases;
+        :mod:`~ironic_reservations.lifecycle.no_show` decides.
     """
     # SELECT DISTINCT lease_id FROM reservations JOIN lease_reservations ...
     #   JOIN nodes ... JOIN leases ... JOIN usable_bookings ...
@@ -116,7 +116,7 @@ def read_due(connection: sa.Connection, terms: no_show.Terms,
 
 def read_begun(connection: sa.Connection,
                now: datetime.datetime) -> list[str]:
-    """Read which bookings have a node that can be deployed, and no row yet."""
+    """Return unused bookings whose node can be deployed and have no row."""
     # SELECT reservations.uuid FROM reservations JOIN ... LEFT JOIN
     #   usable_bookings ON ... WHERE (it could be deployed, and never was)
     #   AND booking_uuid IS NULL
@@ -128,7 +128,7 @@ def read_begun(connection: sa.Connection,
 
 def read_over(connection: sa.Connection
               ) -> list[tuple[str, datetime.datetime]]:
-    """Read which rows are there although the node cannot be deployed.
+    """Return rows whose node cannot be deployed any more.
 
     :returns: the booking of each, and since when it could be.
     """
@@ -148,7 +148,7 @@ def begin(connection: sa.Connection, booking_uuids: Collection[str],
           now: datetime.datetime) -> None:
     """Write that nodes can be deployed from now on.
 
-    :raises Conflict: another process has written that of one.
+    :raises Conflict: another process has written it for one of them.
     """
     if booking_uuids:
         connection.execute(sa.insert(tables.usable_bookings), [
@@ -159,12 +159,11 @@ def finish(connection: sa.Connection,
            over: Sequence[tuple[str, datetime.datetime]]) -> None:
     """Write that nodes cannot be deployed any more.
 
-    :param over: as they were read; one that has begun anew stays.
+    :param over: rows as they were read; one that was written again stays.
     """
     # DELETE FROM usable_bookings WHERE booking_uuid IN (...)
     #   AND (booking_uuid, since) IN ((?, ?), ...)
-    # NOTE: the first condition is for the index, which MariaDB does not use
-    # for pairs.
+    # NOTE: the first condition is for the index: MariaDB uses none for pairs.
     for first in range(0, len(over), _PIECE):
         piece = over[first:first + _PIECE]
         connection.execute(sa.delete(tables.usable_bookings).where(
@@ -180,10 +179,11 @@ def _nodes() -> sa.Join:
 
 
 def _unused() -> sa.ColumnElement[bool]:
-    """Return whether a node of a lease could be deployed, and never was.
+    """Return the condition that a node can be deployed and never was.
 
-    NOTE: what the release before has bound is not known to be unused. A
-    request under way is the owner's own, and no break.
+    NOTE: of bookings without ``bound_at``, which the previous release has
+    bound, this is not known. A request in flight is by the owner, and no
+    break.
     """
     return sa.and_(_r.state == leases.BookingState.BOUND.value,
                    _r.bound_at.is_not(None),
@@ -200,7 +200,7 @@ def _of_class(terms: no_show.Terms,
 
 
 def _deployable() -> sa.ColumnElement[bool]:
-    """Return whether its owner could deploy a row of ``nodes``."""
+    """Return the condition that the owner can deploy a node."""
     return sa.and_(_n.inventories.is_(None), sa.not_(_n.maintenance),
                    sa.not_(_n.retired),
                    _n.provision_state == facts.AVAILABLE,

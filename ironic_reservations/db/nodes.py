@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``nodes``: what Ironic said last, and the generation."""
+"""Rows of ``nodes``: the mirror of Ironic's nodes, and their generations."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import changes
 from ironic_reservations.db import conditions
+from ironic_reservations.db import row_counts
+from ironic_reservations.db import row_queue
 from ironic_reservations.db import tables
-from ironic_reservations.db import waiting
-from ironic_reservations.db import written
 from ironic_reservations.model import facts
 from ironic_reservations.model import inventories
 from ironic_reservations.model import reasons
@@ -40,8 +40,8 @@ _FACTS = ('name', 'resource_class', 'provision_state', 'instance_uuid',
           'properties', 'inventories', 'enrolled_at')
 _COLUMNS = (_n.uuid, _n.generation, *(_n[key] for key in _FACTS))
 _UUIDS = sa.bindparam('uuids', expanding=True)
-# NOTE: what each request needs is put together once; that takes longer than
-# everything else that SQLAlchemy does for it.
+# NOTE: the statements of requests are built once: building one takes longer
+# than all else that SQLAlchemy does for it.
 _NODES = sa.select(*_COLUMNS)
 _NODES_BY_UUID = _NODES.where(_n.uuid.in_(_UUIDS))
 _TRAITS = sa.select(tables.node_traits.c.node_uuid, tables.node_traits.c.trait)
@@ -71,9 +71,9 @@ def _inventories(text: str | None
 
 def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
                with_traits: bool = True) -> dict[str, facts.Node]:
-    """Read nodes by their uuids, or all of them.
+    """Return nodes by their uuids, or all of them.
 
-    :param with_traits: one more query, for those who ask about traits.
+    :param with_traits: whether to read traits, too, with another query.
     """
     # SELECT uuid, generation, ... FROM nodes WHERE uuid IN (...)
     query, of_traits = _NODES, _TRAITS
@@ -91,13 +91,13 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
 
 
 def read_let_through(connection: sa.Connection, uuid: str) -> str | None:
-    """Read the token of the request that was let through to a node last."""
+    """Return the token of the last request let through to a node."""
     # SELECT let_through FROM nodes WHERE uuid = ?
     return connection.scalar(sa.select(_n.let_through).where(_n.uuid == uuid))
 
 
 def read_compute_hosts(connection: sa.Connection) -> dict[str, facts.Node]:
-    """Read all compute hosts, by their uuids."""
+    """Return all compute hosts, by their uuids."""
     # SELECT uuid FROM nodes WHERE inventories IS NOT NULL
     uuids = connection.scalars(
         sa.select(_n.uuid).where(_n.inventories.is_not(None))).all()
@@ -106,11 +106,11 @@ def read_compute_hosts(connection: sa.Connection) -> dict[str, facts.Node]:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What nodes must be like.
+    """Requirements on nodes.
 
     :ivar resource_classes: one of these; ``None``: any.
     :ivar traits: all of these.
-    :ivar forbidden: none of these.
+    :ivar forbidden: traits, none of these.
     :ivar other_classes: resource classes, none of these.
     """
 
@@ -121,7 +121,7 @@ class Wanted:
 
 
 def read_classes(connection: sa.Connection) -> list[str]:
-    """Read which resource classes nodes have."""
+    """Return the resource classes of all nodes, in order."""
     # SELECT DISTINCT resource_class FROM nodes
     #   WHERE resource_class IS NOT NULL ORDER BY resource_class
     return list(connection.scalars(
@@ -131,14 +131,14 @@ def read_classes(connection: sa.Connection) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class _Shape:
-    """What a query for nodes is made of, whatever its values are.
+    """The form of a query for nodes, without its values.
 
-    :ivar classes: whether resource classes are named,
-    :ivar others: and whether some are ruled out.
-    :ivar traits: how many are wanted,
-    :ivar forbidden: and how many are ruled out.
-    :ivar everything: whether the caller may know of all nodes,
-    :ivar project: or of those of a project.
+    :ivar classes: whether resource classes are required,
+    :ivar others: and whether some are excluded.
+    :ivar traits: how many traits are required,
+    :ivar forbidden: and how many are excluded.
+    :ivar everything: whether the caller may see all nodes,
+    :ivar project: or those of a project.
     """
 
     classes: bool
@@ -150,14 +150,14 @@ class _Shape:
 
     @classmethod
     def of(cls, wanted: Wanted, sees: facts.Visibility) -> _Shape:
-        """Return the shape of a query."""
+        """Return the form of a query."""
         return cls(wanted.resource_classes is not None,
                    bool(wanted.other_classes), len(wanted.traits),
                    len(wanted.forbidden), sees.everything,
                    sees.project_id is not None)
 
     def conditions(self) -> list[conditions.Condition]:
-        """Return what rows must be like."""
+        """Return the conditions on rows of ``nodes``."""
         found: list[conditions.Condition] = []
         if self.classes:
             found.append(_n.resource_class.in_(
@@ -176,9 +176,9 @@ class _Shape:
 
 
 def _has(name: str) -> sa.Exists:
-    """Return whether a row of ``nodes`` has a trait.
+    """Return the condition that a node has a trait.
 
-    :param name: of the value that the trait is.
+    :param name: of the parameter for the trait.
     """
     has = tables.node_traits.c
     return sa.exists().where(has.node_uuid == _n.uuid,
@@ -187,7 +187,7 @@ def _has(name: str) -> sa.Exists:
 
 def _given(wanted: Wanted, sees: facts.Visibility,
            now: datetime.datetime) -> dict[str, Any]:
-    """Return the values of a query, by their names in its conditions."""
+    """Return the values of a query, by the names of its parameters."""
     given: dict[str, Any] = {'now': now}
     if wanted.resource_classes is not None:
         given['classes'] = list(wanted.resource_classes)
@@ -202,11 +202,11 @@ def _given(wanted: Wanted, sees: facts.Visibility,
     return given
 
 
-# NOTE: how many traits a request names is for the client to choose.
+# NOTE: limited, since clients choose the number of traits.
 @functools.lru_cache(maxsize=64)
 def _free(shape: _Shape, promised: bool, hosts: bool,
           limited: bool) -> sa.CompoundSelect[Any]:
-    """Return the query of :func:`read_free_nodes`, put together once."""
+    """Return the statement of :func:`read_free_nodes`, which is built once."""
     unbooked = conditions.unbooked(conditions.NOW)
     # SELECT ... FROM nodes WHERE resource_class = ? AND it is available
     #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (a passage)
@@ -219,9 +219,9 @@ def _free(shape: _Shape, promised: bool, hosts: bool,
                                                        hosts)),
         sa.not_(unbooked) if promised else unbooked,
     ).order_by(_n.uuid).limit(most)
-    # NOTE: two walks along the index that stop, in one statement: to sort
-    # all nodes in order to put those in front behind costs more. The second
-    # one is for those that the first one lacks.
+    # NOTE: two scans of the index that stop at the limit, in one statement;
+    # sorting all nodes would cost more. The second one wraps round, for what
+    # the first one lacks.
     start_at = sa.bindparam('start_at')
     behind = free.where(_n.uuid >= start_at).subquery()
     in_front = free.where(_n.uuid < start_at).subquery()
@@ -232,14 +232,14 @@ def read_free_nodes(connection: sa.Connection, wanted: Wanted,
                     sees: facts.Visibility, now: datetime.datetime,
                     start_at: str, limit: int | None, promised: bool = False,
                     hosts: bool = True) -> dict[str, facts.Node]:
-    """Read some of the nodes that look free, in the order of their uuids.
+    """Return some nodes that appear to be free, ordered by uuid.
 
-    :param start_at: a uuid to begin at, wrapping round: callers that begin
-        at different places do not race for the same node.
+    :param start_at: the uuid to begin at, wrapping round: callers that begin
+        at different places do not compete for the same node.
     :param limit: ``None``: all of them.
-    :param promised: those that are promised to leases for later, instead of
-        those that are not.
-    :param hosts: whether hosts of leases will do.
+    :param promised: return nodes that are booked for later, instead of those
+        that are not.
+    :param hosts: whether nodes that are hosts of leases may be used.
     """
     given = {**_given(wanted, sees, now), 'start_at': start_at}
     if limit is not None:
@@ -256,13 +256,15 @@ def count_obstacles(connection: sa.Connection, wanted: Wanted,
                     hosts: bool = True,
                     unheld: Mapping[str, str] | None = None,
                     full: Mapping[str, str] | None = None) -> dict[str, int]:
-    """Count the nodes of a class by what keeps each from being picked.
+    """Count nodes by the reason why they cannot be picked.
 
-    :param hosts: whether hosts of leases will do.
-    :param unheld: nodes that could not be held in Placement, and the cause.
-    :param full: resource classes that may not be had, and the cause.
+    :param hosts: whether nodes that are hosts of leases may be used.
+    :param unheld: reason codes by the uuids of nodes that could not be held in
+        Placement.
+    :param full: reason codes by resource classes that may not be used.
+    :returns: by reason code.
     """
-    # NOTE: one that has none was lost to somebody else meanwhile.
+    # NOTE: a node without a reason was lost to another request.
     cause = sa.func.coalesce(
         conditions.obstacle(now, hosts, unheld or {}, full or {}),
         reasons.BUSY)
@@ -290,27 +292,25 @@ def _values(node: facts.Node) -> dict[str, Any]:
 def advance(connection: sa.Connection, uuid: str, generation: int,
             node: facts.Node, now: datetime.datetime,
             let_through: str | None = None) -> bool:
-    """Raise a node's generation if it still is the one that was planned on.
+    """Raise a node's generation, if it is still the one that was read.
 
-    :param node: what Ironic has said of it since, to be kept at the same
-        time unless something newer is.
-    :param now: before Ironic was asked.
+    :param node: what Ironic has returned, to be stored unless newer data is.
+    :param now: a time before Ironic was asked.
     :param let_through: the token of the request that is let through.
-    :returns: ``False`` if somebody else was first.
+    :returns: ``False`` if it has changed.
     """
     # UPDATE nodes SET name = CASE WHEN observed_at <= ? THEN ? ELSE name END,
     #     ..., generation = generation + 1
     #   WHERE uuid = ? AND generation = ?
-    # NOTE: the time comes last, since MariaDB takes the new one for the old
-    # one after it.
+    # NOTE: the time comes last, since MariaDB evaluates assignments in order.
     newer = _n.observed_at <= now
     values = {**_values(node), 'observed_at': now}
-    # NOTE: that a node is another one than before, the mirror has to see, and
-    # leases have to be told.
+    # NOTE: the mirror has to notice that a node was enrolled again, since
+    # leases have to be updated then.
     del values['enrolled_at']
     through = ([] if let_through is None
                else [(_n.let_through, let_through)])
-    with waiting.turn((uuid,)):
+    with row_queue.turn((uuid,)):
         result = connection.execute(
             sa.update(tables.nodes)
             .where(_n.uuid == uuid, _n.generation == generation)
@@ -324,8 +324,7 @@ def advance(connection: sa.Connection, uuid: str, generation: int,
 
 # UPDATE nodes SET generation = generation + 1
 #   WHERE uuid IN (...) AND (uuid, generation) IN ((?, ?), ...)
-# NOTE: the first condition is for the index, which MariaDB does not use for
-# pairs.
+# NOTE: the first condition is for the index: MariaDB uses none for pairs.
 _ADVANCE = sa.update(tables.nodes).where(
     _n.uuid.in_(_UUIDS),
     sa.tuple_(_n.uuid, _n.generation).in_(
@@ -343,7 +342,7 @@ _OWNERS = sa.select(_n.uuid, _n.owner).where(_n.uuid.in_(_UUIDS))
 
 def read_generations(connection: sa.Connection,
                      uuids: Collection[str]) -> dict[str, int]:
-    """Read the generations of nodes, by their uuids."""
+    """Return the generations of nodes, by their uuids."""
     if not uuids:
         return {}
     return {row[0]: row[1] for row in connection.execute(
@@ -352,7 +351,7 @@ def read_generations(connection: sa.Connection,
 
 def read_owners(connection: sa.Connection,
                 uuids: Collection[str]) -> dict[str, str | None]:
-    """Read of which project nodes are, by their uuids."""
+    """Return the owners of nodes, by their uuids."""
     # SELECT uuid, owner FROM nodes WHERE uuid IN (...)
     return {uuid: owner or None for uuid, owner in connection.execute(
         _OWNERS, {'uuids': list(uuids)})}
@@ -361,13 +360,13 @@ def read_owners(connection: sa.Connection,
 def advance_all(connection: sa.Connection,
                 generations: Mapping[str, int],
                 let_through: tuple[str, str] | None = None) -> bool:
-    """Raise the generations of nodes, if none has changed meanwhile.
+    """Raise the generations of nodes, if none has changed.
 
-    :param generations: those that were planned on, by the nodes' uuids.
+    :param generations: those that were read, by the nodes' uuids.
     :param let_through: a node, and the token of the request that is let
         through to it.
-    :returns: ``False`` if somebody else was first; then the transaction has
-        to be given up.
+    :returns: ``False`` if one has changed; the transaction then has to be
+        rolled back.
     """
     if not generations:
         return True
@@ -377,12 +376,12 @@ def advance_all(connection: sa.Connection,
     if let_through is not None:
         statement = _ADVANCE_THROUGH
         given |= {'through': let_through[0], 'token': let_through[1]}
-    with waiting.turn(generations):
+    with row_queue.turn(generations):
         result = connection.execute(statement, given)
     return bool(result.rowcount == len(generations))
 
 
-#: Nodes are summed up by so many.
+#: The number of ids in a bucket.
 _BUCKET = 64
 _BUCKET_OF = (_n.id - _n.id % _BUCKET).label('bucket')
 # SELECT id DIV 64, COUNT(*), SUM(id), SUM(generation + revision),
@@ -401,11 +400,11 @@ _VERSIONS_OF = _VERSIONS.where(
 
 def read_sums(connection: sa.Connection
               ) -> tuple[dict[int, tuple[int, int, int]], int]:
-    """Read what changes whenever a node of a bucket does.
+    """Return sums that change whenever a node of a bucket does.
 
-    :returns: by bucket, how many nodes there are, the sum of their ids, and
-        that of their generations and revisions, which only ever rise; and the
-        number of the last change that was written down, 0 for none.
+    :returns: by bucket: the number of nodes, the sum of their ids, and the sum
+        of their generations and revisions, which only ever rise; and the
+        number of the last row of ``changes``, 0 for none.
     """
     rows = connection.execute(_SUMS).all()
     return ({int(row[0]): (int(row[1]), int(row[2]), int(row[3]))
@@ -415,7 +414,7 @@ def read_sums(connection: sa.Connection
 def read_versions(connection: sa.Connection,
                   buckets: Collection[int] | None = None
                   ) -> dict[str, tuple[int, int, int]]:
-    """Read buckets, generations and revisions of nodes, by their uuids.
+    """Return bucket, generation and revision of nodes, by uuid.
 
     :param buckets: ``None``: all of them.
     """
@@ -426,30 +425,31 @@ def read_versions(connection: sa.Connection,
     return {row[0]: (int(row[1]), row[2], row[3]) for row in rows}
 
 
-#: By so many bits the row's id stands above the count of changes.
+#: In a generation, the row's id is shifted left by this many bits, above the
+#: count of changes.
 _ENROLMENT_BITS = 32
 
 
 def insert_node(connection: sa.Connection, node: facts.Node, generation: int,
                 now: datetime.datetime,
                 let_through: str | None = None) -> None:
-    """Begin to mirror a node.
+    """Add a node to the mirror.
 
-    :param generation: what its generation is counted on from.
+    :param generation: the first count of its generation.
     :param let_through: the token of the request that is let through.
     """
     # INSERT INTO nodes (...) VALUES (...);
     # UPDATE nodes SET generation = id * 4294967296 + ?
     #   WHERE uuid = ? AND generation = ?
-    # NOTE: ids are never used again, so that a plan which was made on a node
-    # with this uuid before never meets the generation that it names.
-    # NOTE: values beside a statement cost SQLAlchemy much less than in it.
+    # NOTE: ids are never reused, so that a plan for an earlier node with this
+    # uuid never finds the generation that it names.
+    # NOTE: passing values beside the statement costs SQLAlchemy much less.
     result = connection.execute(sa.insert(tables.nodes), {
         'uuid': node.uuid, 'generation': generation, 'observed_at': now,
         'let_through': let_through, **_values(node)})
     assert result.inserted_primary_key is not None
     number = result.inserted_primary_key[0]
-    written.check(connection.execute(
+    row_counts.check(connection.execute(
         sa.update(tables.nodes)
         .where(_n.uuid == node.uuid, _n.generation == generation)
         .values(generation=(number << _ENROLMENT_BITS) + generation)),
@@ -459,7 +459,7 @@ def insert_node(connection: sa.Connection, node: facts.Node, generation: int,
 
 def insert_traits(connection: sa.Connection,
                   traits: Mapping[str, Collection[str]]) -> None:
-    """Add traits, by node."""
+    """Write traits, given by node."""
     rows = [{'node_uuid': uuid, 'trait': trait}
             for uuid, names in traits.items() for trait in sorted(names)]
     if rows:
@@ -468,9 +468,9 @@ def insert_traits(connection: sa.Connection,
 
 def update_facts(connection: sa.Connection, nodes: Collection[facts.Node],
                  now: datetime.datetime) -> None:
-    """Write what Ironic says of nodes that are mirrored already.
+    """Write what Ironic returned of nodes in the mirror.
 
-    :param now: when Ironic was asked; newer facts are not overwritten.
+    :param now: when Ironic was asked; newer data is not overwritten.
     """
     if not nodes:
         return
@@ -488,7 +488,7 @@ def update_facts(connection: sa.Connection, nodes: Collection[facts.Node],
 
 
 def doubt(connection: sa.Connection, uuid: str) -> None:
-    """Take back that a node is available, until Ironic is read again."""
+    """Clear the state of an available node until Ironic is read again."""
     # UPDATE nodes SET provision_state = NULL
     #   WHERE uuid = ? AND provision_state = 'available'
     changes.insert(connection, {uuid: None})
@@ -500,7 +500,7 @@ def doubt(connection: sa.Connection, uuid: str) -> None:
 
 def replace_traits(connection: sa.Connection,
                    nodes: Collection[facts.Node]) -> None:
-    """Write the traits of nodes anew."""
+    """Replace the traits of nodes."""
     if not nodes:
         return
     connection.execute(sa.delete(tables.node_traits).where(
@@ -510,11 +510,11 @@ def replace_traits(connection: sa.Connection,
 
 def delete_node(connection: sa.Connection, uuid: str,
                 generation: int) -> None:
-    """Forget a node that is no more, or a compute host that is no host.
+    """Delete a node from the mirror.
 
-    :param generation: as the transaction has made it.
-    :raises Conflict: it is another one.
+    :param generation: as this transaction has written it.
+    :raises Conflict: it has another one.
     """
     # DELETE FROM nodes WHERE uuid = ? AND generation = ?
-    written.check(connection.execute(sa.delete(tables.nodes).where(
+    row_counts.check(connection.execute(sa.delete(tables.nodes).where(
         _n.uuid == uuid, _n.generation == generation)), 1, f'node {uuid}')

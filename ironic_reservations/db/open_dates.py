@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases whose dates may still change by themselves, in ``leases``."""
+"""Rows of ``leases`` whose dates this service may still change."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ _s = tables.leases.c
 def read_loose(connection: sa.Connection, now: datetime.datetime,
                start: datetime.datetime, end: datetime.datetime, most: int,
                without: str | None = None) -> tuple[list[leases.Lease], bool]:
-    """Read leases whose dates may still change, the nearest first.
+    """Return leases whose dates may still change, the nearest first.
 
-    :param start: of the window for which they may have to make room: those
-        that overlap with it come first, then those that are later, and then
-        those that are earlier.
-    :param without: a lease that is left out.
+    :param start: of the window for which they may have to make room: leases
+        that overlap with it come first, then later ones, then earlier ones.
+    :param end: of that window.
+    :param most: how many to return at most.
+    :param without: the id of a lease to leave out.
     :returns: also whether these are all of them.
     """
     # SELECT id FROM leases WHERE fix_at > ? AND status = 'PENDING'
@@ -52,8 +53,7 @@ def read_loose(connection: sa.Connection, now: datetime.datetime,
 
 def read_to_fix(connection: sa.Connection, now: datetime.datetime,
                 most: int) -> list[leases.Lease]:
-    """Read leases that are to be fixed by now, the first to be so first.
-    """
+    """Return leases that are due to be fixed, in the order of that time."""
     # SELECT id FROM leases WHERE fix_at <= ? ORDER BY fix_at, id LIMIT ?
     ids = connection.scalars(
         sa.select(_s.id).where(_s.fix_at <= now)
@@ -63,10 +63,10 @@ def read_to_fix(connection: sa.Connection, now: datetime.datetime,
 
 def fix(connection: sa.Connection, lease: leases.Lease,
         now: datetime.datetime) -> bool:
-    """Write that the dates of a lease do not change by themselves any more.
+    """Write that the dates of a lease are fixed.
 
     :param lease: as it was read.
-    :returns: ``False`` if somebody else has changed it meanwhile.
+    :returns: ``False`` if somebody else has changed it since.
     """
     # UPDATE leases SET generation = generation + 1, fix_at = NULL, ...
     #   WHERE id = ? AND generation = ?
@@ -79,7 +79,9 @@ def fix(connection: sa.Connection, lease: leases.Lease,
 
 def read_waiting(connection: sa.Connection, now: datetime.datetime,
                  most: int) -> list[str]:
-    """Read the ids of leases that wait for an earlier start, in their order.
+    """Return the ids of queued leases, in the order of the queue.
+
+    :param most: how many to return at most.
     """
     # SELECT id FROM leases WHERE status = 'PENDING' AND promised_start > ?
     #   AND promised_start > wanted_start
@@ -92,7 +94,7 @@ def read_waiting(connection: sa.Connection, now: datetime.datetime,
 
 
 def _loose(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    """Say in SQL that the dates of a lease may still change."""
-    # NOTE: one that is due to be fixed is as good as fixed.
+    """Return the condition that the dates of a lease may still change."""
+    # NOTE: a lease that is due to be fixed counts as fixed.
     return sa.and_(_s.fix_at > now,
                    _s.status == leases.LeaseStatus.PENDING.value)

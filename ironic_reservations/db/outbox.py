@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``outbox``: notices that have been written and are to be sent.
+"""Rows of ``outbox``: notices that are to be sent, or have been.
 
-A row is written in the transaction of the change that it tells of.  Whoever
-sends it claims it for a time, and marks it by that claim; if that process
-dies in between, another one sends it once more.
+A row is written in the transaction of the change that it is about. A process
+that sends it claims it first, and marks it by that claim; if the process dies
+in between, another one sends it again.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _c = tables.outbox.c
 _COLUMNS = (_c.id, _c.notice_id, _c.channel, _c.target, _c.kind, _c.lease_id,
             _c.project_id, _c.user_id, _c.payload, _c.created_at, _c.attempts,
             _c.sequence)
-#: So many ids are named in one statement.
+#: How many ids one statement names.
 _PIECE = 500
-#: What is kept of a complaint.
+#: The maximum length of a stored error.
 _COMPLAINT = 1000
 _KINDS = tuple(kind.value for kind in (*notices.Kind, *notices.CommitKind))
 _CHANNELS = tuple(channel.value for channel in notices.Channel)
@@ -48,9 +48,9 @@ _URGENT = tuple(kind.value for kind in notices.Kind if kind.urgent)
 
 @dataclasses.dataclass(frozen=True)
 class Waiting:
-    """What has not been sent over one channel.
+    """The notices that have not been sent over one channel.
 
-    :ivar since: when the oldest of it was written.
+    :ivar since: when the oldest of them was written.
     """
 
     count: int
@@ -59,9 +59,9 @@ class Waiting:
 
 @dataclasses.dataclass(frozen=True)
 class Taken:
-    """A notice that somebody has taken, or may have.
+    """A notice that a process has claimed, or may have.
 
-    :ivar token: by whom, in the row.
+    :ivar token: the token of the claim in the row.
     """
 
     id: str
@@ -73,7 +73,7 @@ class Due:
     """A notice that waits to be mailed.
 
     :ivar due_at: when it may be sent.
-    :ivar claimed: whether somebody is sending it.
+    :ivar claimed: whether a process is sending it.
     """
 
     id: str
@@ -85,12 +85,12 @@ class Due:
 
 def insert(connection: sa.Connection,
            written: Sequence[notices.Notice]) -> None:
-    """Write notices, except for those that have been written before.
+    """Write notices, except for those that exist.
 
-    Belongs into the transaction of the change that they tell of.
+    To be called in the transaction of the change that they are about.
 
-    :raises oslo_db.exception.DBDuplicateEntry: another one writes one of
-        them just now.
+    :raises oslo_db.exception.DBDuplicateEntry: another process is writing one
+        of them.
     """
     known = read_known(connection, [each.id for each in written])
     new = [each for each in written if each.id not in known]
@@ -108,7 +108,7 @@ def insert(connection: sa.Connection,
 
 def read_known(connection: sa.Connection,
                ids: Collection[str]) -> set[str]:
-    """Read which rows are there, sent or not."""
+    """Return those of some ids that exist, sent or not."""
     wanted, known = list(ids), set()
     for first in range(0, len(wanted), _PIECE):
         known.update(connection.scalars(sa.select(_c.id).where(
@@ -119,9 +119,9 @@ def read_known(connection: sa.Connection,
 def count_written(connection: sa.Connection, kind: notices.Kind,
                   lease_ids: Collection[str], since: datetime.datetime
                   ) -> dict[str, int]:
-    """Count the notices of a kind about leases, whoever gets them.
+    """Count the notices of a kind by lease, each once for all receivers.
 
-    :param since: when the first that counts was written.
+    :param since: notices that were written after this count.
     """
     # SELECT lease_id, COUNT(DISTINCT notice_id) FROM outbox
     #   WHERE lease_id IN (...) AND kind = ? AND created_at > ?
@@ -138,10 +138,10 @@ def count_written(connection: sa.Connection, kind: notices.Kind,
 
 def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
                  ) -> dict[str, datetime.datetime | None]:
-    """Read when notices arrived at the last of their receivers.
+    """Return when notices were delivered to the last receiver.
 
-    :returns: ``None``: somebody has not got it yet, and it has not been given
-        up; nothing for a notice that nobody gets, or that has been purged.
+    :returns: by notice id; ``None``: a receiver still waits for it. Notices
+        without receivers, and purged ones, are left out.
     """
     # SELECT notice_id, COUNT(due_at), MAX(done_at) FROM outbox
     #   WHERE notice_id IN (...) GROUP BY notice_id
@@ -156,7 +156,7 @@ def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
 
 
 def _takeable(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    # NOTE: what only the release after knows is left to it.
+    # NOTE: kinds that only the next release knows are left to it.
     return sa.and_(_c.due_at <= now, _nobodys(now), _c.kind.in_(_KINDS))
 
 
@@ -171,10 +171,10 @@ def _nobodys(now: datetime.datetime) -> sa.ColumnElement[bool]:
 
 def read_due(connection: sa.Connection, channel: notices.Channel,
              target: str, now: datetime.datetime, limit: int) -> list[str]:
-    """Read what waits for a receiver and is nobody's.
+    """Return the ids of unclaimed notices that are due for a receiver.
 
-    What is urgent comes first, then what has waited longest. What has an
-    order is left out while one before it waits, or is being sent.
+    Urgent ones come first, then the longest due. A notice with a sequence
+    number is left out until those before it have been sent.
     """
     # SELECT id FROM outbox WHERE channel = ? AND target = ? AND due_at <= ?
     #   AND (nobody's claim) AND NOT EXISTS (SELECT id FROM outbox AS first
@@ -195,7 +195,7 @@ def read_due(connection: sa.Connection, channel: notices.Channel,
 
 def read_persons(connection: sa.Connection,
                  now: datetime.datetime) -> list[str]:
-    """Read to which targets mail waits, the one that waits longest first."""
+    """Return the targets for which mail is due, the longest due first."""
     # SELECT target FROM outbox WHERE channel = 'mail' AND due_at <= ?
     #   AND (nobody's claim) GROUP BY target ORDER BY MIN(created_at), target
     return list(connection.scalars(
@@ -208,10 +208,10 @@ def read_persons(connection: sa.Connection,
 def read_digest(connection: sa.Connection, target: str,
                 now: datetime.datetime, limit: int
                 ) -> tuple[list[Due], datetime.datetime | None]:
-    """Read what waits to be mailed to somebody, and when the last mail was.
+    """Return the notices to mail to a target, and when it last got mail.
 
-    :returns: the urgent notices first, then the oldest, whether or not they
-        are due or claimed; and ``None`` where there has been no mail.
+    :returns: urgent notices first, then the oldest, whether or not they are
+        due or claimed; and ``None`` if there has been no mail.
     """
     mine = (_c.channel == notices.Channel.MAIL.value, _c.target == target)
     waiting = [Due(row[0], notices.Kind(row[1]), *row[2:])
@@ -229,14 +229,14 @@ def read_digest(connection: sa.Connection, target: str,
 def take(connection: sa.Connection, ids: Collection[str], token: str,
          now: datetime.datetime,
          until: datetime.datetime) -> list[notices.Notice]:
-    """Claim notices, those that nobody was quicker to.
+    """Claim notices, except those that others have claimed first.
 
-    :param token: of this claim, and of no other ever.
+    :param token: a token that is never used again.
     """
     # UPDATE outbox SET claimed_by = ?, claimed_until = ?
     #   WHERE id IN (...) AND due_at <= ? AND (nobody's claim)
-    # NOTE: the database looks at each row again once it has its lock, so
-    # that of two processes one gets it.
+    # NOTE: the database evaluates the condition again once it has the lock of
+    # a row, so that only one of two processes claims it.
     if not connection.execute(
             sa.update(tables.outbox)
             .where(_c.id.in_(ids), _takeable(now))
@@ -249,10 +249,10 @@ def take(connection: sa.Connection, ids: Collection[str], token: str,
 
 def finish(connection: sa.Connection, ids: Collection[str], token: str,
            outcome: notices.Outcome, now: datetime.datetime) -> int:
-    """Mark notices as not to be sent any more.
+    """Mark notices as sent or given up.
 
-    :param token: by which they were claimed; what is another's by now is
-        left to it.
+    :param token: of their claim; notices that others have claimed are left
+        out.
     :returns: how many have been marked.
     """
     # UPDATE outbox SET due_at = NULL, done_at = ?, outcome = ?, ...
@@ -268,7 +268,7 @@ def put_off(connection: sa.Connection, ids: Collection[str], token: str,
             due_at: datetime.datetime, complaint: str) -> None:
     """Have notices sent again later.
 
-    :param token: by which they were claimed.
+    :param token: of their claim.
     :param complaint: why they could not be sent.
     """
     connection.execute(
@@ -280,9 +280,9 @@ def put_off(connection: sa.Connection, ids: Collection[str], token: str,
 
 
 def drop(connection: sa.Connection, claims: Collection[Taken]) -> None:
-    """Let go of notices that nobody sends.
+    """Release notices that nobody sends.
 
-    What another one has taken since stays with it.
+    A notice that another process has claimed since stays claimed.
     """
     claimed_rows.drop(connection, tables.outbox,
                       [(claim.id, claim.token) for claim in claims])
@@ -300,11 +300,11 @@ def any_old(connection: sa.Connection,
             purged: datetime.datetime) -> bool:
     """Return whether there is anything to give up or to purge.
 
-    :param given_up: what was written before, and not sent, is given up; by
-        channel.
-    :param purged: what has been done with before is purged.
+    :param given_up: by channel: unsent notices written before this are given
+        up.
+    :param purged: notices that were done before this are purged.
     """
-    # NOTE: one query each, so that each goes by its index.
+    # NOTE: two queries, so that each uses its index.
     return any(connection.execute(
         sa.select(_c.id).where(*which).limit(1)).first() is not None
         for which in (_old(given_up), (_c.done_at < purged,)))
@@ -314,10 +314,10 @@ def give_up(connection: sa.Connection,
             before: Mapping[notices.Channel, datetime.datetime],
             now: datetime.datetime,
             limit: int) -> list[tuple[notices.Notice, str | None]]:
-    """Give up what was written before an instant and is nobody's.
+    """Give up unclaimed notices written before an instant.
 
     :param before: that instant, by channel.
-    :returns: what that is, and the last complaint about each.
+    :returns: the notices, each with its last error.
     """
     # SELECT ... FROM outbox WHERE due_at IS NOT NULL AND created_at < ?
     #   AND (nobody's claim) ORDER BY created_at LIMIT ?
@@ -342,11 +342,11 @@ def give_up(connection: sa.Connection,
 
 def purge(connection: sa.Connection, before: datetime.datetime,
           limit: int) -> int:
-    """Delete what has not been sent any more since before an instant.
+    """Delete notices that were sent or given up before an instant.
 
     :returns: how many rows were deleted.
     """
-    # NOTE: two statements, since MariaDB takes no LIMIT inside of IN.
+    # NOTE: two statements, since MariaDB allows no LIMIT inside IN.
     ids = connection.scalars(
         sa.select(_c.id).where(_c.done_at < before)
         .order_by(_c.done_at).limit(limit)).all()
@@ -359,9 +359,9 @@ def purge(connection: sa.Connection, before: datetime.datetime,
 
 def count_waiting(connection: sa.Connection
                   ) -> dict[notices.Channel, Waiting]:
-    """Count what is to be sent, by channel.
+    """Count the notices that are to be sent, by channel.
 
-    NOTE: without the channels that only the release after knows.
+    NOTE: channels that only the next release knows are left out.
     """
     # SELECT channel, COUNT(*), MIN(created_at) FROM outbox
     #   WHERE due_at IS NOT NULL AND channel IN (...) GROUP BY channel
@@ -375,9 +375,9 @@ def count_waiting(connection: sa.Connection
 
 def count_given_up(connection: sa.Connection
                    ) -> dict[notices.Channel, int]:
-    """Count what was given up and is still kept, by channel.
+    """Count the notices that were given up and are kept, by channel.
 
-    NOTE: without the channels that only the release after knows.
+    NOTE: channels that only the next release knows are left out.
     """
     return {notices.Channel(row[0]): row[1] for row in connection.execute(
         sa.select(_c.channel, sa.func.count())

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``passages``: requests on their way to Ironic.
+"""Rows of ``passages``: requests in flight to Ironic.
 
-Each is named by its token and its node, never by the number of its row.
+Each is identified by its token and its node, never by the id of its row.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _COLUMNS = tuple(_p[field.name] for field in
                  dataclasses.fields(in_flight.InFlight))
 # SELECT node_uuid, MAX(expires_at) FROM passages
 #   WHERE node_uuid IN (...) GROUP BY node_uuid
-# NOTE: however long ago that was: a request whose end nobody has seen may
-# still be carried out.
+# NOTE: also if that has passed: a request without an answer may still be
+# carried out.
 _BUSY = sa.select(
     _p.node_uuid, sa.func.max(_p.expires_at, type_=tables.UTCDateTime)
 ).group_by(_p.node_uuid)
@@ -49,10 +49,10 @@ _BUSY_OF = _BUSY.where(
 def read_busy(connection: sa.Connection,
               node_uuids: Collection[str] | None = None
               ) -> dict[str, datetime.datetime]:
-    """Read which nodes are kept for requests, and until when they should be.
+    """Return the nodes with requests in flight.
 
-    :returns: by the uuid of the node, when its last request should have had
-        an answer; where that has passed, nobody knows what became of it.
+    :returns: by node uuid, when the answer to its last request is due at the
+        latest; if that has passed, the outcome is not known.
     """
     rows = (connection.execute(_BUSY) if node_uuids is None
             else connection.execute(_BUSY_OF, {'uuids': list(node_uuids)}))
@@ -66,8 +66,8 @@ def insert(connection: sa.Connection, node_uuid: str, token: str,
            act: str | None = None) -> None:
     """Write that a request is let through.
 
-    :param expires_at: until when its sender has an answer.
-    :param act: what a ticket is good for, or :data:`.in_flight.CHANGE`.
+    :param expires_at: when the answer is due at the latest.
+    :param act: the act of a ticket, or :data:`.in_flight.CHANGE`.
     """
     connection.execute(sa.insert(tables.passages).values(
         node_uuid=node_uuid, token=token, reservation_uuid=reservation_uuid,
@@ -78,15 +78,16 @@ def insert(connection: sa.Connection, node_uuid: str, token: str,
 def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
                   lease_id: str, claimed_by: str, token: str, act: str,
                   expires_at: datetime.datetime) -> bool:
-    """Write a ticket, if the booking is what it was and the lease claimed.
+    """Write a ticket, if the booking is unchanged and the lease claimed.
 
     :param booking: as it was read.
-    :param claimed_by: the claim under which it is issued.
-    :returns: ``False`` where it is not; then nothing has been written.
+    :param claimed_by: the claim under which the ticket is issued.
+    :param act: the act that the ticket allows.
+    :returns: ``False`` if not; then nothing has been written.
     """
     # UPDATE leases SET claimed_by = claimed_by WHERE id = ? AND claimed_by = ?
-    # NOTE: this takes the lock of the row, so that whoever takes the lease
-    # over comes after this ticket, and finds it, or before it.
+    # NOTE: this locks the row, so that a process that takes the lease over
+    # either comes first, or finds this ticket.
     if not connection.execute(
             sa.update(tables.leases)
             .where(_s.id == lease_id, _s.claimed_by == claimed_by)
@@ -113,9 +114,10 @@ def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
 def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
                 act: str, now: datetime.datetime,
                 expires_at: datetime.datetime) -> bool:
-    """Use a ticket up, if it is there and good for this.
+    """Use a ticket, if it exists and is for this act and node.
 
-    :param expires_at: until when whoever uses it has an answer.
+    :param expires_at: when the answer to the request is due at the latest.
+    :returns: whether it has been used.
     """
     # UPDATE passages SET state = 'sent', expires_at = ?
     #   WHERE token = ? AND node_uuid = ? AND act = ? AND state = 'issued'
@@ -129,7 +131,7 @@ def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
 
 
 def void_ticket(connection: sa.Connection, token: str) -> bool:
-    """Delete a ticket, unless somebody has used it."""
+    """Delete a ticket that has not been used; return whether it was."""
     return bool(connection.execute(
         sa.delete(tables.passages)
         .where(_p.token == token,
@@ -137,7 +139,7 @@ def void_ticket(connection: sa.Connection, token: str) -> bool:
 
 
 def void_tickets(connection: sa.Connection, lease_id: str) -> int:
-    """Delete the tickets of a lease that nobody has used.
+    """Delete the unused tickets of a lease.
 
     :returns: how many there were.
     """
@@ -149,10 +151,7 @@ def void_tickets(connection: sa.Connection, lease_id: str) -> int:
 
 def void_acts(connection: sa.Connection, node_uuid: str,
               acts: Collection[str]) -> None:
-    """Delete the tickets for a node that nobody has used.
-
-    :param acts: that they are good for.
-    """
+    """Delete the unused tickets for some acts on a node."""
     connection.execute(sa.delete(tables.passages).where(
         _p.node_uuid == node_uuid, _p.act.in_(acts),
         _p.state == in_flight.State.ISSUED.value))
@@ -161,7 +160,10 @@ def void_acts(connection: sa.Connection, node_uuid: str,
 def mark(connection: sa.Connection, token: str, node_uuid: str,
          state: in_flight.State,
          expires_at: datetime.datetime | None = None) -> bool:
-    """Write how far a request has come, if it still is on its way."""
+    """Write the state of a request, if it is still in flight.
+
+    :returns: whether it was.
+    """
     # UPDATE passages SET state = ? WHERE token = ? AND node_uuid = ?
     #   AND state = 'sent'
     return bool(connection.execute(
@@ -174,10 +176,9 @@ def mark(connection: sa.Connection, token: str, node_uuid: str,
 
 
 def delete(connection: sa.Connection, token: str, node_uuid: str) -> bool:
-    """Write that a request has been answered.
+    """Delete a request that has been answered.
 
-    :returns: ``False`` where it was not on its way any more: nobody kept the
-        node for it.
+    :returns: ``False`` if it was gone, so that the node was not kept for it.
     """
     return bool(connection.execute(
         sa.delete(tables.passages).where(
@@ -185,7 +186,7 @@ def delete(connection: sa.Connection, token: str, node_uuid: str) -> bool:
 
 
 def _as_read(row: in_flight.InFlight) -> sa.ColumnElement[bool]:
-    """Return the condition that a row is what it was when it was read."""
+    """Return the condition that a row is unchanged since it was read."""
     return sa.and_(
         _p.id == row.id, _p.node_uuid == row.node_uuid,
         _p.token.is_not_distinct_from(row.token),
@@ -195,16 +196,16 @@ def _as_read(row: in_flight.InFlight) -> sa.ColumnElement[bool]:
 
 def delete_as_read(connection: sa.Connection,
                    row: in_flight.InFlight) -> bool:
-    """Write that the outcome of a request is known, if nobody was first."""
+    """Delete a request whose outcome is known, if it is unchanged."""
     return bool(connection.execute(
         sa.delete(tables.passages).where(_as_read(row))).rowcount)
 
 
 def write_seen(connection: sa.Connection, row: in_flight.InFlight,
                seen: str | None, now: datetime.datetime) -> None:
-    """Write what Ironic shows of the node of a request.
+    """Write the state in which Ironic shows the node of a request.
 
-    :param seen: ``None``: nothing that lasts.
+    :param seen: ``None``: in no stable one.
     """
     connection.execute(
         sa.update(tables.passages).where(_as_read(row))
@@ -213,7 +214,7 @@ def write_seen(connection: sa.Connection, row: in_flight.InFlight,
 
 def shown_elsewhere(connection: sa.Connection,
                     reservation_uuid: str) -> bool:
-    """Return whether another request shows the same proof right now."""
+    """Return whether another request in flight shows a proof."""
     return connection.execute(
         sa.select(_p.id).where(_p.reservation_uuid == reservation_uuid)
         .limit(1)).first() is not None
@@ -221,9 +222,9 @@ def shown_elsewhere(connection: sa.Connection,
 
 def delete_settled(connection: sa.Connection,
                    carried: Collection[tuple[str, str]]) -> None:
-    """Delete the requests of allocations whose nodes carry them by now.
+    """Delete requests of allocations whose nodes have the instance.
 
-    :param carried: nodes, and the instances that they carry.
+    :param carried: nodes with their instances.
     """
     # DELETE FROM passages WHERE act IS NULL
     #   AND (node_uuid, instance_uuid) IN ((?, ?), ...)
@@ -234,7 +235,7 @@ def delete_settled(connection: sa.Connection,
 
 
 def read_instances(connection: sa.Connection) -> frozenset[tuple[str, str]]:
-    """Read on which nodes allocations are under way, and for what."""
+    """Return the nodes and instances of allocations in flight."""
     return frozenset((node, instance) for node, instance in
                      connection.execute(
                          sa.select(_p.node_uuid, _p.instance_uuid).where(
@@ -243,10 +244,9 @@ def read_instances(connection: sa.Connection) -> frozenset[tuple[str, str]]:
 
 def read_overdue(connection: sa.Connection, now: datetime.datetime,
                  limit: int) -> list[in_flight.InFlight]:
-    """Read the requests whose outcome has to be found out.
+    """Return the requests whose outcome has to be determined.
 
-    These are those that have lasted too long, the oldest first, and all
-    allocations.
+    These are those past their time, the oldest first, and all allocations.
     """
     # SELECT ... FROM passages WHERE expires_at <= ?
     #   OR (instance_uuid IS NOT NULL AND act IS NULL)
@@ -260,7 +260,7 @@ def read_overdue(connection: sa.Connection, now: datetime.datetime,
 
 def count_overdue(connection: sa.Connection, now: datetime.datetime
                   ) -> tuple[int, datetime.datetime | None]:
-    """Count the requests whose outcome is not known, and find the oldest."""
+    """Return the number of overdue requests, and the oldest time."""
     # SELECT COUNT(*), MIN(expires_at) FROM passages WHERE expires_at <= ?
     count, oldest = connection.execute(
         sa.select(sa.func.count(),
@@ -271,7 +271,7 @@ def count_overdue(connection: sa.Connection, now: datetime.datetime
 
 def _in_flight(row: Any) -> in_flight.InFlight:
     values = dict(row._mapping)
-    # NOTE: the release before knows of no states.
+    # NOTE: the previous release writes no states.
     values['state'] = in_flight.State(values['state']
                                       or in_flight.State.SENT)
     return in_flight.InFlight(**values)

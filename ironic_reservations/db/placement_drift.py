@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``placement_drift``: what the last audit of Placement has found."""
+"""Rows of ``placement_drift``: results of the last audit of Placement."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _d = tables.placement_drift.c
 
 @dataclasses.dataclass(frozen=True)
 class Drift:
-    """How many differences of one kind there were.
+    """The number of differences of one kind.
 
-    :ivar remaining: how many of them could not be mended.
+    :ivar remaining: how many of them could not be repaired.
     """
 
     found: int
@@ -39,7 +39,8 @@ class Drift:
 
 
 def read(connection: sa.Connection) -> dict[hold_audit.Kind, Drift]:
-    """Read what was found last; nothing, where nobody has looked yet."""
+    """Return the results of the last audit by kind; empty if there was none.
+    """
     return {hold_audit.Kind(row[0]): Drift(*row[1:])
             for row in connection.execute(sa.select(
                 _d.kind, _d.found, _d.remaining, _d.audited_at))}
@@ -47,10 +48,10 @@ def read(connection: sa.Connection) -> dict[hold_audit.Kind, Drift]:
 
 def write(connection: sa.Connection,
           drift: Mapping[hold_audit.Kind, Drift]) -> None:
-    """Write what was found, in place of what was before.
+    """Replace the results of the previous audit.
 
-    :raises oslo_db.exception.DBDuplicateEntry: another audit has come to its
-        end just now.
+    :raises oslo_db.exception.DBDuplicateEntry: another audit is writing its
+        results.
     """
     connection.execute(sa.delete(tables.placement_drift))
     connection.execute(sa.insert(tables.placement_drift), [

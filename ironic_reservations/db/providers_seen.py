@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``providers_seen``: what an audit need not look at again.
+"""Rows of ``providers_seen``: providers that an audit need not check again.
 
-A provider's generation grows with each write of allocations or inventories,
-so that one which is as it was is in order still, but for a DELETE.
+A provider's generation grows with each write of allocations or inventories, so
+that an unchanged provider is still in order, unless allocations were deleted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BATCH = 500
 
 
 class Kind(enum.StrEnum):
-    """Providers of which kinds an audit looks at."""
+    """The kinds of providers that an audit checks."""
 
     #: A node of Ironic.
     NODE = 'node'
@@ -45,8 +45,8 @@ class Kind(enum.StrEnum):
     LEASE_PROVIDER = 'lease_provider'
 
 
-#: By which names in "resource_class" the release before tells them apart;
-#: there the others are classes of nodes.
+#: The values of "resource_class" by which the previous release distinguishes
+#: them; its other values are classes of nodes.
 _BEFORE = {Kind.NODE: '', Kind.COMPUTE_HOST: 'COMPUTE_HOST',
            Kind.LEASE_PROVIDER: 'CUSTOM_RESERVATION'}
 _KINDS = {name: kind for kind, name in _BEFORE.items()}
@@ -54,9 +54,10 @@ _KINDS = {name: kind for kind, name in _BEFORE.items()}
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """How a provider was when nothing was wrong with it.
+    """The state of a provider when an audit found it in order.
 
-    :ivar fingerprint: of all that it was compared with; ``None``: unknown.
+    :ivar fingerprint: of everything that it was compared with; ``None``:
+        unknown.
     """
 
     generation: int
@@ -65,7 +66,7 @@ class Seen:
 
 
 def read(connection: sa.Connection) -> dict[str, Seen]:
-    """Read how providers were, by uuid."""
+    """Return the states of providers, by uuid."""
     return {row.provider_uuid: Seen(row.generation, _kind(row),
                                     row.fingerprint)
             for row in connection.execute(sa.select(
@@ -74,24 +75,24 @@ def read(connection: sa.Connection) -> dict[str, Seen]:
 
 
 def _kind(row: Any) -> Kind:
-    # NOTE: the release before says it in another column.
+    # NOTE: the previous release writes it to another column.
     return (_KINDS.get(row.resource_class, Kind.NODE) if row.kind is None
             else Kind(row.kind))
 
 
 def write(connection: sa.Connection, seen: Mapping[str, Seen],
           gone: Collection[str], now: datetime.datetime) -> None:
-    """Write how some providers are.
+    """Write the states of providers.
 
-    :param gone: of these there is nothing to say any more.
+    :param gone: providers whose rows are to be deleted.
     """
     stale = sorted({*seen, *gone})
     for start in range(0, len(stale), _BATCH):
         connection.execute(sa.delete(tables.providers_seen).where(
             _s.provider_uuid.in_(stale[start:start + _BATCH])))
     if seen:
-        # NOTE: no fingerprint of this release is one of the release before,
-        # so that each looks again at what the other has found in order.
+        # NOTE: the fingerprints of two releases never match, so that each
+        # checks again what the other one has found in order.
         connection.execute(sa.insert(tables.providers_seen), [
             {'provider_uuid': uuid, 'generation': one.generation,
              'kind': one.kind.value, 'fingerprint': one.fingerprint,
@@ -102,9 +103,9 @@ def write(connection: sa.Connection, seen: Mapping[str, Seen],
 
 def look_at(connection: sa.Connection, uuid: str,
             now: datetime.datetime) -> None:
-    """Have the next audit look at the provider of a node.
+    """Have the next audit check the provider of a node.
 
-    NOTE: of nodes that we know no more, it looks at those alone that are
-    here; all others may be anybody's.
+    NOTE: of nodes that are not mirrored any more, an audit checks only those
+    with a row here; all others may belong to anybody.
     """
     write(connection, {uuid: Seen(0, Kind.NODE, None)}, (), now)

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``reservations``: one node promised to one instance.
+"""Rows of ``reservations`` that reserve a node for an instance.
 
-Those that promise a node to a lease are in :mod:`.bookings`.
+Rows that promise a node to a lease are in :mod:`.bookings`.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
+from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
-from ironic_reservations.db import written
 from ironic_reservations.model import facts
 
 _r = tables.reservations.c
 _COLUMNS = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.created_at,
             _r.updated_at, _r.expires_at, _r.state, _r.project_id, _r.user_id)
 _n = tables.nodes.c
-#: What clients are shown.
+#: The columns that clients are shown.
 # (SELECT CASE WHEN retired THEN ... END FROM nodes WHERE uuid = node_uuid)
 _SHOWN = (*_COLUMNS, sa.select(conditions.suspended())
           .where(_n.uuid == _r.node_uuid)
           .correlate(tables.reservations).scalar_subquery()
           .label('unusable'))
-# NOTE: what requests need is put together once; that takes longer than
-# everything else that SQLAlchemy does for it.
+# NOTE: the statements are built once: building one takes longer than all else
+# that SQLAlchemy does for it.
 _BY_UUID = sa.select(*_SHOWN).where(_r.uuid == sa.bindparam('uuid'),
                                     _r.immediate == 1)
 # SELECT ..., (why the node cannot be used), generation
@@ -71,13 +71,13 @@ def _reservation(row: Sequence[Any]) -> facts.Reservation:
 
 def read_by_uuid(connection: sa.Connection,
                  uuid: str) -> facts.Reservation | None:
-    """Read one reservation, live or not."""
+    """Return a reservation, live or not."""
     row = connection.execute(_BY_UUID, {'uuid': uuid}).one_or_none()
     return None if row is None else _reservation(row)
 
 
 def read_being_made(connection: sa.Connection, uuid: str) -> bool:
-    """Return whether a reservation may come to nothing yet."""
+    """Return whether a reservation is not confirmed yet."""
     # SELECT id FROM reservations WHERE uuid = ? AND immediate = 1
     #   AND (its hold is being written)
     return connection.execute(sa.select(_r.id).where(
@@ -87,9 +87,9 @@ def read_being_made(connection: sa.Connection, uuid: str) -> bool:
 
 def read_with_generation(connection: sa.Connection, uuid: str
                          ) -> tuple[facts.Reservation, int] | None:
-    """Read one reservation, live or not, and the generation of its node.
+    """Return a reservation, live or not, with its node's generation.
 
-    :returns: both as they were at one moment; ``None``: there is none.
+    :returns: both of one moment; ``None`` if there is no such reservation.
     """
     row = connection.execute(_WITH_GENERATION, {'uuid': uuid}).one_or_none()
     return None if row is None else (_reservation(row), row.generation)
@@ -98,10 +98,10 @@ def read_with_generation(connection: sa.Connection, uuid: str
 def read_related(connection: sa.Connection, uuid: str | None,
                  instance_uuid: str,
                  node_uuids: Collection[str]) -> list[facts.Reservation]:
-    """Read what may stand in the way of a new reservation, live or not.
+    """Return reservations that may conflict with a new one, live or not.
 
-    In one statement: those of the nodes, that of the instance, and that
-    which has the uuid.
+    These are those of the nodes, that of the instance, and the one with the
+    uuid, in one statement.
     """
     given: dict[str, Any] = {'instance': instance_uuid}
     if node_uuids:
@@ -114,7 +114,7 @@ def read_related(connection: sa.Connection, uuid: str | None,
 
 @functools.cache
 def _related(of_nodes: bool, by_uuid: bool) -> sa.SelectBase:
-    """Return the query of :func:`read_related`, put together once."""
+    """Return the statement of :func:`read_related`, which is built once."""
     # SELECT ... WHERE node_uuid IN (...)
     #   UNION SELECT ... WHERE instance_uuid = ?
     #   UNION SELECT ... WHERE uuid = ?
@@ -126,14 +126,17 @@ def _related(of_nodes: bool, by_uuid: bool) -> sa.SelectBase:
         wanted.append(_r.uuid == sa.bindparam('uuid'))
     parts = [sa.select(*_SHOWN).where(each, _r.immediate == 1)
              for each in wanted]
-    # NOTE: one SELECT each, so that each goes by its own index.
+    # NOTE: separate SELECTs, so that each uses its own index.
     return sa.union(*parts) if len(parts) > 1 else parts[0]
 
 
 def read_of_nodes(connection: sa.Connection,
                   node_uuids: Collection[str] | None = None
                   ) -> dict[str, facts.Reservation]:
-    """Read the reservations of nodes, or all of them, by node; live or not."""
+    """Return reservations, live or not, by node.
+
+    :param node_uuids: ``None``: of all nodes.
+    """
     rows = (connection.execute(_HELD) if node_uuids is None
             else connection.execute(_HELD_OF, {'uuids': list(node_uuids)}))
     return {row[2]: _reservation(row) for row in rows}
@@ -162,12 +165,12 @@ def insert(connection: sa.Connection,
 def delete_void(connection: sa.Connection,
                 void: Collection[facts.Reservation],
                 now: datetime.datetime) -> int:
-    """Delete rows that were seen to be void, unless they no longer are.
+    """Delete rows that were void when they were read and still are.
 
-    NOTE: nobody has anything of a node by a void row, so that the generation
-    of its node need not be named.
+    NOTE: a void row gives nobody a right to its node, so that the generation
+    of the node need not be compared.
 
-    :returns: how many there were.
+    :returns: how many have been deleted.
     """
     # DELETE FROM reservations WHERE uuid IN (...) AND node_uuid IN (...)
     #   AND id IN (...) AND immediate = 1 AND NOT (it is live)
@@ -182,7 +185,7 @@ def delete_void(connection: sa.Connection,
 
 def read_void(connection: sa.Connection, now: datetime.datetime,
               limit: int) -> list[facts.Reservation]:
-    """Read rows that are void, the oldest first."""
+    """Return rows that are void, the oldest first."""
     return [_reservation(row) for row in connection.execute(
         sa.select(*_COLUMNS)
         .where(_r.state == facts.State.RESERVED.value, _r.expires_at <= now)
@@ -194,18 +197,18 @@ _READ = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.project_id,
 
 
 def _read(reservation: facts.Reservation) -> dict[str, Any]:
-    """Return what was read of a row, for :func:`_as_read`."""
+    """Return the values of a row that :func:`_as_read` compares."""
     return {f'read_{column.key}': getattr(reservation, column.key)
             for column in _READ} | {'read_state': reservation.state.value}
 
 
 @functools.cache
 def _as_read(*nulls: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return the condition that a row is the one that was read, and as it was.
+    """Return the condition that a row is unchanged since it was read.
 
-    NOTE: uuids are chosen by clients, who may use one again.
+    NOTE: the uuid is not enough, since clients choose it and may reuse one.
 
-    :param nulls: the columns in which nothing was read.
+    :param nulls: the columns that were NULL.
     """
     # id = ? AND uuid = ? AND node_uuid = ? AND instance_uuid = ?
     #   AND project_id = ? AND created_at = ? AND expires_at = ? AND state = ?
@@ -225,10 +228,10 @@ def delete(connection: sa.Connection,
     """Delete a reservation.
 
     :param reservation: as it was read.
-    :raises Conflict: it is no longer so.
+    :raises Conflict: it has changed since.
     """
     read = _read(reservation)
-    written.check(connection.execute(sa.delete(tables.reservations).where(
+    row_counts.check(connection.execute(sa.delete(tables.reservations).where(
         *_as_read(*_nulls(read))), read), 1,
         f'reservation {reservation.uuid}')
 
@@ -237,11 +240,11 @@ def update_expiry(connection: sa.Connection,
                   reservation: facts.Reservation,
                   expires_at: datetime.datetime,
                   now: datetime.datetime) -> facts.Reservation:
-    """Move the end of a live reservation.
+    """Change the end of a live reservation.
 
     :param reservation: as it was read.
-    :returns: as it is then.
-    :raises Conflict: it is no longer as it was, or not live any more.
+    :returns: the changed reservation.
+    :raises Conflict: it has changed since, or is not live any more.
     """
     _update(connection, reservation, now, {'expires_at': expires_at})
     return dataclasses.replace(reservation, expires_at=expires_at,
@@ -251,11 +254,11 @@ def update_expiry(connection: sa.Connection,
 def update_state(connection: sa.Connection, reservation: facts.Reservation,
                  state: facts.State,
                  now: datetime.datetime) -> facts.Reservation:
-    """Set the state of a live reservation.
+    """Change the state of a live reservation.
 
     :param reservation: as it was read.
-    :returns: as it is then.
-    :raises Conflict: it is no longer as it was, or not live any more.
+    :returns: the changed reservation.
+    :raises Conflict: it has changed since, or is not live any more.
     """
     _update(connection, reservation, now, {'state': state.value})
     return dataclasses.replace(reservation, state=state, updated_at=now)
@@ -266,7 +269,7 @@ def _update(connection: sa.Connection, reservation: facts.Reservation,
     # UPDATE reservations SET ... WHERE (it is as it was read) AND
     #   (state != 'reserved' OR expires_at > now)
     read = _read(reservation)
-    written.check(connection.execute(
+    row_counts.check(connection.execute(
         sa.update(tables.reservations)
         .where(*_as_read(*_nulls(read)), conditions.live(now))
         .values(updated_at=now, **changed), read), 1,
@@ -274,7 +277,7 @@ def _update(connection: sa.Connection, reservation: facts.Reservation,
 
 
 def read_starting(connection: sa.Connection) -> frozenset[str]:
-    """Read the nodes whose reservations were shown and not settled yet."""
+    """Return the nodes whose reservations are in the state ``starting``."""
     return frozenset(connection.execute(
         sa.select(_r.node_uuid)
         .where(_r.state == facts.State.STARTING.value)).scalars())
@@ -282,10 +285,10 @@ def read_starting(connection: sa.Connection) -> frozenset[str]:
 
 def read_live_node_uuids(connection: sa.Connection,
                          now: datetime.datetime) -> frozenset[str]:
-    """Read which nodes are reserved, or have been leased."""
+    """Return the nodes that are reserved now, or that leases have."""
     # SELECT node_uuid WHERE it is live UNION SELECT node_uuid WHERE a lease
     #   has it
-    # NOTE: one SELECT each, so that each goes by its own index.
+    # NOTE: separate SELECTs, so that each uses its own index.
     return frozenset(connection.execute(sa.union(
         sa.select(_r.node_uuid).where(conditions.live(now)),
         sa.select(_r.node_uuid).where(conditions.has_node(now)))).scalars())
@@ -302,7 +305,7 @@ def count_live(connection: sa.Connection,
 
 def count_waiting(connection: sa.Connection, project_id: str | None,
                   now: datetime.datetime) -> int:
-    """Count the reservations of a project that wait to be used."""
+    """Count a project's unused reservations."""
     # SELECT count(*) FROM reservations WHERE project_id = ?
     #   AND immediate IS NOT NULL AND state = 'reserved' AND expires_at > ?
     return int(connection.execute(
@@ -312,7 +315,7 @@ def count_waiting(connection: sa.Connection, project_id: str | None,
 
 def count_waiting_by_class(connection: sa.Connection, project_id: str | None,
                            now: datetime.datetime) -> dict[str, int]:
-    """Count the reservations of a project that wait, by resource class."""
+    """Count a project's unused reservations by resource class."""
     # SELECT resource_class, count(*) FROM reservations
     #   JOIN nodes ON nodes.uuid = node_uuid WHERE ... GROUP BY resource_class
     nodes = tables.nodes.c
@@ -326,7 +329,7 @@ def count_waiting_by_class(connection: sa.Connection, project_id: str | None,
 
 def _waiting(project_id: str | None,
              now: datetime.datetime) -> sa.ColumnElement[bool]:
-    """Say in SQL that a reservation of a project waits to be used."""
+    """Return the condition that a reservation of a project is unused."""
     return sa.and_(
         _r.project_id.is_(None) if project_id is None
         else _r.project_id == project_id, _r.immediate.is_not(None),
@@ -338,12 +341,12 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
               project_id: str | None, sort_key: str, descending: bool,
               marker: facts.Reservation | None,
               limit: int | None) -> list[facts.Reservation]:
-    """Read live reservations in an order that never changes between pages.
+    """Return live reservations in an order that is stable across pages.
 
-    One that may come to nothing yet is not among them.
+    Reservations that are not confirmed yet are left out.
 
     :param sort_key: one of :data:`SORT_KEYS`; the id breaks ties.
-    :param marker: the last one of the page before.
+    :param marker: the last one of the previous page.
     """
     query = sa.select(*_SHOWN).where(conditions.live(now),
                                      ~conditions.being_made())
@@ -353,8 +356,8 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
         if value is not None:
             query = query.where(column == value)
     column = _r[sort_key]
-    # NOTE: nulls sort first on two of the databases and last on the third,
-    # so they get a rank of their own.
+    # NOTE: NULLs sort first on two of the databases and last on the third, so
+    # that they need an explicit rank.
     null_rank = sa.case((column.is_(None), 0), else_=1)
     keys: list[sa.ColumnElement[Any]] = (
         [null_rank, column, _r.id] if column.nullable else [column, _r.id])

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Queries of what leases have of hosts now, for servers."""
+"""Reads the hosts that leases have now, for servers."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _u = tables.lease_usage.c
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """What a lease reservation has of a host.
+    """The part of a host that a lease reservation has.
 
-    :ivar count: how many instances.
-    :ivar state: of their bookings.
+    :ivar state: of its bookings.
+    :ivar count: the number of instances.
     """
 
     reservation_id: str
@@ -45,9 +45,9 @@ class Share:
 
 def read_shares(connection: sa.Connection, now: datetime.datetime,
                 kinds: Collection[str]) -> list[Share]:
-    """Read what has begun, or is to begin by now.
+    """Return the parts of hosts of bookings that have begun by now.
 
-    :param kinds: of reservations, by their ``resource_type``.
+    :param kinds: values of ``resource_type`` of the lease reservations.
     """
     # SELECT lease_reservation_id, node_uuid, state, MAX(project_id), COUNT(*)
     #   FROM reservations JOIN lease_reservations ON ...
@@ -66,7 +66,7 @@ def read_shares(connection: sa.Connection, now: datetime.datetime,
 
 
 def is_known(connection: sa.Connection, reservation_id: str) -> bool:
-    """Return whether a lease reservation is ours, over or forgotten too."""
+    """Return whether a lease reservation exists or existed."""
     # SELECT id FROM lease_reservations WHERE id = ?
     #   UNION ALL SELECT reservation_id FROM lease_usage
     #     WHERE reservation_id = ?

@@ -12,10 +12,9 @@
 
 """A database that the workers of a process use one at a time.
 
-What takes workers long is Ironic, and for that they do not queue.  Their work
-on rows is Python's, of which one thread runs at a time whatever their number:
-all of them at once would not be done sooner, and every request to the API in
-the same process would wait for each of them in turn.
+Workers spend most of their time waiting for Ironic, and do that in parallel.
+Their work on rows is limited by Python's lock: in parallel it would not be
+faster, and would delay the API requests in the same process.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class SerializedDatabase(db_connection.Database):
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:
-        """Open a connection whose queries all see one and the same moment."""
+        """Open a connection whose queries see one consistent state."""
         with self._turn, self._database.snapshot() as connection:
             yield connection
 
@@ -64,5 +63,5 @@ class SerializedDatabase(db_connection.Database):
             yield connection
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._database.close()

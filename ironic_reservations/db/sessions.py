@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How long a session of the database may wait, and keep others waiting.
+"""Time limits of database sessions.
 
-Each limit is set on each connection, by the means of its server: what one
-host leaves behind when it loses its power keeps the others for seconds.
+Each limit is set on each connection, by the means of its server, so that a
+host that loses its power blocks others for seconds only.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from urllib import parse
 from oslo_config import cfg
 import sqlalchemy as sa
 
-#: A connection over which nothing comes for so many seconds is probed, so
-#: often, with so many seconds in between.
+#: TCP keepalive: seconds without traffic before a connection is probed, the
+#: number of probes, and the seconds between them.
 _KEEPALIVE = (10, 3, 5)
-#: How much longer than a statement may take its answer is waited for, in
-#: seconds.
+#: How long to wait for an answer beyond the limit of statements, in seconds.
 MORE = 5
-#: How long a session that has no limit of its own for an open transaction,
-#: as those of MySQL have none, may do nothing at all, in seconds.
+#: How long a session may be idle on a server without a limit for idle
+#: transactions, such as MySQL, in seconds.
 _ABANDONED = 60
 
 _MYSQL_DRIVERS = ('mysql+pymysql', 'mysql+mysqldb', 'mariadb+pymysql',
@@ -44,14 +43,14 @@ _POSTGRESQL_DRIVERS = ('postgresql+psycopg2', 'postgresql+psycopg')
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What may take how long, in seconds.
+    """Time limits, in seconds.
 
-    :ivar lock: waiting for another transaction.
-    :ivar statement: a statement, with such waiting.
-    :ivar idle: doing nothing in an open transaction that has written, before
-        the server ends it.
-    :ivar connect: connecting.
-    :ivar unused: before the server ends a connection that nobody uses.
+    :ivar lock: for waiting for another transaction.
+    :ivar statement: for a statement, including such waiting.
+    :ivar idle: for being idle in an open transaction that has written.
+    :ivar connect: for connecting.
+    :ivar unused: for an unused connection, before the server closes it; 0: no
+        limit.
     """
 
     lock: int
@@ -62,28 +61,29 @@ class Limits:
 
     @classmethod
     def configured(cls, conf: cfg.ConfigOpts) -> Limits:
-        """Return the limits that the operator has set."""
+        """Return the configured limits."""
         options = conf.database
         recycled = options.connection_recycle_time
         return cls(options.lock_timeout, options.statement_timeout,
                    options.idle_in_transaction_timeout,
                    options.connect_timeout,
-                   # NOTE: so that this process is the first to end it.
+                   # NOTE: so that this process closes it before the server.
                    2 * recycled if recycled > 0 else 0)
 
 
-#: For asking whether the database is there at all.
+#: For the health check and the clock.
 QUICK = Limits(lock=1, statement=3, idle=3, connect=3, unused=_ABANDONED)
 
 
 def with_limits(url: sa.URL, limits: Limits, parameters: str) -> sa.URL:
-    """Return the URL with what the driver has to know.
+    """Return the URL with the parameters of its driver.
 
-    What the operator says in it, or besides, is left as it is.
+    Parameters that the operator has set are kept.
 
     :param parameters: [database] connection_parameters.
     """
-    # NOTE: beyond this nobody answers any more, not even with an error.
+    # NOTE: by then, a server that is alive has answered, with an error if not
+    # with a result.
     answer = limits.statement + MORE
     driver = f'{url.get_backend_name()}+{url.get_driver_name()}'
     wanted: dict[str, int] = {}
@@ -102,14 +102,14 @@ def with_limits(url: sa.URL, limits: Limits, parameters: str) -> sa.URL:
 
 
 def knows_silence(url: sa.URL) -> bool:
-    """Return whether an answer that does not come is given up at last."""
+    """Return whether waiting for an answer is limited with this driver."""
     return (url.get_backend_name() == 'sqlite' or
             f'{url.get_backend_name()}+{url.get_driver_name()}'
             in (*_MYSQL_DRIVERS, *_POSTGRESQL_DRIVERS))
 
 
 def listener(limits: Limits) -> Callable[[Any, Any], None]:
-    """Return what is to be called with each new connection to a server."""
+    """Return a listener for SQLAlchemy's ``connect`` event."""
     def on_connect(connection: Any, record: Any) -> None:
         if hasattr(connection, 'get_server_info'):
             _limit_mysql(connection, limits)
@@ -127,8 +127,8 @@ def _limit_mysql(connection: Any, limits: Limits) -> None:
     if mariadb:
         wanted.update(
             max_statement_time=limits.statement,
-            # NOTE: who reads a long list has to think about it, and has
-            # locked nothing.
+            # NOTE: longer, since a reader of a long list needs time between
+            # rows, and has locked nothing.
             idle_transaction_timeout=limits.statement,
             idle_write_transaction_timeout=limits.idle)
         if limits.unused:
@@ -149,7 +149,7 @@ def _limit_postgresql(connection: Any, limits: Limits) -> None:
         'idle_in_transaction_session_timeout': limits.idle * 1000,
         'tcp_keepalives_idle': idle, 'tcp_keepalives_count': count,
         'tcp_keepalives_interval': interval, 'tcp_user_timeout': idle * 1000}
-    # NOTE: what a server is too old to know is left out.
+    # NOTE: settings that the server does not know are left out.
     with connection.cursor() as cursor:
         cursor.execute(
             'SELECT set_config(name, value, false) FROM pg_settings '
@@ -159,23 +159,24 @@ def _limit_postgresql(connection: Any, limits: Limits) -> None:
 
 
 def snapshot(dialect: str, limits: Limits) -> str:
-    """Return what makes a transaction see one moment, for as long as it takes.
+    """Return the statements that give a transaction one consistent view.
 
-    :param dialect: of a server.
+    :param dialect: ``mysql``, ``mariadb`` or ``postgresql``.
     """
     said = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'
     if dialect == 'postgresql':
-        # NOTE: it does not tell those who read from those who write.
+        # NOTE: PostgreSQL has one limit for transactions that only read and
+        # for those that write.
         said += ('; SET LOCAL idle_in_transaction_session_timeout = '
                  f'{limits.statement * 1000}')
     return said
 
 
 def read_what_is_committed(connection: Any, record: Any) -> None:
-    """Have each node of a Galera cluster read what any of them committed.
+    """Make nodes of a Galera cluster read what any has committed.
 
-    A listener like those above, for where the operator has not said
-    otherwise.
+    A listener for the ``connect`` event, used unless the operator has set the
+    option mysql_wsrep_sync_wait of the group [database].
     """
     with connection.cursor() as cursor:
         cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The file of a SQLite database: its owner's alone.
+"""The file of a SQLite database, which only its owner may read.
 
-Everything in it that proves a reservation would do for whoever reads it.
-SQLite gives the files that it makes beside it the same mode.
+It contains the proofs of all reservations. SQLite gives the files that it
+creates beside it the same mode.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ import sqlalchemy as sa
 
 _OWNERS = 0o600
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-#: What stands beside the database, too.
+#: The suffixes of the database and of the files beside it.
 _BESIDE = ('', '-wal', '-shm', '.lock')
 
 
 def path(url: sa.URL) -> pathlib.Path | None:
-    """Return the file of a database, ``None`` where there is none."""
+    """Return the file of a database, ``None`` if it has none."""
     if (url.get_backend_name() != 'sqlite' or not url.database
             or url.database.startswith((':memory:', 'file:'))):
         return None
@@ -39,23 +39,23 @@ def path(url: sa.URL) -> pathlib.Path | None:
 
 
 def make_folder(folder: pathlib.Path) -> None:
-    """Make a folder that nobody else looks into; one that is there stays.
+    """Create a folder with mode 0700, unless it exists.
 
-    :raises OSError: it cannot be made.
+    :raises OSError: it cannot be created.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def make(file: pathlib.Path) -> None:
-    """Make an empty file that nobody else reads; one that is there stays.
+    """Create an empty file with mode 0600, unless it exists.
 
-    :raises OSError: it cannot be made.
+    :raises OSError: it cannot be created.
     """
     os.close(os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _OWNERS))
 
 
 def read_by_others(file: pathlib.Path) -> list[pathlib.Path]:
-    """Return the files of a database that others than the owner may use."""
+    """Return the files of a database that others may access."""
     return [each for each in (file.with_name(file.name + more)
                               for more in _BESIDE)
             if each.exists() and each.stat().st_mode & _OTHERS]

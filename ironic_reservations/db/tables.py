@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The tables.  A migration exists for each difference from release to release.
+"""The tables. Each change of them has a migration.
 
-NOTE: ``nodes`` mirrors what Ironic says; ``generation`` is ours alone and
-counts the changes to the node's bookings, so that of two racers that planned
-on the same snapshot exactly one commits.
+NOTE: ``nodes`` mirrors Ironic, except for ``generation``, which counts the
+changes of the node's bookings: of two transactions planned on the same
+snapshot, exactly one commits.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ metadata = sa.MetaData(naming_convention={
 
 
 class UTCDateTime(sa.types.TypeDecorator[datetime.datetime]):
-    """An instant: zone-aware in Python, UTC to the microsecond in the row."""
+    """An instant: zone-aware in Python, in UTC with microseconds in rows."""
 
     impl = sa.DateTime
     cache_ok = True
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> Any:
-        """Keep microseconds on MariaDB, which cuts them off by default."""
+        """Keep microseconds on MariaDB, which truncates them by default."""
         if dialect.name in ('mysql', 'mariadb'):
             return dialect.type_descriptor(mysql.DATETIME(fsp=6))
         return dialect.type_descriptor(sa.DateTime())
 
     def process_bind_param(self, value: datetime.datetime | None,
                            dialect: sa.Dialect) -> datetime.datetime | None:
-        """Refuse a time without a zone: it could mean any instant."""
+        """Convert to UTC; raise ValueError for a time without a zone."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -55,14 +55,14 @@ class UTCDateTime(sa.types.TypeDecorator[datetime.datetime]):
 
     def process_result_value(self, value: datetime.datetime | None,
                              dialect: sa.Dialect) -> datetime.datetime | None:
-        """Give the zone back."""
+        """Return the time with its zone."""
         if value is None:
             return None
         return value.replace(tzinfo=datetime.UTC)
 
 
-# NOTE: without the collation "gold" and "GOLD" are the same there, and on
-# the other databases they are not.
+# NOTE: without this collation "gold" and "GOLD" would be equal, unlike on the
+# other databases.
 _MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
           'mysql_collate': 'utf8mb4_bin'}
 
@@ -70,7 +70,7 @@ nodes = sa.Table(
     'nodes', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False, unique=True),
-    # NOTE: begins anew for no uuid, see nodes.insert_node.
+    # NOTE: never repeated for a uuid, see nodes.insert_node.
     sa.Column('generation', sa.BigInteger, nullable=False),
     sa.Column('name', sa.String(255)),
     sa.Column('resource_class', sa.String(80)),
@@ -82,27 +82,27 @@ nodes = sa.Table(
     sa.Column('owner', sa.String(255)),
     sa.Column('lessee', sa.String(255)),
     sa.Column('properties', sa.Text),
-    # NOTE: of a compute host, NULL for a node of Ironic.
+    # NOTE: NULL for a node of Ironic, set for a compute host.
     sa.Column('inventories', sa.Text),
-    # NOTE: what Ironic says, and compared with nothing else.
+    # NOTE: as Ironic returns it; it is only compared for equality.
     sa.Column('enrolled_at', sa.String(64)),
     sa.Column('observed_at', UTCDateTime, nullable=False),
-    # NOTE: counts the changes to what Ironic says, so that a process knows
-    # from one sum what it has to read again.
+    # NOTE: counts the changes of the mirrored columns, so that a process finds
+    # out by a sum what it has to read again.
     sa.Column('revision', sa.Integer, nullable=False, server_default='0'),
-    # NOTE: the token of the request that was let through last.
+    # NOTE: the token of the last request that was let through.
     sa.Column('let_through', sa.String(36)),
     sa.Index(None, 'resource_class', 'provision_state'),
     sqlite_autoincrement=True,
     **_MYSQL)
 
-#: Which nodes have changed, for whoever keeps what is promised of them.
+#: Which nodes have changed, for processes that cache their bookings.
 changes = sa.Table(
     'changes', metadata,
     sa.Column('seq', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'),
               primary_key=True),
     sa.Column('node_uuid', sa.String(36), nullable=False),
-    # NOTE: NULL where it is not the bookings of the node that have changed.
+    # NOTE: NULL if something else than the node's bookings has changed.
     sa.Column('generation', sa.BigInteger),
     sqlite_autoincrement=True,
     **_MYSQL)
@@ -125,7 +125,7 @@ reservations = sa.Table(
     sa.Column('instance_uuid', sa.String(36)),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
-    # NOTE: NULL for a promise that binds from the moment it is made.
+    # NOTE: NULL for a reservation, which starts when it is made.
     sa.Column('starts_at', UTCDateTime),
     sa.Column('expires_at', UTCDateTime, nullable=False),
     sa.Column('state', sa.String(16), nullable=False),
@@ -136,23 +136,23 @@ reservations = sa.Table(
     sa.Column('place', sa.Integer),
     sa.Column('lessee', sa.String(255)),
     sa.Column('lessee_before', sa.String(255)),
-    # NOTE: when the lease was given the node, and when it was told that the
-    # node is released if nobody deploys it. NULL where that has not happened,
-    # or where the release before has done it.
+    # NOTE: when the lease got the node, and when its owner was warned that the
+    # unused node is released. NULL if that has not happened, or if the
+    # previous release has done it.
     sa.Column('bound_at', UTCDateTime),
     sa.Column('warned_at', UTCDateTime),
-    # NOTE: one for a reservation that binds from now on, NULL for what may
-    # share the node with others at other times: NULLs never collide.
+    # NOTE: 1 for a reservation, NULL for a booking of a lease, of which a node
+    # may have many: unique constraints ignore NULLs.
     sa.Column('immediate', sa.SmallInteger),
     sa.UniqueConstraint('node_uuid', 'immediate'),
     sa.UniqueConstraint('instance_uuid', 'immediate'),
     sa.UniqueConstraint('lease_reservation_id', 'place'),
     sa.Index(None, 'project_id'),
     sa.Index(None, 'expires_at'),
-    # NOTE: what has a node now is little beside what is promised for later.
+    # NOTE: few rows have their node now, compared with future bookings.
     sa.Index(None, 'state', 'starts_at'),
-    # NOTE: without these MariaDB looks, for each node that might be picked,
-    # at all that it is promised to.
+    # NOTE: without these MariaDB reads all bookings of each node that might be
+    # picked.
     sa.Index(None, 'node_uuid', 'immediate', 'state', 'starts_at'),
     sa.Index(None, 'lessee'),
     sqlite_autoincrement=True,
@@ -167,13 +167,13 @@ hosts = sa.Table(
     sa.Column('reservable', sa.Boolean, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
-    # NOTE: what the configuration says, apart from what the operator does.
+    # NOTE: whether the configuration closes the host.
     sa.Column('excluded', sa.Boolean, nullable=False,
               server_default=sa.false()),
     sqlite_autoincrement=True,
     **_MYSQL)
 
-#: What an operator says of a host besides what Ironic does.
+#: Capabilities of hosts that an operator has set.
 host_capabilities = sa.Table(
     'host_capabilities', metadata,
     sa.Column('host_id', sa.Integer,
@@ -183,7 +183,7 @@ host_capabilities = sa.Table(
     sa.Column('value', sa.Text, nullable=False),
     **_MYSQL)
 
-#: The names of such capabilities, and whether all may read them.
+#: The names of these capabilities, and whether they are private.
 capabilities = sa.Table(
     'capabilities', metadata,
     sa.Column('name', sa.String(64), primary_key=True),
@@ -208,23 +208,23 @@ leases = sa.Table(
     sa.Column('waiting', sa.Text),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
-    # NOTE: digests of a client's own name for its request (with the
-    # project) and of the request: asked twice, it is served once.
+    # NOTE: digests of the client's idempotency key (with the project) and of
+    # the request, so that a repeated request is served once.
     sa.Column('request_key', sa.String(64), unique=True),
     sa.Column('request_digest', sa.String(64)),
-    # NOTE: when the reconciler has to look at the lease, NULL for never;
-    # and which process does, until when.
+    # NOTE: when the reconciler has to work on the lease, NULL for never; and
+    # which process does, until when.
     sa.Column('due_at', UTCDateTime),
     sa.Column('attempts', sa.Integer, nullable=False),
     sa.Column('claimed_by', sa.String(255)),
     sa.Column('claimed_until', UTCDateTime),
-    # NOTE: within which it may be planned, and when it is fixed; NULL once it
-    # is, or where its owner set its dates.
+    # NOTE: the window of open dates, and when they are fixed; NULL if the
+    # owner has set the dates. fix_at is NULL once they are fixed.
     sa.Column('between_from', UTCDateTime),
     sa.Column('between_until', UTCDateTime),
     sa.Column('fix_before', sa.Integer),
     sa.Column('fix_at', UTCDateTime),
-    # NOTE: of one that waits for an earlier start.
+    # NOTE: for a queued lease, which waits for an earlier start.
     sa.Column('wanted_start', UTCDateTime),
     sa.Column('promised_start', UTCDateTime),
     sa.Column('priority', sa.Integer),
@@ -235,9 +235,11 @@ leases = sa.Table(
     sa.Index(None, 'project_id', 'created_at'),
     sa.Index(None, 'fix_at'),
     sa.Index(None, 'due_at'),
-    # NOTE: live leases are few beside those that are over.
+    # NOTE: few leases are live, compared with those that are over.
     sa.Index(None, 'status', 'updated_at'),
-    sa.Index(None, 'project_id', 'status'),
+    # NOTE: for lists, which show leases by the time at which they were made.
+    sa.Index(None, 'status', 'created_at', 'id'),
+    sa.Index(None, 'project_id', 'status', 'created_at', 'id'),
     **_MYSQL)
 
 lease_reservations = sa.Table(
@@ -275,7 +277,7 @@ lease_events = sa.Table(
     sa.UniqueConstraint('lease_id', 'event_type'),
     **_MYSQL)
 
-#: What reservations of instances ask for, besides being reservations.
+#: The requirements of instance reservations.
 instance_reservations = sa.Table(
     'instance_reservations', metadata,
     sa.Column('id', sa.String(36), primary_key=True),
@@ -286,36 +288,35 @@ instance_reservations = sa.Table(
     sa.Column('memory_mb', sa.Integer, nullable=False),
     sa.Column('disk_gb', sa.Integer, nullable=False),
     sa.Column('amount', sa.Integer, nullable=False),
-    # NOTE: NULL where the instances may be together or not.
+    # NOTE: NULL: no affinity, neither true nor false.
     sa.Column('affinity', sa.Boolean),
-    # NOTE: of the private flavor of the reservation.
+    # NOTE: the private flavor of the reservation.
     sa.Column('flavor_id', sa.String(36)),
     sa.Column('aggregate_id', sa.Integer),
     sa.Column('server_group_id', sa.String(36)),
-    # NOTE: which flavor was named, and what it asked for then: it may be
+    # NOTE: the flavor that was requested, and a copy of it, since it may be
     # changed or deleted while the lease lasts.
     sa.Column('source_flavor_id', sa.String(255)),
     sa.Column('request', sa.Text),
     **_MYSQL)
 
-#: What leases have had, kept for good when they are forgotten.
+#: The totals of leases, kept for good after the leases are deleted.
 lease_usage = sa.Table(
     'lease_usage', metadata,
     sa.Column('reservation_id', sa.String(36), primary_key=True),
-    # NOTE: of Placement for instances; empty for nodes without one.
+    # NOTE: a class of Placement for instances; empty for nodes without one.
     sa.Column('resource_class', sa.String(255), primary_key=True),
     sa.Column('lease_id', sa.String(36), nullable=False),
     sa.Column('project_id', sa.String(255)),
     sa.Column('user_id', sa.String(255)),
     sa.Column('resource_type', sa.String(32), nullable=False),
-    # NOTE: of the class, for each booking; 1 for a node.
+    # NOTE: the amount of the class for each booking; 1 for a node.
     sa.Column('amount', sa.BigInteger, nullable=False),
-    # NOTE: of the first booking that began, and of the last that ended.
+    # NOTE: the start of the first booking, and the end of the last one.
     sa.Column('starts_at', UTCDateTime, nullable=False),
     sa.Column('ended_at', UTCDateTime, nullable=False),
-    # NOTE: hosts, or instances, that there were at any time; and the seconds
-    # of all of them together: from the start until the promise ended, and
-    # those of them in which the host was bound.
+    # NOTE: the number of hosts or instances; the sum of the durations of their
+    # bookings in seconds; and the same of those that had started.
     sa.Column('bookings', sa.Integer, nullable=False),
     sa.Column('promised_seconds', sa.BigInteger, nullable=False),
     sa.Column('bound_seconds', sa.BigInteger, nullable=False),
@@ -323,11 +324,12 @@ lease_usage = sa.Table(
     sa.Index(None, 'project_id', 'ended_at'),
     **_MYSQL)
 
-#: From when until when nodes were promised, and deployed: day by day.
+#: The periods in which nodes were promised, bound and deployed.
 usage_periods = sa.Table(
     'usage_periods', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
-    # NOTE: whose node was deployed; NULL for what many had at the same time.
+    # NOTE: the booking whose node was deployed; NULL for rows that sum up
+    # several bookings.
     sa.Column('booking_uuid', sa.String(36)),
     sa.Column('reservation_id', sa.String(36), nullable=False),
     sa.Column('lease_id', sa.String(36), nullable=False),
@@ -339,7 +341,7 @@ usage_periods = sa.Table(
     # NOTE: NULL while it lasts.
     sa.Column('ended_at', UTCDateTime),
     sa.Column('hosts', sa.Integer, nullable=False),
-    # NOTE: 1 while it lasts, else NULL: NULLs never collide.
+    # NOTE: 1 while it lasts, else NULL: unique constraints ignore NULLs.
     sa.Column('running', sa.SmallInteger),
     sa.UniqueConstraint('booking_uuid', 'running'),
     sa.Index(None, 'running'),
@@ -349,16 +351,15 @@ usage_periods = sa.Table(
     sqlite_autoincrement=True,
     **_MYSQL)
 
-#: Since when the nodes that leases have, and that nobody has deployed, can be
-#: deployed without a break.
+#: Since when unused nodes of leases can be deployed without a break.
 usable_bookings = sa.Table(
     'usable_bookings', metadata,
-    # NOTE: no foreign key: the release before deletes bookings, too.
+    # NOTE: no foreign key, since the previous release deletes bookings, too.
     sa.Column('booking_uuid', sa.String(36), primary_key=True),
     sa.Column('since', UTCDateTime, nullable=False),
     **_MYSQL)
 
-#: Since when something is looked at without a break, and the last time.
+#: Since when something has been checked without a break, and the last check.
 looks = sa.Table(
     'looks', metadata,
     sa.Column('name', sa.String(32), primary_key=True),
@@ -366,7 +367,7 @@ looks = sa.Table(
     sa.Column('looked_at', UTCDateTime, nullable=False),
     **_MYSQL)
 
-#: Requests that are on their way to Ironic right now.
+#: Requests in flight to Ironic.
 passages = sa.Table(
     'passages', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
@@ -375,44 +376,45 @@ passages = sa.Table(
               nullable=False, index=True),
     sa.Column('reservation_uuid', sa.String(36)),
     sa.Column('instance_uuid', sa.String(36)),
-    # NOTE: until when its sender has an answer.  The node is kept for it
-    # until its row is gone, however long that takes.
+    # NOTE: when its answer is due at the latest. The node is kept for it until
+    # the row is deleted, however long that takes.
     sa.Column('expires_at', UTCDateTime, nullable=False),
-    # NOTE: what it is known by, which nobody else ever is; NULL for one of
-    # the release before.
+    # NOTE: identifies the request, and is never reused; NULL in rows of the
+    # previous release.
     sa.Column('token', sa.String(36), unique=True),
     sa.Column('state', sa.String(16)),
-    # NOTE: what a ticket of the reconciler is good for, and for which lease;
-    # or that the request does not use the node.
+    # NOTE: the act and the lease of a ticket of the reconciler; or "change",
+    # if the request does not use the node.
     sa.Column('act', sa.String(32)),
     sa.Column('lease_id', sa.String(36)),
-    # NOTE: what Ironic showed when it was looked at for the first time.
+    # NOTE: the state that Ironic showed first, and when.
     sa.Column('seen', sa.String(64)),
     sa.Column('seen_at', UTCDateTime),
     sa.Index(None, 'lease_id'),
     sqlite_autoincrement=True,
     **_MYSQL)
 
-#: Which process does the work that one must do for all.
+#: Which process does work that one process does for all.
 claims = sa.Table(
     'claims', metadata,
     sa.Column('name', sa.String(64), primary_key=True),
     sa.Column('owner', sa.String(255), nullable=False),
     sa.Column('expires_at', UTCDateTime, nullable=False),
+    sa.Index(None, 'expires_at'),
     **_MYSQL)
 
-#: What keeps promised nodes from everybody else in Placement.
+#: Allocations in Placement that keep others off promised nodes.
 holds = sa.Table(
     'holds', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('generation', sa.Integer, nullable=False),
     sa.Column('consumer_uuid', sa.String(36), nullable=False, unique=True),
-    # NOTE: no foreign keys: a hold outlives the node and the promise, until
-    # it has been taken back.
+    # NOTE: no foreign keys, since a hold outlives the node and the promise
+    # until it has been released.
     sa.Column('node_uuid', sa.String(36), nullable=False),
     sa.Column('owner', sa.String(36), nullable=False),
-    # NOTE: amounts by class, and whether nobody else may hold anything of the
-    # host; NULL in rows that the release before has written.
+    # NOTE: amounts by class, and whether the hold excludes all others on the
+    # host; NULL in rows of the previous release.
     sa.Column('resources', sa.Text),
     sa.Column('exclusive', sa.Boolean),
     sa.Column('project_id', sa.String(255), nullable=False),
@@ -423,41 +425,42 @@ holds = sa.Table(
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
     sa.Column('deadline', UTCDateTime, nullable=False),
-    # NOTE: "node" where nobody else may hold anything of the host, else the
-    # owner; NULL while it is being taken back: NULLs never collide.
+    # NOTE: "node" for an exclusive hold, else the owner; NULL while it is
+    # being released: unique constraints ignore NULLs.
     sa.Column('live', sa.String(36)),
-    # NOTE: for the release before, which knows the three columns above by
-    # these: the class of a whole node, or the amounts of a share of a compute
-    # host; and "confirmed". A later release drops them.
+    # NOTE: for the previous release, which uses these instead of resources,
+    # exclusive and confirmed: the class of a whole node, or the amounts of a
+    # share of a compute host. A later release drops them.
     sa.Column('resource_class', sa.String(255)),
     sa.Column('amounts', sa.Text),
     sa.Column('landed', sa.Boolean, nullable=False),
     sa.UniqueConstraint('node_uuid', 'live'),
     sa.Index(None, 'owner'),
     sa.Index(None, 'state', 'deadline'),
-    # NOTE: what code from before 0006 writes; on SQLite there is none beside.
+    # NOTE: refuses writes of code from before revision 0006, which cannot run
+    # beside this one on SQLite.
     sa.CheckConstraint("live <> '1'", name='ck_holds_live').ddl_if(
         dialect=('mysql', 'mariadb', 'postgresql')),
     sqlite_autoincrement=True,
     **_MYSQL)
 
-#: How providers were when an audit found nothing wrong.
+#: The states of providers when an audit found them in order.
 providers_seen = sa.Table(
     'providers_seen', metadata,
     sa.Column('provider_uuid', sa.String(36), primary_key=True),
     sa.Column('generation', sa.Integer, nullable=False),
-    # NOTE: NULL in rows that the release before has written.
+    # NOTE: NULL in rows of the previous release.
     sa.Column('kind', sa.String(32)),
-    # NOTE: of all that an audit compares it with; NULL: nobody knows.
+    # NOTE: of everything that an audit compares it with; NULL: unknown.
     sa.Column('fingerprint', sa.String(36)),
     sa.Column('seen_at', UTCDateTime, nullable=False),
-    # NOTE: by which the release before knows the two columns above. A later
-    # release drops them.
+    # NOTE: the previous release uses these instead of kind and fingerprint. A
+    # later release drops them.
     sa.Column('resource_class', sa.String(255), nullable=False),
     sa.Column('expected', sa.String(36)),
     **_MYSQL)
 
-#: What the last audit of Placement has found, by kind.
+#: The results of the last audit of Placement, by kind of difference.
 placement_drift = sa.Table(
     'placement_drift', metadata,
     sa.Column('kind', sa.String(32), primary_key=True),
@@ -466,78 +469,78 @@ placement_drift = sa.Table(
     sa.Column('audited_at', UTCDateTime, nullable=False),
     **_MYSQL)
 
-#: By which token whose leases are read as a calendar.
+#: Tokens with which the leases of a project are read as a calendar.
 calendar_tokens = sa.Table(
     'calendar_tokens', metadata,
-    # NOTE: SHA-256, in hexadecimal; the token itself is nowhere.
+    # NOTE: SHA-256 in hexadecimal; the token itself is not stored.
     sa.Column('digest', sa.String(64), primary_key=True),
-    # NOTE: a hash of the next two: to MariaDB, a name is the same with spaces
-    # after it.
+    # NOTE: a hash of the next two, since MariaDB ignores trailing spaces when
+    # it compares names.
     sa.Column('owner', sa.String(64), nullable=False, unique=True),
-    # NOTE: empty where users are not told apart, or have no projects.
+    # NOTE: empty where users are not distinguished, or have no projects.
     sa.Column('user_id', sa.String(255), nullable=False),
     sa.Column('project_id', sa.String(255), nullable=False),
     sa.Column('roles', sa.Text, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
-    # NOTE: of the user's password, where we know it; the release before has
-    # written NULL.
+    # NOTE: of the user's password, if this service checks it; the previous
+    # release writes NULL.
     sa.Column('fingerprint', sa.String(64)),
     **_MYSQL)
 
-#: Notices that have been written and are to be sent, or have been.
+#: Notices that are to be sent, or have been.
 outbox = sa.Table(
     'outbox', metadata,
-    # NOTE: made of the notice and its receiver, so that nothing is written
-    # twice.
+    # NOTE: derived from the notice and its receiver, so that nothing is
+    # written twice.
     sa.Column('id', sa.String(36), primary_key=True),
     sa.Column('notice_id', sa.String(36), nullable=False),
     sa.Column('channel', sa.String(16), nullable=False),
-    # NOTE: SHA-256, in hexadecimal, of what tells the receivers of a channel
-    # apart: the address of a webhook, which may be a secret; the user whom
-    # mail is for.
+    # NOTE: SHA-256 in hexadecimal of the receiver: the URL of a webhook, which
+    # may be a secret, or the user that mail is for.
     sa.Column('target', sa.String(64), nullable=False),
     sa.Column('kind', sa.String(32), nullable=False),
-    # NOTE: no foreign key: a lease may be deleted before its end is told.
+    # NOTE: no foreign key, since a lease may be deleted before the notice of
+    # its end is sent.
     sa.Column('lease_id', sa.String(36), nullable=False),
     sa.Column('project_id', sa.String(255)),
     sa.Column('user_id', sa.String(255)),
     sa.Column('payload', sa.Text, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
-    # NOTE: when it is to be sent; NULL: not any more.
+    # NOTE: when it is to be sent; NULL: it was sent or given up.
     sa.Column('due_at', UTCDateTime),
     sa.Column('attempts', sa.Integer, nullable=False),
     sa.Column('claimed_by', sa.String(36)),
     sa.Column('claimed_until', UTCDateTime),
     sa.Column('done_at', UTCDateTime),
     sa.Column('outcome', sa.String(16)),
-    # NOTE: why it could not be sent the last time, in words.
+    # NOTE: the error of the last attempt to send it.
     sa.Column('complaint', sa.Text),
-    # NOTE: where there is an order: one waits for those before it that are
-    # about the same lease, and go over the same channel.
+    # NOTE: if set, the notice waits for those with lower numbers about the
+    # same lease over the same channel.
     sa.Column('sequence', sa.Integer),
     sa.Index(None, 'channel', 'target', 'due_at'),
     sa.Index(None, 'due_at', 'created_at'),
     sa.Index(None, 'done_at'),
     sa.Index(None, 'lease_id', 'sequence'),
     sa.Index(None, 'notice_id'),
-    # NOTE: what was given up is little beside what was delivered.
+    # NOTE: few notices are given up, compared with those delivered.
     sa.Index(None, 'outcome', 'channel', 'target', 'done_at'),
     **_MYSQL)
 
-#: What the enforcement service knows of leases that are not over, once it has
-#: taken what is in the outbox.
+#: What the enforcement service knows of live leases, once it has received the
+#: entries in the outbox.
 enforcement_terms = sa.Table(
     'enforcement_terms', metadata,
-    # NOTE: no foreign key: that a lease is gone is still to be told.
+    # NOTE: no foreign key, since the service is told when a lease is gone.
     sa.Column('lease_id', sa.String(36), primary_key=True),
     sa.Column('project_id', sa.String(255)),
     sa.Column('user_id', sa.String(255)),
-    # NOTE: of the last entry in the outbox.
+    # NOTE: the number of the last entry in the outbox.
     sa.Column('sequence', sa.Integer, nullable=False),
     sa.Column('terms', sa.Text, nullable=False),
     **_MYSQL)
 
-#: When operators have nodes for maintenance.
+#: Maintenance windows.
 maintenance_windows = sa.Table(
     'maintenance_windows', metadata,
     sa.Column('id', sa.String(36), primary_key=True),
@@ -553,7 +556,7 @@ maintenance_windows = sa.Table(
     sa.Index(None, 'ends_at'),
     **_MYSQL)
 
-#: The nodes of such windows, each with a time of its own.
+#: The nodes of maintenance windows, each with its own start and end.
 maintenance_nodes = sa.Table(
     'maintenance_nodes', metadata,
     sa.Column('id', sa.Integer, primary_key=True),

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""From when until when nodes of leases were promised, bound and deployed.
+"""Rows of ``usage_periods``: when nodes were promised, bound and deployed.
 
-A row for what a lease has had is written by the transaction that deletes the
-bookings; a row for what is deployed begins when that is known, and lasts until
-it is known to be over, or until the booking is deleted.
+Rows of promised and bound nodes are written by the transaction that deletes
+the bookings. A row of a deployed node is written when the deployment is
+noticed, and lasts until it is over or the booking is deleted.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _r = tables.reservations.c
 _l = tables.lease_reservations.c
 _n = tables.nodes.c
 
-#: So many bookings are named in one statement.
+#: How many bookings one statement names.
 _PIECE = 500
-#: Promised, and never bound.
+#: Promised, but never bound.
 PROMISED = 'promised'
-#: Promised, and bound.
+#: Promised and bound.
 BOUND = 'bound'
 #: Deployed, or with an instance.
 DEPLOYED = 'deployed'
-#: Released at that instant, since nobody has deployed it in time.
+#: Released at that instant, because nobody had deployed it in time.
 NO_SHOW = 'no_show'
 
 
@@ -54,7 +54,6 @@ NO_SHOW = 'no_show'
 class Deployment:
     """A booking whose node is deployed.
 
-    :ivar booking_uuid: of its row.
     :ivar resource_class: of the node; empty: none.
     """
 
@@ -66,16 +65,16 @@ class Deployment:
 
 
 def deployed(booking_uuid: sa.ColumnElement[str]) -> sa.Exists:
-    """Return whether the node of a booking has been deployed for it."""
+    """Return the condition that the node of a booking has been deployed."""
     return sa.exists().where(_p.booking_uuid == booking_uuid)
 
 
 def read_unrecorded(connection: sa.Connection, now: datetime.datetime,
                     node_uuid: str | None = None) -> list[Deployment]:
-    """Read which bookings have a deployed node that no row tells of.
+    """Return bookings with a deployed node and no running row.
 
     :param node_uuid: a node that is deployed, whatever the mirror says;
-        ``None``: all that are deployed by the mirror.
+        ``None``: all that are deployed according to the mirror.
     """
     # SELECT ... FROM reservations JOIN lease_reservations ... JOIN nodes ...
     #   WHERE state = 'bound' AND expires_at > ? AND inventories IS NULL
@@ -96,9 +95,9 @@ def read_unrecorded(connection: sa.Connection, now: datetime.datetime,
 
 
 def read_over(connection: sa.Connection) -> list[int]:
-    """Read which rows are running although nothing is deployed any more.
+    """Return the ids of running rows whose node is not deployed any more.
 
-    NOTE: one of which the mirror does not know the state goes on.
+    NOTE: a row goes on while the mirror does not know the state of the node.
     """
     # SELECT id FROM usage_periods LEFT JOIN reservations ON ...
     #   LEFT JOIN nodes ON ... WHERE running = 1
@@ -116,10 +115,10 @@ def read_over(connection: sa.Connection) -> list[int]:
 
 def begin(connection: sa.Connection, those: Collection[Deployment],
           now: datetime.datetime, lasts: bool = True) -> None:
-    """Write that nodes are deployed from now on.
+    """Write that nodes are deployed.
 
-    :param lasts: ``False``: that they were at some time.
-    :raises Conflict: another process has written that of one.
+    :param lasts: whether they still are.
+    :raises Conflict: another process has written it for one of them.
     """
     if those:
         connection.execute(sa.insert(tables.usage_periods), [
@@ -131,10 +130,10 @@ def begin(connection: sa.Connection, those: Collection[Deployment],
 def note_no_shows(connection: sa.Connection, lease: leases.Lease,
                   bookings: Collection[leases.NodeBooking],
                   now: datetime.datetime) -> None:
-    """Write that nodes of a lease are released, which nobody has deployed.
+    """Write that unused nodes of a lease are released.
 
-    NOTE: no booking is named, since what names one tells that its node has
-    been deployed.
+    NOTE: the bookings are not named, since a row with a booking means that its
+    node has been deployed.
     """
     # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
     classes: dict[str, str] = {row[0]: row[1] or '' for row in (
@@ -152,7 +151,7 @@ def note_no_shows(connection: sa.Connection, lease: leases.Lease,
 
 def finish(connection: sa.Connection, ids: Collection[int],
            now: datetime.datetime) -> None:
-    """Write that nodes are deployed no more."""
+    """Write that nodes are not deployed any more."""
     if ids:
         # UPDATE usage_periods SET ended_at = ?, running = NULL
         #   WHERE id IN (...) AND running = 1
@@ -166,9 +165,10 @@ def finish(connection: sa.Connection, ids: Collection[int],
 def keep(connection: sa.Connection, lease: leases.Lease,
          bookings: Collection[leases.NodeBooking],
          classes: Mapping[str, str]) -> None:
-    """Write what bookings have had that this transaction deletes.
+    """Write the periods of bookings that this transaction deletes.
 
-    :param classes: of the nodes of Ironic, by their uuids.
+    :param classes: the resource classes of Ironic's nodes, by uuid; other
+        nodes are left out.
     """
     whole = [booking for booking in bookings if booking.node_uuid in classes]
     counts: collections.Counter[tuple[Any, ...]] = collections.Counter(
@@ -205,16 +205,16 @@ def keep(connection: sa.Connection, lease: leases.Lease,
 def read(connection: sa.Connection, begin: datetime.datetime,
          end: datetime.datetime, project_id: str | None,
          every: bool) -> list[usage.Spell]:
-    """Read what leases have had, and have, of the nodes of Ironic.
+    """Return the periods of leases on nodes of Ironic.
 
-    What is the same is counted by the database, so that the answer grows
-    with the number of leases, and not with that of their hosts.
+    Equal periods are summed up by the database, so that the number of rows
+    grows with the number of leases, not of their hosts.
 
     :param connection: of a snapshot.
-    :param begin: what was over by then is left out.
-    :param end: and what begins no sooner.
-    :param project_id: whose.
-    :param every: those of all projects.
+    :param begin: periods that ended by then are left out,
+    :param end: and those that start at or after this.
+    :param project_id: of this project.
+    :param every: of all projects instead.
     """
     return [*_read_over(connection, begin, end, _whose(
         _p.project_id, project_id, every)),
@@ -240,7 +240,8 @@ def _read_over(connection: sa.Connection, begin: datetime.datetime,
     #     AND (ended_at > ? OR running = 1)
     #   GROUP BY project_id, resource_class, kind, starts_at, ended_at,
     #     expires_at
-    # NOTE: a node may be deployed longer than it is promised.
+    # NOTE: expires_at limits a row: a node may be deployed for longer than it
+    # is promised.
     columns = (_p.project_id, _p.resource_class, _p.kind, _p.starts_at,
                _p.ended_at, _r.expires_at)
     found = []
@@ -288,9 +289,9 @@ def _read_live(connection: sa.Connection, begin: datetime.datetime,
 
 def count_now(connection: sa.Connection, now: datetime.datetime
               ) -> dict[str, tuple[int, int]]:
-    """Count the nodes that leases have now, and of them the deployed ones.
+    """Count the nodes that leases have now, by resource class.
 
-    :returns: both by class.
+    :returns: the number of nodes, and of those that are deployed.
     """
     # SELECT resource_class, COUNT(*), COUNT(usage_periods.id)
     #   FROM reservations JOIN nodes ON ... LEFT JOIN usage_periods ON ...

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The use cases: snapshot, plan, commit, and again after a lost race."""
+"""The use cases: read a snapshot, plan, commit; repeat after a conflict."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from ironic_reservations.db import lease_parts
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import told_lately
 from ironic_reservations.engine import unfinished
 from ironic_reservations.engine.passages import unwritten
 from ironic_reservations.engine.snapshots import cache
@@ -37,19 +38,18 @@ from ironic_reservations.engine.snapshots import cache
 class Engine:
     """The dependencies of all use cases.
 
-    :ivar clock: the time by which all processes decide whether promises live.
-    :ivar timer: seconds that are never set back, for deadlines of this
-        process.
+    :ivar clock: the time of the database, by which all promises are judged.
+    :ivar timer: monotonic seconds, for deadlines of this process.
     :ivar snapshots: the cached snapshot of all hosts.
     :ivar lease_parts: the cache of listed leases.
     :ivar unwritten: outcomes of requests that could not be recorded yet.
-    :ivar ironic: Ironic as seen by this service; ``None`` where only the
-        mirror exists (tools, tests of the timeline).
-    :ivar placement: where promised nodes are held; ``None``: they are not
-        held.
-    :ivar nova: where leases of instances get their flavors; ``None``: they
-        get none.
-    :ivar unsent: notices that this process has claimed, and does not send.
+    :ivar ironic: the client of Ironic; ``None`` for tools that only need the
+        mirror.
+    :ivar placement: the client of Placement; ``None`` if nodes are not held.
+    :ivar nova: the client of Nova; ``None`` if leases get no flavors.
+    :ivar unsent: notices that this process has claimed and does not send.
+    :ivar asked_back: the leases that were told that their hosts are asked
+        back.
     """
 
     conf: cfg.ConfigOpts
@@ -67,9 +67,11 @@ class Engine:
         default_factory=unfinished.Unfinished)
     unwritten: unwritten.Unwritten = dataclasses.field(
         default_factory=unwritten.Unwritten)
+    asked_back: told_lately.ToldLately = dataclasses.field(
+        default_factory=told_lately.ToldLately)
 
     def serialized(self) -> Engine:
-        """Return this engine for workers that use the database in turn."""
+        """Return this engine with a database that is used by one at a time."""
         return dataclasses.replace(
             self, database=serialized.SerializedDatabase(self.database))
 
@@ -77,9 +79,9 @@ class Engine:
 def build(conf: cfg.ConfigOpts,
           ironic: ironic_client.Ironic | None = None,
           clock: clock_module.Clock | None = None) -> Engine:
-    """Return an engine put together from the configuration.
+    """Return an engine made from the configuration.
 
-    :param clock: by default that of the database.
+    :param clock: the clock; by default that of the database.
     """
     database = connection.Database(conf)
     return Engine(conf=conf, database=database,

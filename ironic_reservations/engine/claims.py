@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Claims: work that one process does for all, until its claim ends.
+"""Claims: leases on work that only one process may do at a time.
 
-They are judged by the database's clock.
+Whether a claim has ended is judged by the clock of the database.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from ironic_reservations.engine import Engine
 
 
 def take(engine: Engine, name: str, owner: str, ttl: float) -> bool:
-    """Take a claim, or keep it; tells whether it is ours.
+    """Take or renew a claim.
 
-    :param owner: of one process, and of no other ever.
-    :param ttl: for how long, in seconds.
-    :raises DatabaseUnavailable: nobody knows.
+    :param owner: a name that no other process ever has.
+    :param ttl: its duration in seconds.
+    :returns: whether the claim is held by ``owner`` now.
+    :raises DatabaseUnavailable: it is not known whether it is.
     :raises Conflict: another process was quicker.
     """
     now = engine.clock()
@@ -38,9 +39,9 @@ def take(engine: Engine, name: str, owner: str, ttl: float) -> bool:
 
 
 def drop(engine: Engine, name: str, owner: str) -> None:
-    """Let another process take a claim over at once.
+    """Give a claim back, so that another process can take it at once.
 
-    :raises DatabaseUnavailable: nobody knows.
+    :raises DatabaseUnavailable: it is not known whether it was given back.
     :raises Conflict: another process was quicker.
     """
     with engine.database.write() as connection:

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which resource classes the hosts of a reservation may be of.
+"""The resource classes that the hosts of a reservation may have.
 
-Whoever counts by class asks this of all that a project has, again and again,
-and once more in the transaction that writes; so each text is read once.
+Limits by class need this for all that a project holds, for each request and
+again in its transaction, so the result for each text is remembered.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ import hashlib
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 
-#: So many are remembered: more than a project has, and by their digests,
-#: since each may be as large as a request is allowed to be.
+#: How many results are remembered, by digest, as the texts may be large.
 _REMEMBERED = 32_768
 
 
 def of(hypervisor_properties: str, resource_properties: str,
        classes: tuple[str, ...]) -> frozenset[str]:
-    """Return of which of some classes hosts may be that do for both texts.
+    """Return which of some classes a host that matches both texts may have.
 
-    :raises ValueError: a text is not of the grammar, or too large.
+    :raises ValueError: a text cannot be parsed, or is too large.
     """
     if not classes:
         return frozenset()
@@ -49,12 +48,15 @@ def of(hypervisor_properties: str, resource_properties: str,
 
 def of_held(held: allowance.Held,
             classes: tuple[str, ...]) -> frozenset[str]:
-    """Return of which of some classes a promise may be; instances of none."""
+    """Return which of some classes the host of a booking may have.
+
+    Instances count for no class.
+    """
     return of(held.hypervisor_properties, held.resource_properties,
               classes) if held.whole else frozenset()
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def _found(digest: bytes, classes: tuple[str, ...]) -> list[frozenset[str]]:
-    """Return where the answer for a digest is, once there is one."""
+    """Return a list that keeps the result for a digest."""
     return []

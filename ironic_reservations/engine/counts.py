@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Counting what stands in the database, for whoever watches over it."""
+"""Count rows for metrics and for the health check."""
 
 from __future__ import annotations
 
@@ -35,19 +35,18 @@ from ironic_reservations.model import notices as model_notices
 
 @dataclasses.dataclass(frozen=True)
 class Live:
-    """What has not come to its end.
+    """The numbers of what is not over.
 
-    :ivar reservations: how many, by their states.
-    :ivar leases: how many, and how many of them wait for something, by their
-        statuses.
-    :ivar uncertain: how many requests to Ironic have an outcome that is not
-        known.
-    :ivar uncertain_for: since when the oldest of them should have had an
-        answer, in seconds.
-    :ivar leased: how many nodes leases have, and how many of them are
-        deployed, by class.
-    :ivar draining: how many nodes have not been put in maintenance yet,
-        although they should have been.
+    :ivar reservations: the number by state.
+    :ivar leases: the number, and how many of these wait for something, by
+        status.
+    :ivar uncertain: the number of requests to Ironic whose outcome is unknown.
+    :ivar uncertain_for: seconds since the oldest of these should have been
+        answered.
+    :ivar leased: the number of nodes that leases have, and how many of these
+        are deployed, by resource class.
+    :ivar draining: the number of nodes that should be in maintenance and are
+        not yet.
     """
 
     reservations: Mapping[facts.State, int]
@@ -60,10 +59,10 @@ class Live:
 
 @dataclasses.dataclass(frozen=True)
 class Held:
-    """What is held in Placement.
+    """The numbers of holds in Placement.
 
-    :ivar holds: how many, by their states.
-    :ivar drift: what the last audit has found, by its kind.
+    :ivar holds: the number by state.
+    :ivar drift: the number of findings of the last audit, by kind.
     """
 
     holds: Mapping[holds.HoldState, int]
@@ -72,11 +71,11 @@ class Held:
 
 @dataclasses.dataclass(frozen=True)
 class Notices:
-    """What has become of the notices over one channel.
+    """The numbers of notices over one channel.
 
-    :ivar waiting: how many have not been sent.
-    :ivar oldest: since when the oldest of them has waited, in seconds.
-    :ivar given_up: how many were given up and are still kept.
+    :ivar waiting: the number that have not been sent.
+    :ivar oldest: seconds that the oldest of these has waited.
+    :ivar given_up: the number that were given up and are still kept.
     """
 
     waiting: int

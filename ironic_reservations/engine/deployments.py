@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""From when until when the nodes of leases are deployed, by the mirror.
+"""Record when the nodes of leases are deployed, as the mirror shows them.
 
-The guard writes down what it lets through by itself; here what the mirror
-shows is compared with what is written, again and again.
+The guard records the deploys that it lets through.  This finds the others, and
+the ends of all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ironic_reservations.engine import Engine
 
 
 def record(engine: Engine) -> None:
-    """Write down which nodes of leases are deployed, and which no more.
+    """Record which nodes of leases are deployed, and which no longer are.
 
     :raises DatabaseUnavailable: nothing can be read or written.
     """
@@ -39,6 +39,6 @@ def record(engine: Engine) -> None:
             db_usage_periods.begin(connection, begun, now)
             db_usage_periods.finish(connection, over, now)
     except db_connection.Conflict:
-        # NOTE: the guard, or another process, was quicker with one; the next
-        # pass writes the others.
+        # NOTE: the guard or another process has recorded one of them; the next
+        # pass records the others.
         return

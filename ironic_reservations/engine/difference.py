@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a plan of the whole timeline changes for nodes and for others."""
+"""Compare a plan with the snapshot that it was made on."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from ironic_reservations.planner import timeline
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """What a plan changes.
+    """The changes that a plan makes.
 
-    :ivar seen: every node whose bookings it changes.
+    :ivar seen: the nodes whose bookings change, with their generations.
     :ivar homes: the new node of each booking of others that moves, by the
         booking as it was read.
-    :ivar lost: the bookings of others for which no other node was found.
+    :ivar lost: the bookings of others that lose their node and get no other.
     """
 
     seen: seen_module.Seen = seen_module.NOTHING
@@ -46,12 +46,11 @@ def compare(snapshot: snapshots.Snapshot,
             own: frozenset[str] = frozenset(),
             renamed: Mapping[str, leases.NodeBooking] | None = None
             ) -> Difference:
-    """Return what a plan changes for nodes and for the bookings of others.
+    """Return the changes that a plan makes to nodes and to other bookings.
 
-    :param own: what the planner calls the bookings that the caller writes
-        itself.
-    :param renamed: bookings that have been planned anew, by what the planner
-        calls them now.
+    :param own: the planner's names of bookings that the caller writes itself.
+    :param renamed: bookings that were planned again under another name, by
+        that name.
     """
     touched = list(timeline.differing(after, snapshot.timeline))
     rows: dict[str, leases.NodeBooking] = dict(renamed or {})
@@ -71,7 +70,7 @@ def compare(snapshot: snapshots.Snapshot,
 
 def seen_of(snapshot: snapshots.Snapshot,
             numbers: Iterable[int]) -> seen_module.Seen:
-    """Return what is known of nodes that are promised to anybody."""
+    """Return the generations of nodes."""
     numbers = list(numbers)
     return seen_module.Seen(
         dict(snapshot.generation(number) for number in numbers),

@@ -18,18 +18,22 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import seen
 from ironic_reservations.model import facts
 
 
 def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,
                 now: datetime.datetime) -> bool:
-    """Delete a reservation of one node unless a request has shown it.
+    """Delete a reservation unless a request has shown it as its proof.
 
-    :returns: whether it was there.
-    :raises Conflict: the bookings of the node change at this moment.
+    The request that made it may be carried out again.
+
+    :returns: whether it was deleted.
+    :raises Conflict: the bookings of its node have changed meanwhile.
     """
     found = db_reservations.read_with_generation(connection, uuid)
     if found is None:
@@ -40,4 +44,7 @@ def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,
         return False
     commit.commit(connection, seen.Seen({node_uuid: generation}), now)
     db_reservations.delete(connection, reservation)
+    assert reservation.id is not None
+    db_keys.insert_undone(connection, reservation.id,
+                          now + request_keys.KEPT)
     return True

@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Telling the operator's enforcement service what has been committed.
+"""Report committed changes of leases to the operator's enforcement service.
 
-What it is to know of a lease is compared with what the lease has become, in
-the very transaction that writes the lease.  Where they differ, an entry goes
-into the outbox: it is there if and only if the change has been committed, and
-its number says which one comes after it.
+The terms of a lease that were reported last are compared with its present
+terms in the transaction that writes the lease.  If they differ, an entry is
+written to the outbox.  So there is an entry if and only if the change has been
+committed, and its number tells the order of changes.
 """
 
 from __future__ import annotations
@@ -43,31 +43,30 @@ from ironic_reservations.model import notices
 
 Kind = notices.CommitKind
 
-#: NOTE: not the URL: what waits is for the service, wherever it is by now.
+#: NOTE: not the URL, so that waiting entries follow a service that moves.
 _TARGET = 'enforcement'
-#: Of so many leases one transaction catches up, so that none gets long.
+#: How many leases one transaction reports when it catches up.
 _BATCH = 100
 
 
 def wanted(conf: cfg.ConfigOpts) -> bool:
-    """Return whether the operator has a service that is to be told."""
+    """Return whether the operator has configured such a service."""
     return conf.leases.enforcement_commit_url is not None
 
 
 def write(conf: cfg.ConfigOpts, connection: sa.Connection,
           lease_ids: Collection[str], now: datetime.datetime) -> None:
-    """Write what has become of leases, last in the transaction of it.
+    """Write entries for changed leases, last in the transaction.
 
-    Without a service, which is the default, it does nothing.
+    Does nothing if no service is configured, which is the default.
 
-    :param now: when, by the clock of the database.
-    :raises Conflict: another process tells of one of the leases.
+    :param now: the time of the database.
+    :raises Conflict: another process reports one of the leases.
     :raises oslo_db.exception.DBDuplicateEntry: the same.
     """
     if not wanted(conf) or not lease_ids:
         return
-    # NOTE: in one order, so that two that tell of the same leases do not wait
-    # for each other.
+    # NOTE: always in the same order, so that there is no deadlock.
     ids = sorted(set(lease_ids))
     known = db_terms.read(connection, ids)
     there = {lease.id: lease for lease in db_leases.read(connection, ids)}
@@ -95,7 +94,7 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection,
 
 def _terms(lease: leases.Lease,
            classes: Mapping[str, str]) -> dict[str, Any]:
-    """Return what is charged for."""
+    """Return the terms that are charged for."""
     hosts: dict[str, int] = {}
     resources: dict[str, int] = {}
     instances = 0
@@ -118,17 +117,17 @@ def _terms(lease: leases.Lease,
 def _entry(told: db_terms.Told, before: dict[str, Any] | None,
            after: dict[str, Any] | None, lease: leases.Lease | None,
            now: datetime.datetime) -> notices.Notice:
-    """Return what is to be told.
+    """Return the body of an entry.
 
-    :param lease: as it has become; ``None``: it is gone.
+    :param lease: the lease after the change; ``None``: it was deleted.
     """
     kind = (Kind.GRANTED if before is None else
             Kind.CHANGED if after is not None else Kind.ENDED)
     ident = str(uuid_module.uuid4())
     ended_at = None
     if after is None and before is not None:
-        # NOTE: by the clock it ends at its end, however late that is noticed;
-        # that may have changed while nobody told of it.
+        # NOTE: a lease that ends by itself ends at its end date, however late
+        # this is noticed; the date may have changed without a report.
         end = (datetime.datetime.fromisoformat(before['end_date'])
                if lease is None else lease.end)
         ended_at = min(end, now).isoformat()
@@ -143,13 +142,11 @@ def _entry(told: db_terms.Told, before: dict[str, Any] | None,
 
 
 def catch_up(engine: Engine, goes_on: Callable[[], bool]) -> None:
-    """Write of leases that were made or ended while nobody was to know.
+    """Write entries for changes made while no service was configured.
 
-    And of those whose dates have changed meanwhile.
-
-    :param goes_on: asked before each transaction.
-    :raises Contention: they have been changing all the time.
-    :raises OutcomeUnknown: some may have been written; the next pass sees.
+    :param goes_on: called before each transaction; ``False`` ends the pass.
+    :raises Contention: the leases have been changing all the time.
+    :raises OutcomeUnknown: some may have been written; the next pass goes on.
     :raises DatabaseUnavailable: the database does not answer.
     """
     with engine.database.read() as connection:
@@ -164,15 +161,16 @@ def _catch_up(engine: Engine, lease_ids: Collection[str]) -> None:
     def attempt() -> None:
         with engine.database.write() as connection:
             write(engine.conf, connection, lease_ids, engine.clock())
-    # NOTE: what another process tells of meanwhile holds up no other lease.
+    # NOTE: a lease that another process reports meanwhile must not hold up
+    # the others.
     retry.until_committed(attempt, repeatable=True)
 
 
 def deliver(engine: Engine, goes_on: Callable[[], bool]) -> int:
-    """Send what waits for the service, until it takes nothing more.
+    """Send waiting entries until the service refuses one or none is left.
 
-    :param goes_on: asked before each entry.
-    :returns: how many entries it has taken.
+    :param goes_on: called before each entry; ``False`` ends the pass.
+    :returns: how many entries the service has accepted.
     :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another process was quicker.
     """

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Nodes and compute hosts open to leases, and what is said of them."""
+"""Hosts: nodes and compute hosts that are open to leases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from ironic_reservations.model import requirements
 
 Property = db_hosts.Property
 
-#: Longer words than this are refused.
+#: The longest name and the longest value of a capability.
 _NAME, _VALUE = 64, 10_000
 
 
@@ -119,7 +119,7 @@ def _open(engine: Engine, nodes: Sequence[facts.Node],
             mirrored = [node for node in new if node.uuid in known]
             commit.commit(connection, here.only(
                 [node.uuid for node in mirrored]), now)
-            # NOTE: the mirror may not know yet what Ironic has just said.
+            # NOTE: Ironic's answer may be newer than the mirror.
             db_nodes.update_facts(connection, mirrored, asked_at)
             db_nodes.replace_traits(connection, [
                 node for node in mirrored
@@ -187,12 +187,12 @@ def find(engine: Engine, ident: str) -> leases.Host:
 
 def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
            reservable: bool | None = None) -> leases.Host:
-    """Change what is said of a host, or close it to new leases.
+    """Change the capabilities of a host, or close it to new leases.
 
-    Leases that have been promised stay where they are, unless the host is
-    closed: then those that have not started are planned anew.
+    If the host is closed, leases on it that have not started are planned
+    again; all others stay.
 
-    :param changes: ``None`` takes a capability back.
+    :param changes: new values; ``None`` removes a capability.
     :raises HostNotFound: there is none.
     :raises HostDecided: the configuration closes it.
     :raises InvalidValue: a capability has a name that is taken.
@@ -247,8 +247,8 @@ def remove(engine: Engine, host_id: int) -> None:
                           engine.clock())
             db_hosts.delete(connection, host_id, host.node.uuid)
             if host.node.compute:
-                # NOTE: nobody else mirrors it. Its reservation provider
-                # stays, since nova-compute may know of it.
+                # NOTE: only this row mirrors a compute host. Its reservation
+                # provider stays, since nova-compute may know it.
                 db_nodes.delete_node(connection, host.node.uuid,
                                      host.node.generation + 1)
     retry.until_committed(attempt)
@@ -259,7 +259,7 @@ def allocations(engine: Engine, lease_id: str | None = None,
                 host_id: int | None = None
                 ) -> list[tuple[leases.Host,
                                 list[tuple[leases.NodeBooking, str]]]]:
-    """Read what hosts are promised to, each booking with its lease's id."""
+    """Read the bookings of hosts, each with the id of its lease."""
     with engine.database.snapshot() as connection:
         rows = db_hosts.read(
             connection, ids=None if host_id is None else (host_id,))
@@ -276,9 +276,10 @@ def allocations(engine: Engine, lease_id: str | None = None,
 
 
 def properties(engine: Engine, with_private: bool) -> list[Property]:
-    """Read the names of capabilities, and which values there are.
+    """Read the names of all capabilities, with their values.
 
-    :param with_private: also those that only the operator may read.
+    :param with_private: whether to include those that only operators may
+        read.
     """
     with engine.database.read() as connection:
         return [each for each in db_hosts.read_properties(connection)
@@ -286,7 +287,7 @@ def properties(engine: Engine, with_private: bool) -> list[Property]:
 
 
 def set_private(engine: Engine, name: str, private: bool) -> Property:
-    """Hide a capability from those who do not manage hosts, or show it.
+    """Hide a capability from users, or show it.
 
     :raises PropertyNotFound: no host has it.
     """

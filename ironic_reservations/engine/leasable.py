@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Nodes that are hosts because the configuration says so.
+"""Hosts that the configuration opens or closes.
 
-With ``[leases] hosts = all`` each node of Ironic is a host: it gets its row
-when it has been mirrored, and a node that is closed by name or by trait is no
-host that new leases get.  Rows of hosts remain the one truth that everybody
-else reads; what the operator has said of a host is never changed here.
+With ``[leases] hosts = all`` each node of Ironic is a host.  It gets a row
+after it has been mirrored; if it is closed by name or trait, new leases do not
+get it.  All other code reads only the rows of hosts.  What the operator has
+set on a host is never changed here.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from ironic_reservations.model import facts
 LOG = log.getLogger(__name__)
 
 ALL = 'all'
-#: So many nodes are changed in one transaction.
+#: How many nodes one transaction changes.
 _BATCH = 500
 
 
 
 class _Read(Protocol):
-    """Reads which nodes, or which of some nodes, are to be changed."""
+    """A function that reads which nodes have to be changed."""
 
     def __call__(self, connection: sa.Connection, *,
                  among: Collection[str] | None = None) -> list[str]:
@@ -56,7 +56,7 @@ class _Read(Protocol):
 
 
 class _Write(Protocol):
-    """Changes the rows of hosts of some nodes."""
+    """A function that changes the host rows of nodes."""
 
     def __call__(self, connection: sa.Connection,
                  node_uuids: Collection[str], *,
@@ -66,11 +66,11 @@ class _Write(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """What the configuration says of hosts.
+    """The rules of the configuration.
 
     :ivar everything: whether all nodes are hosts.
     :ivar names: names and uuids of nodes that are closed.
-    :ivar traits: those of nodes that are closed.
+    :ivar traits: nodes with one of these traits are closed.
     """
 
     everything: bool = False
@@ -92,7 +92,7 @@ class Rules:
 
 
 def rules(conf: cfg.ConfigOpts) -> Rules:
-    """Return the rules; there are none but for ``hosts = all``."""
+    """Return the rules; without ``hosts = all`` there are none."""
     options = conf.leases
     if options.hosts != ALL:
         return Rules()
@@ -101,9 +101,9 @@ def rules(conf: cfg.ConfigOpts) -> Rules:
 
 
 def sync(engine: Engine) -> None:
-    """Make the rows of hosts what the configuration asks for.
+    """Make the rows of hosts agree with the configuration.
 
-    Where a node is being changed by somebody else, the next call does it.
+    A node that somebody else is changing is left for the next call.
     """
     here = rules(engine.conf)
     names, traits = sorted(here.names), sorted(here.traits)
@@ -133,11 +133,11 @@ def _change(engine: Engine, what: str, read: _Read, write: _Write) -> None:
 
 def _batch(engine: Engine, node_uuids: Sequence[str], read: _Read,
            write: _Write) -> int:
-    """Change the rows of some nodes in one transaction.
+    """Change the rows of nodes in one transaction.
 
-    Where that fails, each half of them is tried, down to single nodes.
+    If it fails, each half of the nodes is tried, down to single nodes.
 
-    :returns: how many have been changed.
+    :returns: how many were changed.
     """
     try:
         now = engine.clock()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a project has of what it may have."""
+"""The limits of a project, and how much of each it uses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.planner import allowance
 
 _HOUR = 3600
-#: What each limit is counted in.
+#: The unit of each limit.
 UNITS = {
     'max_leases_per_project': 'leases',
     'max_hosts_per_project': 'hosts',
@@ -49,13 +49,14 @@ UNITS = {
 
 @dataclasses.dataclass(frozen=True)
 class LimitUsage:
-    """One limit.
+    """One limit and its use.
 
-    :ivar limit: the name of its option, as refusals say it, too.
-    :ivar allowed: ``None``: there is no limit.
-    :ivar used: ``None`` where each request is judged for itself.
-    :ivar unit: what both are counted in.
-    :ivar resource_class: the one that the limit is for; ``None``: for all.
+    :ivar limit: the name of its option, as in refusals.
+    :ivar allowed: the limit; ``None``: unlimited.
+    :ivar used: how much is used; ``None`` if the limit applies to each
+        request by itself.
+    :ivar unit: the unit of both.
+    :ivar resource_class: the class that it applies to; ``None``: all.
     """
 
     limit: str
@@ -67,12 +68,10 @@ class LimitUsage:
 
 def read(engine: Engine, project_id: str | None,
          allowed: Mapping[str, limits.Limits]) -> list[LimitUsage]:
-    """Read what a project has.
+    """Read how much of its limits a project uses.
 
-    Limits by class are there for those classes only that have one.
-
-    :param project_id: ``None``: what belongs to no project.
-    :param allowed: what it may have, by the group of the options.
+    :param project_id: the project; ``None``: use without a project.
+    :param allowed: its limits, by the group of their options.
     :raises DatabaseUnavailable: nothing could be read.
     """
     now = engine.clock()
@@ -122,6 +121,6 @@ def _by_class(held: Sequence[allowance.Held], allowed: limits.Limits,
 
 def _most_at_once(held: Sequence[allowance.Held],
                   now: datetime.datetime) -> int:
-    """Return how many there are at the fullest instant from now on."""
+    """Return the largest number at any instant from now on."""
     return allowance.most_at_once(
         held, now, max((each.end for each in held), default=now))

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which limits hold for a caller; how many reservations may wait, how long.
+"""The limits of a caller, and those of reservations.
 
-What leases a project may have is in :mod:`.leases.limits`.
+Limits of leases are applied in :mod:`.leases.limits`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ironic_reservations.model import told_times
 _NAME = 64
 
 
-#: Where nobody has set an option.
+#: The origins of a value that nobody has configured.
 _DEFAULTS = (cfg.Locations.opt_default, cfg.Locations.set_default)
 
 
@@ -49,9 +49,9 @@ def _no_class() -> Mapping[str, int]:
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """The limits that hold for a caller, named as their options.
+    """The limits of a caller, named after their options.
 
-    0 stands for no limit. Those by class are by the name of the class.
+    0 means no limit.  Limits by class are mappings by resource class.
     """
 
     max_duration: int = 0
@@ -71,17 +71,17 @@ class Limits:
 
     @property
     def counted(self) -> bool:
-        """Check whether it matters which leases a project has."""
+        """Whether any limit depends on the leases that a project has."""
         return any(getattr(self, name) for name in _COUNTED)
 
     @property
     def classes(self) -> list[str]:
-        """The classes of which a project may not have all hosts, in order."""
+        """The resource classes that have limits of their own, sorted."""
         return sorted({*self.max_hosts_per_class,
                        *self.max_host_hours_per_class})
 
 
-#: Those of leases that have started.
+#: The limits on extensions of leases that have started.
 EXTENSIONS = ('extension_notice', 'max_extensions')
 #: The limits in each group of options.
 BY_GROUP = {
@@ -90,7 +90,7 @@ BY_GROUP = {
                'max_instance_hours_per_project', 'max_duration',
                'max_horizon', *EXTENSIONS),
     'reservations': ('max_per_project', 'max_lifetime')}
-#: Those of each resource class.
+#: The limits by resource class.
 BY_CLASS = {'leases': ('max_hosts_per_class', 'max_host_hours_per_class'),
             'reservations': ('max_per_class',)}
 _COUNTED = (*BY_GROUP['leases'][:5], *BY_CLASS['leases'])
@@ -99,14 +99,13 @@ NONE = Limits()
 
 def of(conf: cfg.ConfigOpts, group: str, exempt: bool = False,
        projects: bool = True) -> Limits:
-    """Return the limits of a group of options that hold for a caller.
+    """Return the limits of a caller from a group of options.
 
     :param group: a key of :data:`BY_GROUP`.
     :param exempt: whether the caller may exceed limits.
-    :param projects: whether there are projects at all. Where there are none,
-        all callers are counted as one project. The defaults are made for one
-        project among others and not for a whole cloud, so that only what the
-        operator has set holds.
+    :param projects: whether there are projects.  Without them, all callers
+        count as one project, and since the defaults are meant for one project
+        of many, only limits that the operator has set apply.
     """
     if exempt or not conf.leases.project_limits:
         return NONE
@@ -127,13 +126,13 @@ def check_one_more(allowed: Limits, connection: sa.Connection,
                    full: Collection[str] = ()) -> None:
     """Check that a project may have one more reservation.
 
-    Comes first in the transaction that writes it: no other one is written
-    for the project until its end.
+    Comes first in the transaction that writes the reservation, and locks out
+    others of the project until the transaction ends.
 
-    :param resource_class: of the node.
-    :param full: of which classes it was known not to have more.
-    :raises ReservationLimit: it may not.
-    :raises Conflict: it has got others of that class meanwhile.
+    :param resource_class: the class of the node.
+    :param full: the classes whose limit was reached when the node was chosen.
+    :raises ReservationLimit: the limit of reservations is reached.
+    :raises Conflict: the limit of the class has been reached meanwhile.
     """
     most = allowed.max_per_project
     if not most and not allowed.max_per_class:
@@ -142,7 +141,8 @@ def check_one_more(allowed: Limits, connection: sa.Connection,
     db_claims.queue_up(connection, f'reservations {digest}'[:_NAME], now)
     there = read_full(allowed, connection, project_id, now)
     if resource_class in there:
-        # NOTE: Ironic may know a node, or its class, before our row does.
+        # NOTE: Ironic may have told of the node, or of its class, after the
+        # classes were read.
         if resource_class in full:
             raise class_limit(allowed, there)
         raise db_connection.Conflict(
@@ -159,9 +159,9 @@ def check_one_more(allowed: Limits, connection: sa.Connection,
 def read_full(allowed: Limits, connection: sa.Connection,
               project_id: str | None,
               now: datetime.datetime) -> dict[str, int]:
-    """Read of which resource classes a project may not reserve any more.
+    """Read the resource classes whose limit a project has reached.
 
-    :returns: how many reservations it has that wait, by class.
+    :returns: the number of its unused reservations by class.
     """
     if not allowed.max_per_class:
         return {}
@@ -172,7 +172,7 @@ def read_full(allowed: Limits, connection: sa.Connection,
 
 def class_limit(allowed: Limits,
                 full: Mapping[str, int]) -> errors.ReservationLimit:
-    """Return that there are nodes, but the project may not reserve more.
+    """Return the error for a project that may not reserve more of a class.
 
     :param full: as :func:`read_full` returns it.
     """
@@ -191,10 +191,10 @@ def class_limit(allowed: Limits,
 
 def check_lifetime(allowed: Limits, held: facts.Reservation,
                    end: datetime.datetime) -> None:
-    """Check that a reservation is not renewed for ever.
+    """Check that a renewal does not exceed the longest lifetime.
 
-    :param end: the new one.
-    :raises ReservationLimit: it would be.
+    :param end: the new end.
+    :raises ReservationLimit: it does.
     """
     most = allowed.max_lifetime
     latest = held.created_at + datetime.timedelta(seconds=most)

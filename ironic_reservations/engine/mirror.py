@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reading nodes from Ironic into the mirror, and what follows from them."""
+"""Mirror the nodes of Ironic, and end reservations that they show as over."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.lifecycle import lifecycle
@@ -45,10 +46,10 @@ LOG = log.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """What stood in the database before Ironic was asked.
+    """The rows before Ironic was read.
 
-    NOTE: each change below names the generation in here, so that it fails
-    if a reservation or a guarded request came in between.
+    NOTE: each change names the generations in here, so that it fails if a
+    reservation or a guarded request came in between.
     """
 
     at: datetime.datetime
@@ -65,7 +66,7 @@ def _read_rows(engine: Engine,
     with engine.database.read() as connection:
         return _Rows(
             at=now,
-            # NOTE: Ironic knows nothing of compute hosts.
+            # NOTE: compute hosts are not in Ironic.
             nodes={uuid: node for uuid, node in db_nodes.read_nodes(
                 connection, node_uuids).items() if not node.compute},
             reservations=db_reservations.read_of_nodes(connection,
@@ -82,7 +83,7 @@ def _ironic(engine: Engine) -> ironic_client.Ironic:
 
 
 def refresh_node(engine: Engine, uuid: str) -> None:
-    """Read one node, and settle its reservation.
+    """Mirror one node, and end its reservation if it is over.
 
     :raises IronicUnavailable: it could not be read.
     """
@@ -94,18 +95,18 @@ def refresh_node(engine: Engine, uuid: str) -> None:
 
 
 def refresh_changed(engine: Engine) -> None:
-    """Read the nodes that Ironic touched lately, back to what is known.
+    """Mirror the nodes that were updated last, until one is unchanged.
 
-    A change behind a page of nodes that were touched and not changed is
-    found by the next :func:`refresh_all`.
+    A change behind a page of nodes that were updated but not changed is found
+    by the next :func:`refresh_all`.
     """
     asked_at = engine.clock()
     for page in _ironic(engine).lately_changed():
         rows = _read_rows(engine, [node.uuid for node in page])
         changed = _write_facts(engine, rows, page, asked_at)
         _close_allocations(engine, rows, page)
-        # NOTE: these rows are newer than what Ironic said, so it is asked
-        # once more about the nodes where a promise depends on the order.
+        # NOTE: these rows are newer than Ironic's answer, so nodes with a
+        # reservation, for which the order matters, are read again.
         for node in page:
             held = _unsettled(rows, node)
             if held is not None and (
@@ -116,11 +117,11 @@ def refresh_changed(engine: Engine) -> None:
 
 
 def refresh_all(engine: Engine) -> None:
-    """Read every node; forget those that Ironic no longer has."""
+    """Mirror all nodes, and delete those that Ironic no longer has."""
     rows = _read_rows(engine)
     nodes = list(_ironic(engine).nodes())
     if not nodes and rows.nodes:
-        # NOTE: a service user with the wrong scope sees an empty list.
+        # NOTE: a service user with the wrong scope gets an empty list.
         LOG.error('Ironic shows no nodes at all, and %d are known, so none of '
                   'them is forgotten. Check that the user of [ironic] has the '
                   'role reader with the scope system.', len(rows.nodes))
@@ -133,7 +134,7 @@ def refresh_all(engine: Engine) -> None:
 
 
 def settle_starting(engine: Engine) -> None:
-    """Find out what became of proofs whose carriers died on the way."""
+    """Settle reservations whose proof was shown by a request that died."""
     with engine.database.read() as connection:
         starting = db_reservations.read_starting(connection)
         busy = db_passages.read_busy(connection, starting)
@@ -152,10 +153,10 @@ def _apply(engine: Engine, rows: _Rows,
 
 
 def _unsettled(rows: _Rows, node: facts.Node) -> facts.Reservation | None:
-    """Return the reservation on which the state of its node may tell.
+    """Return the live reservation of a node that Ironic's answer can settle.
 
-    NOTE: one whose node was not there yet when the nodes were read is newer
-    than they are; the next pass looks at it.
+    NOTE: if the node had no row when the rows were read, its reservation is
+    newer than the answer, and is left for the next pass.
     """
     held = rows.reservations.get(node.uuid)
     if (held is None or not held.live(rows.at) or node.uuid in rows.busy
@@ -191,17 +192,17 @@ def _write_facts(engine: Engine, rows: _Rows,
 def write_known(engine: Engine, before: Mapping[str, facts.Node],
                 nodes: Collection[facts.Node], hosts: Collection[str],
                 asked_at: datetime.datetime) -> set[str]:
-    """Write what has changed of nodes that are mirrored already.
+    """Write the changes of nodes that are mirrored already.
 
-    :param before: as the rows were.
-    :param hosts: of which leases are to be looked at then.
-    :returns: which have changed.
+    :param before: the nodes as in their rows.
+    :param hosts: the nodes whose leases become due if they change.
+    :returns: the nodes that have changed.
     """
     known, other_traits = [], []
     for node in nodes:
         old = before.get(node.uuid)
         if old is not None and node.enrolled_at is None:
-            # NOTE: not every read of Ironic shows it.
+            # NOTE: not all reads of Ironic include this field.
             node = dataclasses.replace(node, enrolled_at=old.enrolled_at)
         if old is not None and dataclasses.replace(
                 node, generation=old.generation) != old:
@@ -223,16 +224,15 @@ def write_known(engine: Engine, before: Mapping[str, facts.Node],
 
 def _write_another(engine: Engine, old: facts.Node, node: facts.Node,
                    asked_at: datetime.datetime) -> bool:
-    """Write that a node was deleted and enrolled again with its uuid.
+    """Record that a node was deleted and enrolled again with the same uuid.
 
-    What was written to the node before is gone with it; so whoever leases it
-    is to have it written again.
+    What a lease had written to the node is gone, so its leases become due to
+    write it again.
 
-    NOTE: the row goes on to say what is written, since a worker that has
-    read it before may be writing that just now; what stands there then is
-    ours, and goes at the end.
+    NOTE: the row still says that it is written, since a worker may be writing
+    it just now.  Then it is ours, and has to be removed at the end.
 
-    :returns: whether that is so; otherwise the next pass looks again.
+    :returns: whether this was recorded; otherwise the next pass does it.
     """
     now = engine.clock()
     with engine.database.read() as connection:
@@ -291,15 +291,16 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
         return
     held = rows.reservations.get(uuid)
     try:
-        with engine.database.write() as connection:
+        with retry.found_if_lost(lambda: held is not None and release.is_gone(
+                engine, held)), engine.database.write() as connection:
             known = rows.nodes[uuid]
             commit.commit(connection, seen.of_nodes([known]), engine.clock())
             if held is not None:
                 db_reservations.delete(connection, held)
             db_nodes.delete_node(connection, uuid, known.generation + 1)
             if engine.placement is not None:
-                # NOTE: Nova leaves its provider behind where that was held
-                # when it looked.
+                # NOTE: Nova does not delete a provider that was held when it
+                # tried.
                 providers_seen.look_at(connection, uuid, rows.at)
     except db_connection.Conflict:
         LOG.debug('Node %s has been reserved while it was being forgotten; '
@@ -315,7 +316,7 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
 def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:
     """Mark a node that an operator has opened to leases as gone.
 
-    NOTE: some may be promised it, so its row stays until it is no host.
+    NOTE: it may be promised, so its row stays until it is no host any more.
     """
     _write_facts(engine, rows, [dataclasses.replace(
         rows.nodes[uuid], provision_state=node_condition.GONE,
@@ -329,7 +330,7 @@ def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:
 
 
 def _log_end(held: facts.Reservation, why: lifecycle.End) -> None:
-    # NOTE: a node that was freed is how it should end.
+    # NOTE: a freed node is the regular end.
     level = (logging.INFO if why is lifecycle.End.NODE_FREED
              else logging.WARNING)
     LOG.log(level, 'The reservation for instance %s on node %s is over: %s',

@@ -111,3 +111,21 @@ def committed() -> Iterator[None]:
         yield
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
         raise errors.OutcomeUnknown from exc
+
+
+@contextlib.contextmanager
+def found_if_lost(look: Callable[[], bool]) -> Iterator[None]:
+    """Go on after a write whose COMMIT was not answered, if it took effect.
+
+    For changes that are made once in a pass: the next pass finds nothing to
+    do, so nobody would be notified of the change.
+
+    :param look: returns whether the change is in the database.
+    :raises OutcomeUnknown: it is not, or not yet.
+    """
+    try:
+        yield
+    except errors.OutcomeUnknown:
+        time.sleep(_BREATH)
+        if not look():
+            raise

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Deleting rows that no longer mean anything."""
+"""Delete rows that are no longer needed."""
 
 from __future__ import annotations
 
@@ -21,45 +21,55 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import idempotency
 from ironic_reservations.engine.leases import purge
 from ironic_reservations.engine.maintenance import find as maintenance_find
+from ironic_reservations.engine.reservations import release
 from ironic_reservations.model import facts
 
 LOG = log.getLogger(__name__)
 
-#: The rest is for the next pass, so that no transaction gets long.
+#: How many rows one transaction deletes; the rest is for the next pass.
 _BATCH = 1000
-#: So many changes of nodes are kept: more than there are in a second.
+#: How many changes of nodes are kept: more than occur in a second.
 _CHANGES = 100_000
 
 
 def sweep(engine: Engine) -> int:
-    """Delete what is over: reservations, old leases, keys, and changes.
+    """Delete expired reservations, old leases, keys and changes.
 
-    :returns: how many reservations.
+    :returns: how many reservations were deleted.
     :raises Contention: others changed them each time.
     """
+    tried: list[facts.Reservation] = []
+
+    def look() -> list[facts.Reservation] | None:
+        return tried if all(release.is_gone(engine, row)
+                            for row in tried) else None
+
     def attempt() -> list[facts.Reservation]:
         now = engine.clock()
         with engine.database.read() as connection:
             void = db_reservations.read_void(connection, now, _BATCH)
         if not void:
             return void
+        tried[:] = void
         with engine.database.write() as connection:
             if db_reservations.delete_void(connection, void,
                                            now) != len(void):
-                # NOTE: one has been renewed in time, and is not told of.
+                # NOTE: one has been renewed; the next attempt leaves it out.
                 raise db_connection.Conflict('a reservation has changed')
         return void
-    void = retry.until_committed(attempt)
+    void = retry.until_committed(attempt, look)
     for reservation in void:
         LOG.info('The reservation for instance %s on node %s has expired',
                  reservation.instance_uuid, reservation.node_uuid)
         engine.announcer.tell(announce.DELETE, reservation, announce.EXPIRED)
     purge.purge_expired(engine)
     idempotency.forget(engine)
+    request_keys.forget(engine)
     maintenance_find.purge(engine)
     _purge_changes(engine)
     return len(void)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Claims that a process which lives has left behind."""
+"""Claims that a living process could not give back."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ LOG = log.getLogger(__name__)
 
 _Claim = TypeVar('_Claim')
 
-#: After how many seconds one tries again where the database has failed.
+#: Seconds between attempts after the database has failed.
 AGAIN = 2.0
-#: Nobody knows then what is written of a claim, or it stands as it was.
+#: After these errors a claim may or may not have been written.
 FAILURES = (errors.DatabaseUnavailable, errors.Contention,
             db_connection.Conflict)
 
 
 class Unfinished(Generic[_Claim]):
-    """What nobody of this process works on any more, but may still be its.
+    """Claims that this process may still hold although nothing uses them.
 
-    A COMMIT was lost in which it was taken, or the connection was before it
-    could be given back.
+    Either the COMMIT that took the claim was not answered, or the connection
+    was lost before the claim could be given back.
 
-    NOTE: a claim is as long as others wait for one that is dead.  One that
-    lives need not have anything wait that long.
+    NOTE: a claim lasts long enough for the others to take its process for
+    dead.  A living process should not keep work waiting for so long.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # NOTE: from when on each is let go of, and when it has surely ended.
+        # NOTE: when to give each claim back, and when it has surely ended.
         self._claims: dict[_Claim, tuple[float, float]] = {}
 
     def __len__(self) -> int:
@@ -56,11 +56,11 @@ class Unfinished(Generic[_Claim]):
 
     def add(self, claims: Iterable[_Claim], now: float, ttl: float,
             wait: float = AGAIN) -> None:
-        """Have claims let go of.
+        """Remember claims that are to be given back.
 
-        :param now: by the timer of the process.
-        :param ttl: after how many seconds they end by themselves.
-        :param wait: not before so many seconds have passed.
+        :param now: the monotonic time of the process, in seconds.
+        :param ttl: seconds after which they end by themselves.
+        :param wait: seconds to wait before they are given back.
         """
         with self._lock:
             self._claims.update(dict.fromkeys(
@@ -68,13 +68,13 @@ class Unfinished(Generic[_Claim]):
 
     def let_go(self, drop: Callable[[list[_Claim]], None], now: float,
                at_once: bool = False) -> None:
-        """Let go of what it is time for; what fails is tried again.
+        """Give back the claims that are due; those that fail are tried again.
 
-        :param drop: has the database let go of claims.
-        :param at_once: of all, since nobody will be there later.
+        :param drop: gives claims back in the database.
+        :param at_once: whether to give back all, as the process is ending.
         """
         with self._lock:
-            # NOTE: so that they do not add up while nothing can be written.
+            # NOTE: so that they do not pile up while the database is down.
             self._claims = {claim: times for claim, times
                             in self._claims.items() if times[1] > now}
             claims = [claim for claim, (at, _) in self._claims.items()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What leases have had, over days: for projects, and for the operator."""
+"""The usage of leases by day, for projects and for the operator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.lifecycle import usage as lifecycle_usage
 from ironic_reservations.model import usage
 
-#: How many days are told about at most, and how many without being asked.
+#: How many days a request may cover, and how many it covers by default.
 MOST_DAYS = 366
 DAYS = 30
 #: How many rows an answer has at most.
@@ -33,14 +33,13 @@ MOST_ROWS = 20000
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What is asked for.
+    """A request for usage.
 
-    :ivar first: the first day, in UTC; ``None``: so that there are
-        :data:`DAYS`.
+    :ivar first: the first day, in UTC; ``None``: :data:`DAYS` before the last.
     :ivar last: the last day; ``None``: today.
-    :ivar project_id: whose; ``None``: what belongs to no project.
-    :ivar every: whether that of all projects is meant.
-    :ivar by: what is told apart.
+    :ivar project_id: the project; ``None``: usage without a project.
+    :ivar every: whether all projects are asked for.
+    :ivar by: how the rows are grouped.
     """
 
     first: datetime.date | None = None
@@ -52,10 +51,10 @@ class Asked:
 
 @dataclasses.dataclass(frozen=True)
 class Told:
-    """What is told.
+    """The answer to a request for usage.
 
-    :ivar rows: by day, project and class.
-    :ivar total: of all rows together.
+    :ivar rows: one for each day, project and class, as far as asked for.
+    :ivar total: the sum of all rows.
     """
 
     first: datetime.date
@@ -65,7 +64,7 @@ class Told:
 
 
 def read(engine: Engine, asked: Asked) -> Told:
-    """Read what leases have had.
+    """Read the usage of leases.
 
     :raises InvalidValue: the days are in the wrong order, or too many; or
         the answer would have too many rows.
@@ -97,7 +96,7 @@ def read(engine: Engine, asked: Asked) -> Told:
 
 def _check_rows(spells: Collection[usage.Spell],
                 by: Collection[usage.Group], days: int) -> None:
-    """Refuse what would have too many rows, before they are made."""
+    """Refuse a request with too many rows before they are computed."""
     kinds = {(each.project_id if usage.Group.PROJECT in by else None,
               each.resource_class if usage.Group.CLASS in by else None)
              for each in spells}

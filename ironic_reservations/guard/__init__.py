@@ -11,4 +11,4 @@
 #    under the License.
 
 
-"""The middleware round Ironic's API: nobody takes a reserved node."""
+"""The middleware around Ironic's API that protects promised nodes."""

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Guarded requests: decided on the timeline, carried out by Ironic."""
+"""Guarded requests: checked against the timeline, carried out by Ironic."""
 
 from __future__ import annotations
 
@@ -50,21 +50,22 @@ from ironic_reservations.reconciler import loops
 LOG = log.getLogger(__name__)
 
 _REBUILD = 'rebuild'
-#: A target that no Ironic has.
+#: A provision target that no Ironic knows.
 _NOTHING = 'nothing at all'
-#: What Ironic answers to an allocation without a resource class.
+#: Ironic's status for an allocation without a resource class.
 _MISSES_SOMETHING = 400
-#: How many nodes an allocation may give by name: a request to Ironic each.
+#: How many candidates of an allocation may be names, as each of these costs a
+#: request to Ironic.
 _MOST_NAMES = 50
 
 
 class Acts:
-    """Carries guarded requests out.
+    """Carries out guarded requests.
 
     :param app: Ironic's application.
-    :param transport: the way to it from other threads.
-    :param strategy: how Ironic authenticates its callers.
-    :param limits: how much of a body is read.
+    :param transport: calls it from other threads.
+    :param strategy: Ironic's ``auth_strategy``.
+    :param limits: the limits of request bodies.
     """
 
     def __init__(self, app: wsgi.Application, engine: Engine,
@@ -86,7 +87,7 @@ class Acts:
             app, engine, self._resolver, self._callers, self._failed, limits)
 
     def provision(self, environ: wsgi.Environ, ident: str) -> wsgi.Answer:
-        """Change a node's provision state, if the timeline lets it."""
+        """Change the provision state of a node, if the timeline allows it."""
         ident = resolve.canonical(ident)
         seen = self._resolve_sender(environ, ident)
         asked = bodies.read_provision(
@@ -141,11 +142,11 @@ class Acts:
             raise
 
     def _turn_away(self, environ: wsgi.Environ, node: callers.Node) -> None:
-        """Raise Ironic's own refusal for one whom its policy refuses.
+        """Raise Ironic's own refusal if its policy refuses the caller.
 
-        NOTE: who may only look at a node learns nothing of what it is
-        promised to.  Ironic judges the caller first, and then misses a
-        target that it knows; so nothing can come of this request.
+        NOTE: a caller who may only read a node must not learn whether it is
+        promised.  Ironic applies its policy before it finds that it does not
+        know the target, so this request has no effect.
 
         :raises Turned: the caller may not provision the node at all.
         """
@@ -158,19 +159,19 @@ class Acts:
 
     def act(self, environ: wsgi.Environ,
             asked: node_acts.NodeAct) -> wsgi.Answer:
-        """Do something to a node, if whoever has it lets it."""
+        """Carry out a protected act, unless the node is someone else's."""
         uuid, answer = self.protected.carry(environ, asked)
         if uuid is not None:
             poke(uuid, answer)
         return answer
 
     def patch(self, environ: wsgi.Environ, ident: str | None) -> wsgi.Answer:
-        """Change a node; its instance only if the timeline lets it.
+        """Change a node; its instance only if the timeline allows it.
 
-        NOTE: a node whose instance is taken off is free, and with that its
-        reservation is over; so this takes a proof as well.
+        NOTE: removing the instance frees the node and so ends its
+        reservation; therefore this needs the proof as well.
 
-        :param ident: ``None`` where the path is not the canonical one.
+        :param ident: the node; ``None`` if the path is not the canonical one.
         """
         content_type = environ.get('CONTENT_TYPE', '')
         seen = None
@@ -193,8 +194,7 @@ class Acts:
                 poke(node.uuid, answer)
                 return answer
             if media.may_be_form(content_type, 'PATCH'):
-                # NOTE: it has been read as JSON; nobody shall read it again
-                # as a form.
+                # NOTE: it was read as JSON, and must not be read as a form.
                 environ['CONTENT_TYPE'] = media.JSON
             answer = inward.call(self._app, environ)
             if ident is not None:
@@ -224,9 +224,9 @@ class Acts:
 
     def _acts_of_patch(self, environ: wsgi.Environ, ident: str | None
                        ) -> tuple[Any, frozenset[node_acts.Act]]:
-        """Return a PATCH, and what it does that a holder may mind.
+        """Return a PATCH, and the protected acts in it.
 
-        :raises NotCanonical: it does, in another than the one spelling.
+        :raises NotCanonical: it may have one, but is not in canonical form.
         """
         if not self.protected.acts:
             return None, frozenset()
@@ -243,7 +243,7 @@ class Acts:
         return patch, acts
 
     def allocate(self, environ: wsgi.Environ) -> wsgi.Answer:
-        """Create an allocation, on a node that the timeline chooses."""
+        """Create an allocation on a node that the timeline chooses."""
         caller = self.know_sender(environ)
         asked = bodies.read_allocate(
             environ.get('CONTENT_TYPE', ''),
@@ -272,20 +272,20 @@ class Acts:
                                               body=body))
         self.audited.used(environ, passage, answer)
         if inward.succeeded(answer):
-            # NOTE: the passage stays: a conductor has yet to write the
-            # allocation on the node.
+            # NOTE: the passage stays open, since a conductor has yet to write
+            # the allocation to the node.
             carry.accept(self._engine, passage)
             poke(passage.node_uuid, answer)
         return answer
 
     def _ask_policy(self, environ: wsgi.Environ,
                     asked: bodies.Allocate) -> None:
-        """Have Ironic's policy judge an allocation before anything is told.
+        """Apply Ironic's policy to an allocation before any other answer.
 
-        NOTE: Ironic judges who may create it first, and then misses the
-        resource class; so nothing can come of this request.
+        NOTE: Ironic applies its policy before it finds that the resource
+        class is missing, so this request has no effect.
 
-        :raises Turned: with what Ironic says to a caller who may not.
+        :raises Turned: Ironic's answer to a caller who may not create it.
         """
         if not self._callers.told_apart:
             return
@@ -318,7 +318,7 @@ class Acts:
     def _sees(self, caller: wsgi.Environ,
               owner: str | None) -> facts.Visibility:
         if owner is not None:
-            # NOTE: Ironic looks among the nodes of the allocation's owner.
+            # NOTE: Ironic considers the nodes of the allocation's owner.
             return facts.Visibility(project_id=owner)
         return facts.Visibility(self._callers.creates_any(caller),
                                 self._callers.context(caller).project_id)
@@ -361,7 +361,7 @@ class Acts:
 
     def _placed(self, node: callers.Node,
                 instance_uuid: str | None) -> str | None:
-        """Return the instance, if Placement may speak for it."""
+        """Return the instance, if an allocation in Placement may prove it."""
         return (instance_uuid if self._engine.conf.guard.proof_by_placement
                 and self._callers.serves(node) else None)
 
@@ -397,7 +397,7 @@ class Acts:
         return inward.read_body(environ, self._limits.other)
 
     def know_sender(self, environ: wsgi.Environ) -> wsgi.Environ:
-        """Return who sends a request, before its body is read.
+        """Return the sender of a request, before its body is read.
 
         :raises Turned: Ironic does not know the sender.
         """
@@ -409,12 +409,12 @@ class Acts:
 
     def _resolve_sender(self, environ: wsgi.Environ,
                         ident: str) -> callers.Node | None:
-        """Return the node, where asking for it is what tells who asks.
+        """Return the node of a request, read as its sender.
 
-        NOTE: whoever changes a node needs it anyway, so that knowing the
-        sender costs no request of its own there.
+        NOTE: the node is needed anyway, so authentication costs no request of
+        its own.
 
-        :returns: ``None`` where Ironic takes everybody for an administrator.
+        :returns: ``None`` if everybody is an administrator of Ironic.
         :raises Turned: Ironic does not know the sender, or there is no such
             node.
         """
@@ -423,7 +423,7 @@ class Acts:
 
 
 def poke(ident: str, answer: wsgi.Answer) -> None:
-    """Have a node read again soon, if Ironic did something to it."""
+    """Have a node mirrored again soon, if Ironic has changed it."""
     running = loops.current()
     if (running is not None and inward.succeeded(answer)
             and uuidutils.is_uuid_like(ident)):
@@ -431,7 +431,7 @@ def poke(ident: str, answer: wsgi.Answer) -> None:
 
 
 def _act(target: str) -> admit.Act:
-    """Return what a change of the provision state does to a node."""
+    """Return the kind of act that a provision target is."""
     if target in bodies.DEPLOYS:
         return admit.Act.USE
     return admit.Act.STAY if target == _REBUILD else admit.Act.TAKE

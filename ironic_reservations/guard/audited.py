@@ -10,8 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the audit is told of requests that the guard lets through or refuses.
-"""
+"""Audit events for requests that the guard lets through or refuses."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ _UNKNOWN = 'unknown'
 class Audited:
     """Records the use of promises, and refusals.
 
-    :param who: tells callers from what authentication wrote.
+    :param who: identifies callers.
     """
 
     def __init__(self, events: audit.Audit, who: callers.Callers) -> None:
@@ -39,7 +38,7 @@ class Audited:
 
     def used(self, environ: wsgi.Environ, passage: passages.Passage,
              answer: wsgi.Answer) -> None:
-        """Record that Ironic was handed a request with a proof."""
+        """Record that a request with a proof was passed to Ironic."""
         if passage.reservation_uuid is not None:
             kind, ident = 'reservation', audit.digest(
                 passage.reservation_uuid)
@@ -55,9 +54,9 @@ class Audited:
 
     def refused(self, environ: wsgi.Environ,
                 error: errors.ReservationError) -> None:
-        """Record a refusal, unless nobody knows whose request it was.
+        """Record a refusal, unless the sender is not authenticated.
 
-        NOTE: who has no valid credentials could fill the log with it.
+        NOTE: a sender without valid credentials could fill the log.
         """
         if identity.CALLER in environ:
             self._record(

@@ -11,10 +11,10 @@
 #    under the License.
 
 
-"""What the bodies of guarded requests say, read in one way only.
+"""Parse the bodies of guarded requests.
 
-The body is read as Ironic would read it (Python's json, UTF-8), and what is
-passed on is written from what was read, so that there is no second way.
+A body is parsed as Ironic parses it (Python's json, UTF-8).  The body that is
+passed on is written from the result, so Ironic cannot understand another one.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from ironic_reservations.model import nesting
 PROOF_KEY = 'reservation_uuid'
 PROOF_HEADER = 'OpenStack-Baremetal-Reservation'
 _INSTANCE = '/instance_uuid'
-#: Targets by which nobody takes a node that is available.  What is not here
-#: is guarded, also what a later Ironic may add.
+#: Targets that do not take an available node.  All others are guarded,
+#: including those that a later Ironic may add.
 HARMLESS = frozenset((
     'abort', 'clean', 'deleted', 'inspect', 'provide', 'rescue', 'service',
     'undeploy', 'unhold', 'unrescue'))
-#: Targets by which a node is put to use, as opposed to taken away from use.
+#: Targets that put a node to use.
 DEPLOYS = frozenset(('active', 'deploy'))
-#: How deeply bodies may be nested where Ironic does not say.
+#: How deeply bodies may be nested if Ironic has no option for it.
 DEEPEST = 25
 _ALLOCATION_TEXTS = ('name', 'node', 'owner', 'resource_class', 'uuid')
 
@@ -49,8 +49,8 @@ _ALLOCATION_TEXTS = ('name', 'node', 'owner', 'resource_class', 'uuid')
 class Provision:
     """A change of a node's provision state.
 
-    :ivar body: what Ironic is to see.
-    :ivar proof: ``reservation_uuid``, canonical.
+    :ivar body: the body for Ironic.
+    :ivar proof: ``reservation_uuid`` in its canonical form.
     """
 
     target: str
@@ -59,15 +59,15 @@ class Provision:
 
     @property
     def guarded(self) -> bool:
-        """Check whether a reserved node could be taken by it."""
+        """Whether it could take a reserved node."""
         return self.target not in HARMLESS
 
 
 @dataclasses.dataclass(frozen=True)
 class Bind:
-    """A patch that binds an instance to a node, or takes one off.
+    """A patch that binds an instance to a node, or removes it.
 
-    :ivar instance_uuid: ``None`` where it takes one off.
+    :ivar instance_uuid: the instance; ``None`` if it is removed.
     """
 
     patch: Sequence[Any]
@@ -78,8 +78,9 @@ class Bind:
 class Allocate:
     """A new allocation.
 
-    :ivar backfill: the node that is active and gets an allocation.
-    :ivar candidates: idents in the order of the request; ``None``: any node.
+    :ivar backfill: the active node that gets the allocation.
+    :ivar candidates: names or uuids in the order of the request; ``None``: any
+        node.
     """
 
     body: Mapping[str, Any]
@@ -90,11 +91,11 @@ class Allocate:
 
 
 def read_json(raw: bytes, deepest: int = DEEPEST) -> Any:
-    """Return JSON that can be read in one way only.
+    """Parse JSON that all parsers read alike.
 
-    :param deepest: how many arrays and objects may be within each other.
+    :param deepest: how deeply it may be nested.
     :raises Malformed: it is not JSON in UTF-8, or is nested too deeply.
-    :raises NotCanonical: a key comes twice in an object.
+    :raises NotCanonical: an object has the same key twice.
     """
     try:
         nesting.check(raw, deepest)
@@ -123,10 +124,10 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def read_provision(content_type: str, raw: bytes,
                    deepest: int = DEEPEST) -> Provision:
-    """Read the body of PUT /v1/nodes/X/states/provision.
+    """Parse the body of PUT /v1/nodes/X/states/provision.
 
-    :param deepest: how many arrays and objects may be within each other.
-    :raises NotCanonical: it is not plainly a JSON object with the target.
+    :param deepest: how deeply it may be nested.
+    :raises NotCanonical: it is not a plain JSON object with a target.
     :raises Malformed: it is not JSON in UTF-8.
     :raises InvalidValue: a value is of the wrong type.
     """
@@ -153,13 +154,12 @@ def read_provision(content_type: str, raw: bytes,
 
 def read_bind(content_type: str, raw: bytes, canonical: bool,
               deepest: int = DEEPEST) -> Bind | None:
-    """Read whether a PATCH below /v1/nodes changes the instance of a node.
+    """Parse a PATCH below /v1/nodes that may change an instance.
 
-    :param canonical: whether the path is the canonical one, and there is no
-        query.
-    :param deepest: how many arrays and objects may be within each other.
-    :returns: ``None``: it does not.
-    :raises NotCanonical: it might, in another than the canonical spelling.
+    :param canonical: whether the path is canonical and there is no query.
+    :param deepest: how deeply it may be nested.
+    :returns: ``None`` if it does not change an instance.
+    :raises NotCanonical: it may, but is not in canonical form.
     :raises Malformed: it is not JSON in UTF-8.
     """
     if not raw:
@@ -170,7 +170,7 @@ def read_bind(content_type: str, raw: bytes, canonical: bool,
             'Content-Type.')
     patch = read_json(raw, deepest)
     if not isinstance(patch, list):
-        # Ironic refuses it; a patch is a list.
+        # Ironic refuses it, since a patch must be a list.
         return None
     written = [value for entry in patch for value in _written_by(entry)]
     if not written:
@@ -188,7 +188,7 @@ def read_bind(content_type: str, raw: bytes, canonical: bool,
 
 
 def _written_by(entry: Any) -> tuple[Any, ...]:
-    """Return what an entry of a patch writes as instance_uuid, if it does."""
+    """Return the values that an entry of a patch writes to instance_uuid."""
     if not isinstance(entry, dict):
         return ()
     if not any(_INSTANCE[1:] in _field(entry.get(key)) for key in
@@ -198,7 +198,7 @@ def _written_by(entry: Any) -> tuple[Any, ...]:
         if entry.get('op') == 'remove':
             return (None,)
         if entry.get('op') in ('add', 'replace'):
-            # NOTE: null takes an instance away, like "remove".
+            # NOTE: null removes the instance, like "remove".
             return (entry.get('value'),)
     raise errors.NotCanonical(
         'A patch of instance_uuid must have only one meaning. Use the '
@@ -206,16 +206,16 @@ def _written_by(entry: Any) -> tuple[Any, ...]:
 
 
 def _field(path: Any) -> str:
-    """Return the first part of a JSON pointer, however it is written."""
+    """Return the first part of a JSON pointer, unescaped."""
     return str(path or '').lstrip('/').partition('/')[0].casefold()
 
 
 def read_allocate(content_type: str, raw: bytes,
                   deepest: int = DEEPEST) -> Allocate:
-    """Read the body of POST /v1/allocations.
+    """Parse the body of POST /v1/allocations.
 
-    :param deepest: how many arrays and objects may be within each other.
-    :raises NotCanonical: it is not plainly JSON.
+    :param deepest: how deeply it may be nested.
+    :raises NotCanonical: it is not plain JSON.
     :raises Malformed: it is not JSON in UTF-8.
     :raises InvalidValue: a value is of the wrong type, or is missing.
     """
@@ -248,9 +248,9 @@ def read_allocate(content_type: str, raw: bytes,
 
 
 def read_proof(value: Any, where: str) -> str:
-    """Read the uuid of a reservation, in any usual spelling.
+    """Parse the uuid of a reservation, in any usual form.
 
-    :param where: what carries it, for the sentence.
+    :param where: the field that has it, for the error message.
     :raises InvalidValue: it is not a uuid.
     """
     text = value.strip() if isinstance(value, str) else ''
@@ -265,10 +265,10 @@ def read_proof(value: Any, where: str) -> str:
 
 
 def one_proof(header: str | None, key: str | None) -> str | None:
-    """Return the proof that a request shows, in the header or in the body.
+    """Return the proof of a request, from its header or its body.
 
-    :param header: ``OpenStack-Baremetal-Reservation``, as it came.
-    :param key: ``reservation_uuid`` of the body, read.
+    :param header: ``OpenStack-Baremetal-Reservation`` as received.
+    :param key: ``reservation_uuid`` of the body, parsed.
     :raises InvalidValue: the header is not a uuid, or the two differ.
     """
     if header is None:

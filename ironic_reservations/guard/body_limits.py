@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How large bodies may be, and how deeply nested: as in Ironic, never more."""
+"""Limits of request bodies: those of Ironic, or lower."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from oslo_config import cfg
 from ironic_reservations.guard import bodies
 
 _KIB = 1024
-#: What Ironic takes where it has no options for it.
+#: The limit if Ironic has no option for it.
 _ORDINARY = 1024
 _PROVISION = 65536
 #: Beyond that, reading JSON needs more than half of the stack of a thread of
@@ -31,12 +31,12 @@ _DEEPEST = 100
 
 @dataclasses.dataclass(frozen=True)
 class BodyLimits:
-    """What the guard reads of requests.
+    """The limits of request bodies.
 
-    :ivar provision: the largest change of a provision state, in bytes; it
-        may bring a configuration drive.
-    :ivar other: the largest other body, in bytes.
-    :ivar deepest: how many arrays and objects may be within each other.
+    :ivar provision: bytes of a change of the provision state, which may have
+        a configuration drive.
+    :ivar other: bytes of any other body.
+    :ivar deepest: how deeply they may be nested.
     """
 
     provision: int
@@ -45,10 +45,10 @@ class BodyLimits:
 
 
 def of_ironic(ironic: cfg.ConfigOpts, conf: cfg.ConfigOpts) -> BodyLimits:
-    """Return the limits of the Ironic that the guard stands round.
+    """Return the limits of the Ironic that is guarded.
 
     :param ironic: the configuration of Ironic.
-    :param conf: ours, whose [guard] max_body_size may lower them.
+    :param conf: our configuration; [guard] max_body_size may lower them.
     """
     most = conf.guard.max_body_size
     return BodyLimits(
@@ -60,8 +60,8 @@ def of_ironic(ironic: cfg.ConfigOpts, conf: cfg.ConfigOpts) -> BodyLimits:
 
 
 def _option(ironic: cfg.ConfigOpts, name: str, default: int) -> int:
-    # NOTE: releases of Ironic before these options have none, and set no
-    # limit; the guard has to read these bodies all the same.
+    # NOTE: older releases of Ironic have neither these options nor a limit,
+    # but the guard has to read the bodies nevertheless.
     try:
         return int(ironic.api[name])
     except (cfg.NoSuchOptError, cfg.NoSuchGroupError):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a caller that Ironic has authenticated may do to a node here."""
+"""What callers that Ironic has authenticated may do to a node."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _POLICY = 'baremetal:reservation:'
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """A node as the caller sees it, and who the caller is."""
+    """A node as the caller sees it, and the caller."""
 
     uuid: str
     instance_uuid: str | None
@@ -40,11 +40,11 @@ class Node:
 
 
 class Callers:
-    """Judges callers by our policies.
+    """Applies our policies to callers.
 
-    :param strategy: how Ironic authenticates its callers; where it does not
-        know projects, everybody is an administrator, and nobody a service.
-    :param any_proof: whether a proof counts whoever shows it.
+    :param strategy: Ironic's ``auth_strategy``; if it has no projects,
+        everybody is an administrator, and nobody a service.
+    :param any_proof: whether a proof counts in anybody's hands.
     """
 
     def __init__(self, strategy: str, enforcer: policies.Enforcer,
@@ -55,11 +55,11 @@ class Callers:
 
     @property
     def told_apart(self) -> bool:
-        """Return whether some callers may do more than others."""
+        """Whether some callers may do more than others."""
         return self._keystone
 
     def serves(self, node: Node) -> bool:
-        """Return whether the caller's word for an instance counts."""
+        """Return whether the caller is a service that may name an instance."""
         return self._keystone and self._may(node, 'vouch')
 
     def trusted(self, node: Node) -> bool:
@@ -69,19 +69,19 @@ class Callers:
             for action in ('act_without_proof', 'vouch'))
 
     def bearer(self, node: Node) -> admit.Bearer:
-        """Return in whose hands the proof of a request is."""
+        """Return who shows the proof of a request."""
         if not self._keystone or self._any_proof:
             return admit.ANYBODY
         return admit.Bearer(self.context(node.caller).project_id,
                             self._may(node, 'use_any_proof'))
 
     def actor(self, node: Node, claim: admit.Claim) -> protect.Actor:
-        """Return who wants something to be done to a node."""
+        """Return the caller of an act on a node."""
         return protect.Actor(claim, self.context(node.caller).project_id,
                              self._may(node, 'act_without_proof'))
 
     def creates_any(self, caller: wsgi.Environ) -> bool:
-        """Return whether the caller may have a node of any owner."""
+        """Return whether the caller may allocate nodes of any owner."""
         if not self._keystone:
             return True
         context = api_identity.keystone(caller)
@@ -90,7 +90,7 @@ class Callers:
             {'project_id': context.project_id})
 
     def context(self, caller: wsgi.Environ) -> oslo_context.RequestContext:
-        """Return who the caller is, for the policies and for the records."""
+        """Return the context of the caller, for policies and audit."""
         return (api_identity.keystone(caller) if self._keystone
                 else api_identity.administrator(caller))
 

@@ -10,14 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How often somebody may ask for what Ironic then refuses.
+"""Limit requests that Ironic refuses again and again.
 
-A request is admitted on the timeline before Ironic's policy judges it, and
-while it is, nobody can reserve the node.  So whoever may only look at a node
-could keep others from it, by asking again and again.
+The timeline admits a request before Ironic applies its policy, and in between
+nobody can reserve the node.  So a caller who may only read a node could keep
+it from others by repeating such requests.
 
-NOTE: in this process: each one has its own counts, so that N of them allow N
-times as much.
+NOTE: each process counts by itself, so N processes allow N times as many.
 """
 
 from __future__ import annotations
@@ -31,29 +30,34 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.guard import callers
 
-#: How many failures somebody may have in a row with one node, and after how
-#: many seconds another one.
+#: How many failures in a row a caller may have with one node, and the seconds
+#: after which one more is allowed.
 BURST = 5
 PAUSE = 5.0
-#: How many callers are remembered, each with one node.
+#: How many pairs of a caller and a node are remembered.
 REMEMBERED = 5000
 _CONFLICT = 409
 
-_Who = tuple[str | None, str | None, str]
+#: The answers of Ironic's policy; a node that the caller may not see is not
+#: found.
+_NOT_ALLOWED = (403, 404)
+
+#: Whether the proof was shown, the user, the project and the node.
+_Who = tuple[bool, str | None, str | None, str]
 
 
 class FailedAttempts:
-    """Counts what Ironic refused, by the caller and the node.
+    """Counts requests that Ironic refused, by caller and node.
 
-    :param who: tells whose word counts.
-    :param timer: tells the seconds since some moment.
+    :param who: identifies callers.
+    :param timer: returns monotonic seconds.
     """
 
     def __init__(self, who: callers.Callers, timer: clock.Timer) -> None:
         self._callers = who
         self._timer = timer
         self._lock = threading.Lock()
-        #: When the last failure of each will be forgotten, by the timer.
+        #: When the last failure of each pair is forgotten.
         self._forgotten_at: dict[_Who, float] = {}
 
     def __len__(self) -> int:
@@ -64,26 +68,30 @@ class FailedAttempts:
                 ask: Callable[[], wsgi.Answer]) -> wsgi.Answer:
         """Return Ironic's answer, unless it has refused too many before.
 
-        Whoever has the node is not limited, nor an administrator or a
-        service.
+        Administrators and services are not limited.  Of the holder of the
+        node, only refusals by Ironic's policy count: a reservation does not
+        expire while a request with its proof runs, and a reader of its
+        project could keep it for ever.
 
-        :param node: as the caller sees it.
-        :param proof: what the caller shows, if ``ask`` refuses one that is
-            not valid.
-        :param ask: has Ironic asked.
-        :raises TooManyFailures: it has; nothing was asked.
+        :param node: the node as the caller sees it.
+        :param proof: the proof that the caller shows, if ``ask`` refuses
+            invalid ones.
+        :param ask: sends the request to Ironic.
+        :raises TooManyFailures: it has; the request was not sent.
         """
-        if proof is not None or self._callers.trusted(node):
+        if self._callers.trusted(node):
             return ask()
         context = self._callers.context(node.caller)
-        who = (context.user_id, context.project_id, node.uuid)
-        # NOTE: before the answer is known, for those that run at once.
+        proven = proof is not None
+        who = (proven, context.user_id, context.project_id, node.uuid)
+        # NOTE: counted before the answer, because of concurrent requests.
         self._count(who)
         failed = False
         try:
             answer = ask()
-            # NOTE: a conflict is with what another is doing.
-            failed = (400 <= answer.status < 500
+            # NOTE: a 409 is caused by another request.
+            failed = (answer.status in _NOT_ALLOWED if proven else
+                      400 <= answer.status < 500
                       and answer.status != _CONFLICT)
             return answer
         finally:

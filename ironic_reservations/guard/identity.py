@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Who calls, told by the authentication that Ironic itself is set up with."""
+"""Identify callers with the authentication of Ironic itself."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ironic_reservations.guard import inward
 
 NOAUTH = 'noauth'
 KEYSTONE = 'keystone'
-#: Where a request carries who sent it, as Ironic has authenticated it.
+#: The key of the authenticated caller in the environ of a request.
 CALLER = 'ironic_reservations.caller'
-#: A path that Ironic does not have: 404 is the answer to whoever may ask.
+#: A path that Ironic does not have: it answers authenticated callers 404.
 _NOWHERE = '/v1/reservations'
 _PREFIXES = (
     'HTTP_X_USER', 'HTTP_X_PROJECT', 'HTTP_X_TENANT', 'HTTP_X_DOMAIN',
@@ -35,7 +35,7 @@ _SERVICE_TOKEN = 'HTTP_X_SERVICE_TOKEN'  # noqa: S105 - the header's name
 
 
 def without(environ: wsgi.Environ) -> wsgi.Environ:
-    """Copy a request without what its sender says about itself."""
+    """Copy a request without headers that claim an identity."""
     return {key: value for key, value in environ.items()
             if key == _SERVICE_TOKEN or not key.startswith(_PREFIXES)}
 
@@ -46,12 +46,12 @@ def identify(app: wsgi.Application, strategy: str,
     """Have Ironic authenticate a request.
 
     :returns: what its authentication wrote about the caller, or the answer
-        by which it turned the caller away.
+        with which it refused the caller.
     """
     bare = without(environ)
     if strategy == NOAUTH:
         return {}
-    # NOTE: no version is named: Ironic's range says nothing about ours.
+    # NOTE: without a version, since ours may be out of Ironic's range.
     seen = inward.asking(bare, _NOWHERE, version=None)
     answer = inward.call(app, seen)
     if answer.status != 404:
@@ -60,6 +60,6 @@ def identify(app: wsgi.Application, strategy: str,
 
 
 def about_caller(seen: wsgi.Environ) -> dict[str, Any]:
-    """Return what authentication wrote into a request that went through it."""
+    """Return what authentication has written into a request."""
     return {key: value for key, value in seen.items()
             if key.startswith(_PREFIXES)}

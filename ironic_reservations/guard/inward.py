@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Requests to the Ironic that the guard stands round, and their answers."""
+"""Requests to the Ironic that is guarded, and their answers."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ VERSION_KEYS = ('HTTP_X_OPENSTACK_IRONIC_API_VERSION',
                 'HTTP_OPENSTACK_API_VERSION')
 PROOF_HEADER_KEY = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION'
 TICKET_KEY = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION_TICKET'
-#: What belongs to the body or to the address of another request, or has been
-#: read out of them.
+#: Keys that describe the body or the address of another request, or were
+#: derived from them.
 _STALE = ('RAW_URI', 'REQUEST_URI', 'HTTP_TRANSFER_ENCODING', 'HTTP_EXPECT',
           'wsgi.input_terminated', PROOF_HEADER_KEY, TICKET_KEY)
 _STALE_PREFIXES = ('webob.', 'pecan.', 'paste.')
 
 
 def call(app: wsgi.Application, environ: wsgi.Environ) -> wsgi.Answer:
-    """Let Ironic answer a request, on this thread.
+    """Let Ironic answer a request in this thread.
 
-    NOTE: never from inside a controller: pecan's thread-local.
+    NOTE: never call it from a controller, since pecan's state is thread-local.
     """
     return wsgi.call(app, environ)
 
 
 def succeeded(answer: wsgi.Answer) -> bool:
-    """Check whether Ironic did what it was asked to."""
+    """Return whether Ironic accepted a request."""
     return 200 <= answer.status < 300
 
 
 def document(answer: wsgi.Answer) -> Any:
-    """Read the body of an answer.
+    """Parse the body of an answer.
 
-    :raises IronicUnavailable: it is not JSON, so this is not Ironic.
+    :raises IronicUnavailable: it is not JSON, so it is not from Ironic.
     """
     try:
         return json.loads(answer.body)
@@ -63,10 +63,10 @@ def document(answer: wsgi.Answer) -> Any:
 def rebuilt(environ: wsgi.Environ, path: str, query: str = '',
             method: str | None = None, body: Any = None
             ) -> wsgi.Environ:
-    """Write a request anew from what was understood of another one.
+    """Return a request that is rebuilt from the parsed parts of another.
 
-    :param path: percent-decoded.
-    :param body: what to send as JSON; ``None``, nothing.
+    :param path: the path, percent-decoded.
+    :param body: the document to send as JSON; ``None``: no body.
     """
     out = {key: value for key, value in environ.items()
            if key not in _STALE and not key.startswith(_STALE_PREFIXES)}
@@ -84,32 +84,31 @@ def rebuilt(environ: wsgi.Environ, path: str, query: str = '',
 
 
 def _json(document: Any) -> bytes:
-    """Write JSON that is no longer than what it was read from.
+    """Serialize JSON no longer than the text that it was parsed from.
 
-    NOTE: else Ironic could find too large what it would have taken.
+    NOTE: otherwise Ironic could refuse a body that is within its limit.
     """
     compact = (',', ':')
     try:
         return json.dumps(document, separators=compact,
                           ensure_ascii=False).encode('utf-8')
     except UnicodeEncodeError:
-        # Half a surrogate pair, which has no other spelling.
+        # Half a surrogate pair can only be written as an escape.
         return json.dumps(document, separators=compact).encode('ascii')
 
 
 def asking(environ: wsgi.Environ, path: str, query: str = '',
            version: str | None = 'latest') -> wsgi.Environ:
-    """Write a GET with the credentials of another request.
+    """Return a GET request with the credentials of another request.
 
-    :param version: of Ironic's API; ``None``, none is named.
+    :param version: the version of Ironic's API; ``None``: without a version.
     """
     out = rebuilt(environ, path, query, 'GET')
     for key in VERSION_KEYS:
         out.pop(key, None)
     if version is not None:
         out[VERSION_KEYS[0]] = version
-    # NOTE: what the client accepts and whence it comes is about its own
-    # request, not about this one.
+    # NOTE: the client's Accept and origin are about its own request.
     out['HTTP_ACCEPT'] = 'application/json'
     out.pop('HTTP_ORIGIN', None)
     return out
@@ -121,7 +120,7 @@ def node_path(ident: str) -> str:
 
 
 def credentials(environ: wsgi.Environ) -> dict[str, str]:
-    """Return the headers by which a caller shows who it is."""
+    """Return the headers with the credentials of a caller."""
     return {name: environ[key] for name, key in (
         ('X-Auth-Token', 'HTTP_X_AUTH_TOKEN'),
         ('Authorization', 'HTTP_AUTHORIZATION'),
@@ -129,7 +128,7 @@ def credentials(environ: wsgi.Environ) -> dict[str, str]:
 
 
 def has_body(environ: Mapping[str, Any]) -> bool:
-    """Check whether a body follows, or may follow."""
+    """Return whether a request has or may have a body."""
     length = environ.get('CONTENT_LENGTH')
     if length:
         return length != '0'
@@ -138,18 +137,19 @@ def has_body(environ: Mapping[str, Any]) -> bool:
 
 
 def read_body(environ: wsgi.Environ, limit: int) -> bytes:
-    """Take the body of a request, and put it back for whoever comes next.
+    """Read the body of a request, and put it back for the next reader.
 
-    :raises LengthRequired: it came in chunks.
-    :raises TooLarge: there is more than the limit.
+    :param limit: the largest body, in bytes.
+    :raises LengthRequired: it is chunked.
+    :raises TooLarge: it is larger than the limit.
     :raises Malformed: the length is no number, or the body is shorter.
     """
     length = environ.get('CONTENT_LENGTH') or ''
     if 'HTTP_TRANSFER_ENCODING' in environ:
         raise _length_required()
     if not length:
-        # NOTE: such a server gives the body even though its length is not
-        # known; with any other, no length means no body.
+        # NOTE: such a server passes on a body of unknown length; with others,
+        # no length means no body.
         if (environ.get('wsgi.input_terminated')
                 and environ['wsgi.input'].read(1)):
             raise _length_required()

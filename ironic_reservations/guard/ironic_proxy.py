@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a proxy in front of Ironic says, believed where Ironic does."""
+"""Trust the headers of a proxy if Ironic does."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _OPTION = 'enable_proxy_headers_parsing'
 
 
 def follow(conf: cfg.ConfigOpts, ironic: cfg.ConfigOpts) -> None:
-    """Write what Ironic is set to as the default of our option.
+    """Use Ironic's setting as the default of our option.
 
-    What stands in our own file wins. Ironic parses these headers after its
+    A value in our own file wins.  Ironic parses these headers after its
     middleware, and so after us.
 
-    :param ironic: the configuration of Ironic; it is only read.
+    :param ironic: the configuration of Ironic, which is only read.
     """
     value = getattr(getattr(ironic, _GROUP, None), _OPTION, None)
     if value is not None:

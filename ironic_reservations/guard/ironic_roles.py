@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Roles taken as the Ironic in this process takes them."""
+"""Use the scopes and defaults of Ironic's policies for ours."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _POLICY = ('enforce_scope', 'enforce_new_defaults')
 
 
 def follow(conf: cfg.ConfigOpts, ironic: cfg.ConfigOpts) -> None:
-    """Write what Ironic is set to as the default of our options.
+    """Use Ironic's settings as the defaults of our options.
 
-    What stands in our own file wins.
+    Values in our own file win.
 
-    :param ironic: the configuration of Ironic; it is only read.
+    :param ironic: the configuration of Ironic, which is only read.
     """
     for name in _ELEVATION:
         value = getattr(ironic, name, None)
         if value is not None:
             conf.set_default(name, value)
-    # NOTE: this registers the options, and reads no file.
+    # NOTE: this only registers the options.
     policy.Enforcer(conf)
     for name in _POLICY:
         value = getattr(getattr(ironic, _GROUP, None), name, None)

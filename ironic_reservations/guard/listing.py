@@ -11,11 +11,10 @@
 #    under the License.
 
 
-"""Lists of eligible nodes, without those that are reserved.
+"""Leave reserved nodes out of lists of eligible nodes.
 
-Eligible are the nodes that are ``available`` and not associated.
-A list that asks for anything else shows all: nova-compute would take a node
-that is missing there for one that was deleted.
+Eligible nodes are ``available`` and not associated.  All other lists show all
+nodes, since nova-compute would take a missing node for a deleted one.
 """
 
 from __future__ import annotations
@@ -34,19 +33,19 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.guard import inward
 
 _AVAILABLE = 'available'
-#: How many nodes Ironic is asked for at once, after the first page.
+#: The size of the pages after the first one.
 _PAGE = 1000
 
-#: Gives Ironic's answer to the list with these parameters.
+#: Returns Ironic's answer to a list with these parameters.
 Ask = Callable[[list[tuple[str, str]]], wsgi.Answer]
 
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """A list in which it matters which nodes are reserved.
+    """A list of eligible nodes.
 
-    :ivar reserved: whether the reserved ones are wanted, or the others.
-    :ivar parameters: all of the query, as it came.
+    :ivar reserved: whether the reserved nodes are wanted, or the others.
+    :ivar parameters: the whole query as received.
     """
 
     reserved: bool
@@ -58,9 +57,9 @@ class Wanted:
 
 
 def wanted(query: str) -> Wanted | None:
-    """Read whether a list of nodes is one of eligible nodes.
+    """Return whether a list of nodes is one of eligible nodes, parsed.
 
-    :param query: of GET /v1/nodes.
+    :param query: the query of GET /v1/nodes.
     :raises InvalidValue: ``reserved`` is neither true nor false.
     """
     parameters = tuple(parse.parse_qsl(query, keep_blank_values=True))
@@ -90,10 +89,10 @@ def _boolean(text: str) -> bool | None:
 
 def fill(wanted: Wanted, ask: Ask,
          reserved: Collection[str]) -> wsgi.Answer:
-    """Put a page together out of as many pages of Ironic as it takes.
+    """Return a full page from as many pages of Ironic as it takes.
 
     :param reserved: the nodes that are reserved now.
-    :returns: the page, or the first answer of Ironic that is none.
+    :returns: the page, or the first answer of Ironic that is not a page.
     """
     fields = [field.strip() for field in
               (wanted.last('fields') or '').split(',') if field.strip()]
@@ -111,8 +110,7 @@ def fill(wanted: Wanted, ask: Ask,
     there: list[Any] = body['nodes']
     more: str | None = body.get('next')
     base = more and more.partition('?')[0]
-    # NOTE: there is a next page only where this one is full, so that its
-    # length is the limit that Ironic went by.
+    # NOTE: only a full page has a next one, so its length is Ironic's limit.
     limit = len(there) if more else None
     shown: list[Any] = []
     marker = None

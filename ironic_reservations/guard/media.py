@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Media types, as far as the guard must know how Ironic would read a body."""
+"""Media types: how Ironic would parse a body."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def _name(content_type: str) -> str:
 
 
 def may_be_form(content_type: str, method: str) -> bool:
-    """Check whether Ironic could read parameters from a body as from a form.
+    """Return whether Ironic could parse a body as a form.
 
-    NOTE: webob reads the body of a POST without a Content-Type as a form,
-    and by any method what says that it is one.
+    NOTE: webob does so for a POST without a Content-Type, and for any method
+    with the Content-Type of a form.
     """
     name = _name(content_type)
     return 'form' in name or name.startswith('multipart') or (
@@ -62,9 +62,9 @@ def is_utf_8(content_type: str) -> bool:
 
 
 def check_form(content_type: str, body: bytes) -> None:
-    """Refuse a form that stands for another method than its request has.
+    """Refuse a form that may override the method of its request.
 
-    :raises NotCanonical: it does, or cannot be told not to.
+    :raises NotCanonical: it does, or may.
     """
     if not body:
         return

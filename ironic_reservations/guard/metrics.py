@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""What the guard counts, served beside what the API counts."""
+"""The metrics of the guard, served together with those of the API."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ironic_reservations.api import wsgi
 
 
 class Metrics:
-    """Counts refusals, in a registry that is not the library's global one."""
+    """The metrics of the guard, in a registry of their own."""
 
     def __init__(self) -> None:
         self._registry = prometheus_client.CollectorRegistry()
@@ -37,12 +37,12 @@ class Metrics:
         self._refusals.labels(code).inc()
 
     def beside(self, served: wsgi.Application) -> wsgi.Application:
-        """Add what is counted here to the metrics of an application."""
+        """Add these metrics to those of an application."""
         def application(environ: wsgi.Environ,
                         start_response: wsgi.StartResponse
                         ) -> Iterable[bytes]:
-            # NOTE: two texts can be joined in the plain format; OpenMetrics
-            # ends with a line that says so.
+            # NOTE: texts in the plain format can be joined; those in
+            # OpenMetrics have a line that ends them.
             answer = wsgi.call(served, {**environ,
                                         'HTTP_ACCEPT': 'text/plain'})
             if answer.status != 200:

@@ -28,9 +28,9 @@ from ironic_reservations import policies
 from ironic_reservations.api import app as api_app
 from ironic_reservations.api import identity as api_identity
 from ironic_reservations.api import wsgi
-from ironic_reservations.api.calendar import door
+from ironic_reservations.api.calendar import calendar_app
 from ironic_reservations.api.calendar import strategies
-from ironic_reservations.api.middleware import unread
+from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import migrate
@@ -58,31 +58,31 @@ _PROVIDERS = {identity.NOAUTH: api_identity.administrator,
 
 
 def factory(app: wsgi.Application) -> wsgi.Application:
-    """Put the reservations round Ironic's API.
+    """Wrap Ironic's API in reservations.
 
-    Ironic calls this once, when it starts; if it fails, the API of Ironic
-    does not come up, so that no node goes unguarded.
+    Ironic calls this once, when it starts.  If it fails, the API of Ironic
+    does not start, so that no node is left unguarded.
 
-    :param app: Ironic's own application, with all that it wraps itself in.
+    :param app: Ironic's own application, with its other middleware.
     :raises oslo_config.cfg.Error: the configuration is not valid.
     :raises RuntimeError: Ironic authenticates in a way that is not known.
     """
-    # NOTE: the global configuration is Ironic's.  Who calls, who is the
-    # cloud's, how much is read of a body and which proxy is believed is all
-    # that is taken from it, and nothing is ever written.
+    # NOTE: the global configuration is Ironic's.  It is only read, for
+    # authentication, roles, limits of bodies and the trust in a proxy.
     conf = project_conf.load()
     ironic_roles.follow(conf, cfg.CONF)
     ironic_proxy.follow(conf, cfg.CONF)
-    return unread.Unread(make(app, conf, cfg.CONF.auth_strategy, cfg.CONF))
+    return unread_bodies.Unread(
+        make(app, conf, cfg.CONF.auth_strategy, cfg.CONF))
 
 
 def make(app: wsgi.Application, conf: cfg.ConfigOpts,
          strategy: str, ironic: cfg.ConfigOpts | None = None) -> Guard:
-    """Put the reservations round an Ironic.
+    """Wrap an application in reservations.
 
-    :param strategy: how Ironic authenticates its callers.
-    :param ironic: its configuration, where its limits are to be had.
-    :raises RuntimeError: something is configured that does not go together.
+    :param strategy: Ironic's ``auth_strategy``.
+    :param ironic: Ironic's configuration, for its limits.
+    :raises RuntimeError: the configuration contradicts itself.
     """
     if strategy not in _PROVIDERS:
         raise RuntimeError(
@@ -100,7 +100,8 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
     engine = engine_module.build(conf, ironic_client.Ironic(
         service.Authenticated(in_process.InProcess(gate), conf, strategy)))
     gate.engine = engine
-    # NOTE: connections are not shared with what a server forks off later.
+    # NOTE: connections must not be shared with processes that a server forks
+    # later.
     migrate.ensure_sqlite(engine.database)
     engine.database.close()
     settings = ironic or cfg.ConfigOpts()
@@ -130,12 +131,13 @@ class Guard:
             app, api_app.make_app(engine, enforcer, engine.conf,
                                   _PROVIDERS[strategy], sessions.fingerprint),
             transport, strategy, self._metrics,
-            lambda api: door.make(engine.conf, sessions, api, inside=True))
+            lambda api: calendar_app.make(engine.conf, sessions, api,
+                                          inside=True))
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        # NOTE: not at load: a server may fork after that, and Ironic does
-        # not answer yet.
+        # NOTE: not when the module is loaded, since a server may fork later,
+        # and Ironic does not answer yet.
         loops.start(self._engine)
         path = environ.get('PATH_INFO', '')
         if inward.TICKET_KEY in environ:

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The reservations' API inside Ironic's, with Ironic's authentication."""
+"""Serve our API inside Ironic's, with Ironic's authentication."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ironic_reservations.api import dialects
 from ironic_reservations.api import identity as api_identity
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
-from ironic_reservations.api.calendar import door
+from ironic_reservations.api.calendar import calendar_app
 from ironic_reservations.api.controllers.v1 import reservations
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
@@ -30,28 +30,28 @@ from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import metrics
 
-#: Beside Ironic's own resources, and all that is below the prefix.
+#: Paths beside Ironic's own resources, and the prefix of all others.
 _OURS = ('/v1/reservations', '/v1/limits', '/v1/calendar',
          '/v1/maintenances', '/v1/usage', url.FEED,
          *dialects.BLAZAR_PATHS, url.PREFIX)
-#: Below the prefix, open to anybody; the last one beside Ironic's, too.
+#: Public paths below the prefix; the last one also beside Ironic's.
 _OPEN = frozenset(('', '/v1', '/openapi.json', '/healthcheck', url.FEED))
 _METRICS = '/metrics'
 
 
 def mounted(path: str) -> bool:
-    """Check whether a path is ours and not Ironic's."""
+    """Return whether a path is ours and not Ironic's."""
     return dialects.lies_below(path, _OURS)
 
 
 class Mount:
-    """Puts the API where clients of Ironic find it.
+    """Serves our API at paths of Ironic's.
 
     :param app: Ironic's application, which authenticates.
-    :param api: ours, which takes callers for who it is told they are.
-    :param counted: what the guard counts, to be served with the rest.
+    :param api: our API, which trusts the identity that it is given.
+    :param counted: the metrics of the guard, served with those of the API.
     :param calendar: makes the calendar's application from the API that it
-        asks.
+        calls.
     """
 
     def __init__(self, app: wsgi.Application, api: wsgi.Application,
@@ -69,7 +69,7 @@ class Mount:
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
         path = environ['PATH_INFO']
-        if door.lies_here(path):
+        if calendar_app.is_below(path):
             return self._calendar(environ, start_response)
         inner = identity.without(environ)
         if path.startswith(url.PREFIX):
@@ -83,20 +83,20 @@ class Mount:
 
     def _ask(self, environ: wsgi.Environ,
              start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        """Have the API answer a request, whose path begins with "/v1"."""
+        """Let the API answer a request; its path begins with "/v1"."""
         return self._answer(environ, identity.without(environ),
                             start_response)
 
     def _answer(self, environ: wsgi.Environ, inner: wsgi.Environ,
                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        """Have the API answer a request, once its sender is known.
+        """Let the API answer a request after its sender is authenticated.
 
-        :param inner: the request as the API is to see it.
+        :param inner: the request as the API sees it.
         """
         confirmed = environ.get(api_identity.SIGNED_IN)
         if confirmed is not None:
-            # NOTE: who has no password to show asks Ironic through our own
-            # user, which may see as much: all may see all.
+            # NOTE: a caller without a password is shown what our own user sees
+            # in Ironic, since all users may see everything there.
             return self._api({**inner, **confirmed}, start_response)
         caller = identity.identify(self._app, self._strategy, environ)
         if isinstance(caller, wsgi.Answer):

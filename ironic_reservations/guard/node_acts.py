@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests that do something to a node without taking it for use.
+"""Protected acts: requests that affect a node without deploying it.
 
-As with a deploy, Ironic reaches the code behind each by many spellings, so
-the question is "could this reach it?": what could is spelled canonically, or
-refused.
+As with a deploy, many spellings of a request reach the same code of Ironic.  A
+request that could reach it must be in canonical form, or it is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _JSON_SUFFIX = '.json'
 
 
 class Act(enum.StrEnum):
-    """What is done to a node; the values are those of protected_acts."""
+    """A protected act; the values are those of [guard] protected_acts."""
 
     MAINTENANCE = 'maintenance'
     RETIRED = 'retired'
@@ -58,14 +57,14 @@ class Act(enum.StrEnum):
 
 
 ALL = frozenset(Act)
-#: What takes a node away from whoever has it once Ironic carries it out; so
-#: nobody else gets the node between the look at it and that.
+#: Acts that take a node from its holder.  The node is kept from everybody
+#: while Ironic carries them out.
 TAKES_AWAY = frozenset((Act.MAINTENANCE, Act.RETIRED, Act.DELETE))
-#: What ends the use of a node by an instance.
+#: Acts that end the use of a node by an instance.
 FREES = frozenset((Act.ALLOCATION, Act.UNDEPLOY))
-#: What is done by asking for a provision state, none of which a node that is
-#: available gets by that.
-#: NOTE: "provide" is not among them: it brings a node back for its holder.
+#: Provision targets that are protected acts.  None applies to an available
+#: node.
+#: NOTE: not "provide", which makes a node available to its holder again.
 OF_TARGETS = {
     'deleted': Act.UNDEPLOY, 'undeploy': Act.UNDEPLOY,
     'rescue': Act.RESCUE, 'unrescue': Act.RESCUE,
@@ -76,11 +75,11 @@ OF_STATES = frozenset(OF_TARGETS.values())
 
 @dataclasses.dataclass(frozen=True)
 class NodeAct:
-    """A request that does something to a node.
+    """A request with a protected act.
 
-    :ivar ident: the uuid or the name of the node, or of the allocation where
-        the path names that.
-    :ivar below: the rest of the path, behind the node.
+    :ivar ident: the uuid or the name of the node, or of the allocation if the
+        path names one.
+    :ivar below: the rest of the path after the node.
     """
 
     act: Act
@@ -109,13 +108,12 @@ _PATHS: dict[tuple[str, ...], tuple[Act, tuple[str, ...]]] = {
 #: A segment without which none of the paths above can be reached.
 KEYWORDS = {path[0] if path[-1] == '*' else path[-1]: act
             for path, (act, _) in _PATHS.items()}
-#: What DELETE below a node reaches that is not the node.
+#: Paths below a node at which DELETE does not delete the node.
 _DELETED_BELOW = frozenset(('traits', *KEYWORDS))
-#: Parameters that may stand in the query instead of the body; vendors have
-#: their own.
+#: Parameters that may be in the query instead of the body.
 _PARAMETERS = {Act.VMEDIA: frozenset(('device_types',)),
                Act.MAINTENANCE: frozenset(('reason',))}
-#: Fields that a PATCH of a node writes, by what their names contain.
+#: Acts of a PATCH, by a part of the name of the field that it writes.
 _FIELDS = {'maintenance': Act.MAINTENANCE, 'retired': Act.RETIRED,
            'instance_info': Act.INSTANCE_INFO, 'driver_info': Act.DRIVER_INFO,
            'lessee': Act.LESSEE}
@@ -123,22 +121,22 @@ _FIELDS = {'maintenance': Act.MAINTENANCE, 'retired': Act.RETIRED,
 
 def classify(method: str, names: Sequence[str], clean: bool, query: str,
              protected: Collection[Act]) -> NodeAct | None:
-    """Return what a request below ``nodes``, ``chassis`` could do to a node.
+    """Return the act of a request below ``nodes`` or ``chassis``.
 
-    :param method: not one that reads; of a PATCH, the path only counts.
-    :param names: the segments of the path without ``v1``, as they came.
+    :param method: a method that does not only read; for a PATCH, only the
+        path is considered.
+    :param names: the segments of the path without ``v1``, as received.
     :param clean: whether no segment is empty.
-    :param query: ``QUERY_STRING``, as it came.
-    :param protected: the acts that matter.
-    :returns: ``None`` for what does none of them.
-    :raises NotCanonical: it could do one of them in a spelling that is not
-        the canonical one.
+    :param query: ``QUERY_STRING`` as received.
+    :param protected: the acts that are protected.
+    :returns: ``None`` if it has none.
+    :raises NotCanonical: it could have one, but is not in canonical form.
     """
     plain = [name.removesuffix(_JSON_SUFFIX) for name in names]
     could = {KEYWORDS[name] for name in plain[1:] if name in KEYWORDS}
     if method != 'DELETE':
-        # NOTE: whatever else is done to an allocation of a node is refused
-        # elsewhere, or harmless.
+        # NOTE: other requests for an allocation of a node are harmless, or are
+        # refused elsewhere.
         could.discard(Act.ALLOCATION)
     at_node = method == 'DELETE' and not (
         len(names) > 2 and names[0] == 'nodes' and clean
@@ -161,10 +159,10 @@ def classify(method: str, names: Sequence[str], clean: bool, query: str,
 def classify_allocation(method: str, names: Sequence[str], clean: bool,
                         query: str, protected: Collection[Act]
                         ) -> NodeAct | None:
-    """Return what a request below ``allocations`` does to a node.
+    """Return the act of a request below ``allocations``.
 
-    :raises NotCanonical: it could delete an allocation in a spelling that is
-        not the canonical one.
+    :raises NotCanonical: it could delete an allocation, but is not in
+        canonical form.
     """
     if method != 'DELETE' or Act.ALLOCATION not in protected:
         return None
@@ -174,15 +172,15 @@ def classify_allocation(method: str, names: Sequence[str], clean: bool,
 
 
 def of_patch(patch: Any, protected: Collection[Act]) -> frozenset[Act]:
-    """Return what a PATCH of a node does besides.
+    """Return the acts of a PATCH of a node.
 
-    A field counts however its name is written round: what is more than it
-    need be is asked of the holder, too.
+    A field counts if its name only contains a protected one, so that no
+    spelling of it is missed.
 
-    :param patch: the body, read.
+    :param patch: the body, parsed.
     """
     if not isinstance(patch, list):
-        # NOTE: Ironic refuses it; a patch is a list.
+        # NOTE: Ironic refuses it, since a patch must be a list.
         return frozenset()
     written = [str(entry.get(key) or '').lstrip('/').partition('/')[0]
                .casefold() for entry in patch if isinstance(entry, dict)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Acts on nodes that somebody has: for the holder, or an administrator."""
+"""Protected acts on promised nodes: for the holder or an administrator."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from ironic_reservations.lifecycle import protect as protection
 
 @dataclasses.dataclass(frozen=True)
 class _Judged:
-    """A request that may be passed to Ironic, for some seconds.
+    """The permission to pass a request to Ironic within some seconds.
 
-    :ivar what: it is for.
-    :ivar deadline: until when, by the timer of the engine.
-    :ivar held: whether somebody has the node; then Ironic knows the caller.
+    :ivar what: a description of the request.
+    :ivar deadline: when it ends, by the monotonic timer of the engine.
+    :ivar held: whether the node is promised; then the caller is authenticated.
     """
 
     what: str
@@ -53,13 +53,13 @@ class _Judged:
 
 
 class Protected:
-    """Lets acts on nodes through, or refuses them.
+    """Passes protected acts to Ironic, or refuses them.
 
-    NOTE: for a node that nobody has, this costs one statement, and no further
-    request to Ironic unless the node is named by its name.
+    NOTE: for a node that is not promised, this costs one statement, and one
+    request to Ironic if the node is given by name.
 
     :param app: Ironic's application.
-    :param limits: the limits for bodies that are read.
+    :param limits: the limits of request bodies.
     """
 
     def __init__(self, app: wsgi.Application, engine: Engine,
@@ -75,7 +75,7 @@ class Protected:
 
     @property
     def acts(self) -> frozenset[node_acts.Act]:
-        """Return what is protected; nothing where all are administrators."""
+        """The protected acts; none if all callers are administrators."""
         if not self._callers.told_apart:
             return frozenset()
         return frozenset(map(node_acts.Act,
@@ -97,14 +97,14 @@ class Protected:
             node = self._resolver.node(environ, uuid)
             uuid = node.uuid
         if follows:
-            # NOTE: not before its sender is known, and not after the look at
-            # who has the node: it may take its time.
+            # NOTE: after the sender is authenticated, and before the timeline
+            # is read, since it may take long.
             inward.read_body(environ, self._limits.other)
         path = '/'.join((inward.node_path(uuid), *asked.below))
         if takes_away:
             assert node is not None
             actor = self._actor(node, _proof(environ))
-            # NOTE: an administrator may, whoever has the node by then.
+            # NOTE: an administrator may, whoever holds the node.
             if actor.administers:
                 return uuid, inward.call(self._app,
                                          _readdressed(environ, path))
@@ -126,7 +126,7 @@ class Protected:
         judged = _Judged(f'allocation {uuid}', deadline)
         if node is not None:
             judged = self._judge(environ, node.uuid, (asked.act,), node)
-            # NOTE: later on, it may be on another node.
+            # NOTE: the allocation may move to another node later.
             judged = dataclasses.replace(
                 judged, deadline=min(deadline, judged.deadline))
         return None if node is None else node.uuid, self._pass(
@@ -170,11 +170,11 @@ class Protected:
                 request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic do one of :data:`.node_acts.TAKES_AWAY`.
 
-        :param request: read to its end and written anew before the node is
-            kept for it, so that Ironic fails over nothing in it before it
-            judges who asks.
+        :param request: the request, rebuilt from its parsed body before the
+            node is kept for it, so that Ironic fails on nothing in it before
+            it applies its policy.
         """
-        # NOTE: whatever proof is shown; where nobody has the node, any passes.
+        # NOTE: without the proof, since any passes if nobody holds the node.
         return self._failed.limited(node, None, lambda: carry.change(
             self._engine, self._app, node.uuid, actor, request))
 
@@ -196,8 +196,8 @@ class Protected:
         try:
             holding = self._look(node_uuid, acts)
             if holding.anybody and node is None:
-                # NOTE: who asks is found out by a request, so that who has
-                # the node is looked at once more.
+                # NOTE: this is a request to Ironic, so the timeline is read
+                # again after it.
                 node = self._resolver.node(environ, node_uuid)
                 holding = self._look(node_uuid, acts)
         except errors.DatabaseUnavailable:
@@ -210,15 +210,15 @@ class Protected:
         assert node is not None
         actor = self._actor(node, proof)
         holding.check(actor, frees=not node_acts.FREES.isdisjoint(acts))
-        # NOTE: an administrator may, whoever has the node by then.
+        # NOTE: an administrator may, whoever holds the node.
         return _Judged(what) if actor.administers else _Judged(
             what, holding.deadline)
 
     def _look(self, node_uuid: str,
               acts: Collection[node_acts.Act]) -> protect.Holding:
         holding = protect.look(self._engine, node_uuid)
-        # NOTE: what a lease does not have yet is in such a state by somebody
-        # else's doing, who may want to give it back in time.
+        # NOTE: a node is in such a state before a lease has begun because of
+        # its previous user, who must be able to give it back.
         return (holding.of_begun if node_acts.OF_STATES.issuperset(acts)
                 else holding)
 
@@ -231,15 +231,15 @@ class Protected:
             self._callers.bearer(node)))
 
     def _rebuilt(self, environ: wsgi.Environ, path: str) -> wsgi.Environ:
-        """Return a request that was read in one way only."""
+        """Return a request that is rebuilt from its parsed body."""
         return inward.rebuilt(environ, path, environ.get('QUERY_STRING', ''),
                               body=self._document(environ))
 
     def _document(self, environ: wsgi.Environ) -> Any:
-        """Read a body in the one way in which Ironic is to read it.
+        """Parse a body.
 
-        :returns: ``None`` where there is none.
-        :raises NotCanonical: it is not plainly a JSON object.
+        :returns: ``None`` if there is none.
+        :raises NotCanonical: it is not a plain JSON object.
         """
         raw = inward.read_body(environ, self._limits.other)
         if not raw:
@@ -261,9 +261,9 @@ def _proof(environ: wsgi.Environ) -> str | None:
 
 
 def _readdressed(environ: wsgi.Environ, path: str) -> wsgi.Environ:
-    """Return a request with the node's uuid in its path, its body unread.
+    """Return a request with the node's uuid in its path, and its own body.
 
-    NOTE: whatever its body says, Ironic takes the node from the path.
+    NOTE: Ironic takes the node from the path, whatever the body says.
     """
     return {**{key: value for key, value in environ.items()
                if key not in ('RAW_URI', 'REQUEST_URI')}, 'PATH_INFO': path}

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""What the guard answers when it refuses."""
+"""The answers of the guard to requests that it refuses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations import faults
-from ironic_reservations.api import logged
+from ironic_reservations.api import log_text
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import errors as api_errors
 
@@ -33,14 +33,14 @@ def refuse(exc: Exception, environ: wsgi.Environ
            ) -> tuple[errors.ReservationError, wsgi.Answer]:
     """Return the error to count and the answer to send.
 
-    :param exc: what went wrong; a bug is logged and told of as such.
+    :param exc: the reason; an unexpected exception is logged as a bug.
     """
     request_id = environ.setdefault(_REQUEST_ID,
                                     oslo_context.generate_request_id())
     error = api_errors.translated(exc, environ)
     LOG.info('[%s] The guard refused %s %s: %s', request_id,
-             logged.quoted(environ.get('REQUEST_METHOD')),
-             logged.path(environ), error.code)
+             log_text.quoted(environ.get('REQUEST_METHOD')),
+             log_text.path(environ), error.code)
     status, body = faults.render(error, request_id)
     later = ([] if error.retry_after is None
              else [('Retry-After', str(error.retry_after))])

@@ -38,19 +38,19 @@ class Turned(Exception):
 
 
 def canonical(ident: str) -> str:
-    """Return the one spelling of a uuid, or a name as it is."""
+    """Return a uuid in its canonical form, or a name unchanged."""
     if uuidutils.is_uuid_like(ident):
         return str(uuid_module.UUID(ident))
     return ident
 
 
 class Resolver:
-    """Asks Ironic at the latest version.
+    """Asks Ironic with the latest API version.
 
-    NOTE: an older one knows no names, and takes ".json" off them.
+    NOTE: older versions have no names, or strip ".json" from them.
 
     :param app: Ironic's application.
-    :param strategy: how Ironic authenticates its callers.
+    :param strategy: Ironic's ``auth_strategy``.
     """
 
     def __init__(self, app: wsgi.Application, strategy: str) -> None:
@@ -60,7 +60,7 @@ class Resolver:
     def node(self, environ: wsgi.Environ, ident: str) -> callers.Node:
         """Return a node as the caller sees it.
 
-        :raises Turned: the caller may not know, or there is no such node.
+        :raises Turned: the caller may not read it, or there is no such node.
         """
         found, caller = self._ask(environ, 'nodes', ident, _NODE)
         return callers.Node(found['uuid'], found.get('instance_uuid'), caller,
@@ -70,7 +70,7 @@ class Resolver:
                            ) -> tuple[str, callers.Node | None]:
         """Return the uuid of an allocation, and its node if it has one.
 
-        :raises Turned: the caller may not know, or there is none.
+        :raises Turned: the caller may not read it, or there is none.
         """
         found, caller = self._ask(environ, 'allocations', ident, _ALLOCATION)
         uuid, node_uuid = found['uuid'], found.get('node_uuid')
@@ -83,13 +83,13 @@ class Resolver:
             raise errors.InvalidValue(f'No node has the name {ident[:80]!r}.')
         outer = environ
         if self._strategy != identity.NOAUTH:
-            # NOTE: what is there afterwards about the caller has been
-            # written by Ironic's authentication, and by nobody else.
+            # NOTE: so that all identity headers that are there afterwards were
+            # written by Ironic's authentication.
             environ = identity.without(environ)
         seen = inward.asking(
             environ, f'/v1/{kind}/{ident}', query,
-            # NOTE: Ironic 39 answers 500 to "latest" where the path ends
-            # with ".json"; from this version on it leaves that alone.
+            # NOTE: Ironic 39 answers 500 to "latest" if the path ends with
+            # ".json"; since 1.91 it leaves the suffix alone.
             '1.91' if ident.endswith('.json') else 'latest')
         answer = inward.call(self._app, seen)
         if answer.status != 200:

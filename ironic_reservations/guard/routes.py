@@ -11,12 +11,12 @@
 #    under the License.
 
 
-"""Which requests the guard has to look at, told from the line and headers.
+"""Decide from the request line and headers which requests are guarded.
 
-Ironic's routing is lenient: a controller is reached by many paths, methods
-and parameters.  So the question here is never "is this a deploy?" but "could
-this reach what deploys?".  What could is either spelled canonically, and
-read further, or refused.  The ways that there are, with pecan 1.8:
+Ironic's routing is lenient: many paths, methods and parameters lead to the
+same controller.  So a request counts not if it *is* a deploy, but if it *could
+reach* the code that deploys.  Such a request must be in canonical form, or it
+is refused.  With pecan 1.8 there are these ways:
 
 * ``provision`` needs a segment of that name, or a method of that name, which
   may come as ``_method`` in the query or in a form;
@@ -24,9 +24,9 @@ read further, or refused.  The ways that there are, with pecan 1.8:
   ``nodes``;
 * an allocation is made by POST to ``allocations``, or to the attribute
   ``inner`` of ``nodes/X/allocation``;
-* any attribute of a controller is a segment, so that ``__init__/__self__``
-  leads back to where one came from;
-* whatever stands before the first slash is dropped.
+* any attribute of a controller can be a segment, so that
+  ``__init__/__self__`` leads back to the same controller;
+* anything before the first slash is dropped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _METHODS = frozenset(
     ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'))
 _READS = frozenset(('GET', 'HEAD'))
 _ROOTS = frozenset(('nodes', 'chassis', 'allocations'))
-#: What stands below ``nodes`` and is not a node.
+#: Segments below ``nodes`` that are not nodes.
 _NOT_A_NODE = frozenset((
     'allocation', 'bios', 'children', 'detail', 'firmware', 'history',
     'inventory', 'maintenance', 'management', 'portgroups', 'ports',
@@ -55,34 +55,32 @@ _METHOD_PARAMETER = '_method'
 
 
 class Kind(enum.Enum):
-    """What a request could do, as far as its line tells."""
+    """What a request could do, judged by its request line."""
 
-    #: PUT of a target state, in the canonical spelling.
+    #: PUT of a provision target, in canonical form.
     PROVISION = 'provision'
-    #: PATCH that could bind an instance to a node; its body decides.
+    #: PATCH that binds an instance to a node, depending on its body.
     PATCH = 'patch'
-    #: POST of an allocation, in the canonical spelling.
+    #: POST of an allocation, in canonical form.
     ALLOCATE = 'allocate'
-    #: Something else that is done to a node, in the canonical spelling.
+    #: A protected act on a node, in canonical form.
     ACT = 'act'
-    #: A list that may be one of eligible nodes; its query decides.
+    #: A list that is one of eligible nodes, depending on its query.
     LIST = 'list'
-    #: Something harmless, unless a form in its body says otherwise.
+    #: Harmless unless its body is a form that overrides the method.
     FORM = 'form'
-    #: Something harmless after which the node is another one.
+    #: Harmless, but it changes the node, which has to be mirrored again.
     CHANGE = 'change'
 
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """A request that the guard has to look at.
+    """A request that the guard has to examine.
 
-    :ivar ident: the node's uuid or name as the path has it, where the path
-        is the canonical one.
-    :ivar detail: whether a list is one with all details.
-    :ivar form: whether the body may be a form, which may stand for another
-        method than that of the request.
-    :ivar act: what is done to which node.
+    :ivar ident: the uuid or name of the node, if the path is canonical.
+    :ivar detail: whether a list has all details.
+    :ivar form: whether the body may be a form, which may override the method.
+    :ivar act: the protected act.
     """
 
     kind: Kind
@@ -96,15 +94,15 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
              has_body: bool = False,
              protected: Collection[node_acts.Act] = node_acts.ALL
              ) -> Look | None:
-    """Return what of a request has to be looked at.
+    """Return why the guard has to examine a request.
 
     :param path: ``PATH_INFO``: percent-decoded, in Latin-1.
-    :param query: ``QUERY_STRING``, as it came.
-    :param has_body: whether a body follows, or may follow.
-    :param protected: what is not done to a node behind its holder's back.
-    :returns: ``None`` for what is none of the guard's business.
-    :raises NotCanonical: it could reach a guarded action in a spelling that
-        is not the canonical one.
+    :param query: ``QUERY_STRING`` as received.
+    :param has_body: whether the request has or may have a body.
+    :param protected: the acts that are protected.
+    :returns: ``None`` if it does not.
+    :raises NotCanonical: it could reach a guarded action, but is not in
+        canonical form.
     """
     if method not in _METHODS:
         raise _refusal(f'The method {method[:20]!r} is not an HTTP method, '

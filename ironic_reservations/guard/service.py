@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Our own requests to the Ironic in this process, with [ironic]'s user."""
+"""Our own requests to the Ironic in this process, as the user in [ironic]."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _NONE = 'none'
 
 
 class Authenticated:
-    """A transport that shows who we are.
+    """A transport that authenticates its requests.
 
-    :param transport: the way to the application.
+    :param transport: the transport to the application.
     :param conf: the options of [ironic].
-    :param strategy: how Ironic authenticates its callers.
-    :raises RuntimeError: it does, and [ironic] names no user.
+    :param strategy: Ironic's ``auth_strategy``.
+    :raises RuntimeError: Ironic needs a user, and [ironic] has none.
     """
 
     def __init__(self, transport: in_process.InProcess, conf: cfg.ConfigOpts,
@@ -51,16 +51,16 @@ class Authenticated:
                 'ironic-reservations has no user there. Set auth_type and its '
                 'options in the section [ironic] of ironic-reservations.conf.')
         self._auth = loading.load_auth_from_conf_options(conf, _GROUP)
-        # NOTE: without credentials of its own.  Where a Keystone answers 401
-        # for its versions, keystoneauth asks again with those of the session,
-        # under the lock that it holds for getting them, and waits for ever.
+        # NOTE: a session without credentials.  If Keystone answers 401 to its
+        # version discovery, keystoneauth repeats it with those of the session,
+        # and deadlocks on the lock under which it gets them.
         self._session = loading.load_session_from_conf_options(conf, _GROUP)
 
     def send(self, method: str, path: str, headers: Mapping[str, str],
              body: Any = None) -> tuple[int, Any]:
         """Send a request.
 
-        :raises IronicUnavailable: there is no token to be had.
+        :raises IronicUnavailable: Keystone gave no token.
         """
         answer = self._transport.send(method, path,
                                       {**headers, **self._own()}, body)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests of the reconciler, which show a ticket."""
+"""Requests of the reconciler, which carry a ticket."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ironic_reservations.model import in_flight
 
 LOG = log.getLogger(__name__)
 
-#: Larger, and deeper, than any of ours.
+#: Larger, and deeper, than any body of ours.
 _MAX_BODY = 4096
 _DEEPEST = 4
 _NODE = re.compile(r'/v1/nodes/(?P<uuid>[0-9a-f-]{36})'
@@ -48,12 +48,12 @@ _PATHS = {('remove', '/instance_uuid'): in_flight.Act.CLEAR_INSTANCE,
 
 
 class Gate:
-    """An application that sees to it that each ticket is used once, in time.
+    """Lets requests with a ticket through once, while the ticket is valid.
 
-    NOTE: it stands before Ironic on both ways to it: requests of other
-    hosts, and those of the reconciler of this very process.
+    NOTE: it is in front of Ironic for requests from other hosts and for those
+    of the reconciler in this process.
 
-    :param app: Ironic's.
+    :param app: Ironic's application.
     """
 
     engine: Engine
@@ -63,7 +63,7 @@ class Gate:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        """Answer a request, as Ironic does where it shows no ticket."""
+        """Answer a request; one without a ticket is passed to Ironic."""
         if inward.TICKET_KEY not in environ:
             return self._app(environ, start_response)
         try:
@@ -73,10 +73,11 @@ class Gate:
         return answer.send(start_response)
 
     def answer(self, environ: wsgi.Environ) -> wsgi.Answer:
-        """Return what Ironic answers to a request with a ticket.
+        """Return Ironic's answer to a request with a ticket.
 
-        :raises TicketInvalid: it is not good for this, or not any more.
-        :raises HandedOverLate: this process stood still for too long.
+        :raises TicketInvalid: it is for another request, or not valid any
+            more.
+        :raises HandedOverLate: the process was stopped for too long.
         """
         raw = inward.read_body(environ, _MAX_BODY)
         body = bodies.read_json(raw, _DEEPEST) if raw else None
@@ -97,11 +98,11 @@ class Gate:
 
     def _look_again(self, environ: wsgi.Environ, passage: passages.Passage,
                     act: in_flight.Act) -> passages.Passage:
-        """Check that the maintenance of a node is still what it has to be.
+        """Check that nobody else has changed the maintenance of a node.
 
-        :returns: the passage, which has to be handed over soon now.
+        :returns: the passage, with a new deadline.
         :raises TicketInvalid: an operator has changed it.
-        :raises IronicUnavailable: Ironic does not show it.
+        :raises IronicUnavailable: Ironic does not answer.
         """
         soon = min(passage.deadline, self.engine.timer() + protect.FRESH)
         try:
@@ -141,9 +142,9 @@ class Gate:
 
 def _act(method: str, below: str | None,
          body: Any) -> in_flight.Act | None:
-    """Return what a request asks for, where a ticket can be good for it.
+    """Return the act of a request, if there are tickets for it.
 
-    :param below: what its path has behind the node.
+    :param below: the rest of the path after the node.
     """
     if below == '/maintenance':
         if method == 'PUT' and isinstance(body, dict) and (

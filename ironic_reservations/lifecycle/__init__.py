@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Decisions: pure functions over frozen values; no I/O, no clock, no ORM."""
+"""Decisions as pure functions of frozen values; no I/O, no clock, no ORM."""

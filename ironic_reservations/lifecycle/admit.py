@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whether a request may take a node for use: rows in, a verdict out."""
+"""Decides whether a request may use a node."""
 
 from __future__ import annotations
 
@@ -24,63 +24,63 @@ from ironic_reservations.model import facts
 class Act(enum.Enum):
     """What a guarded request does to a node."""
 
-    #: Deploys it, or binds an instance to it.
+    #: Deploys the node, or binds an instance to it.
     USE = 'use'
-    #: Takes it out of what can be promised, in another way.
+    #: Makes it unavailable in another way.
     TAKE = 'take'
-    #: Changes what is in use already.
+    #: Changes a node that is in use already.
     STAY = 'stay'
-    #: Takes the instance off.
+    #: Removes the instance from it.
     FREE = 'free'
 
     @property
     def lasts(self) -> bool:
-        """Check whether nobody knows when the node can be promised again."""
+        """Return whether the node stays unavailable for an unknown time."""
         return self in (Act.USE, Act.TAKE)
 
 
 class Verdict(enum.Enum):
     """What the guard does with a request."""
 
-    #: Nobody holds the node, and nobody has to.
+    #: The node is free, and no reservation is required.
     FREE = 'free'
-    #: The request has shown the node's live reservation.
+    #: The request has proven the node's live reservation.
     PROVEN = 'proven'
-    #: The request has shown the lease reservation that has the node.
+    #: The request has proven the lease reservation that has the node.
     LEASE_PROVEN = 'lease_proven'
-    #: The node is reserved or leased, and no proof was shown.
+    #: The node is reserved or leased, and the request has no proof.
     PROOF_REQUIRED = 'proof_required'
-    #: A proof was shown that is not what holds the node.
+    #: The proof is not that of the node's reservation or lease.
     PROOF_INVALID = 'proof_invalid'
-    #: The lease that had the node is over, and it is being taken back.
+    #: The lease that had the node is over, and the node is being taken back.
     LEASE_OVER = 'lease_over'
     #: A maintenance window has the node.
     IN_MAINTENANCE = 'in_maintenance'
-    #: Nobody holds the node, but the operator wants a reservation always.
+    #: The node is free, but the operator requires a reservation for each node.
     RESERVATION_REQUIRED = 'reservation_required'
 
     @property
     def passes(self) -> bool:
-        """Check whether the request goes on."""
+        """Return whether the request is let through."""
         return self in (Verdict.FREE, Verdict.PROVEN, Verdict.LEASE_PROVEN)
 
 
 @dataclasses.dataclass(frozen=True)
 class Bearer:
-    """Who shows a proof.
+    """The caller that shows a proof.
 
     :ivar project_id: the project that the caller is in.
-    :ivar any_project: whether the proofs of other projects count, too.
+    :ivar any_project: whether proofs of other projects are accepted, too.
     """
 
     project_id: str | None = None
     any_project: bool = True
 
     def may_show(self, project_id: str | None) -> bool:
-        """Return whether a proof counts in these hands.
+        """Return whether a proof is accepted from this caller.
 
-        :param project_id: whose promise it is; ``None``: of no project,
-            hence of whoever has been handed its proof.
+        :param project_id: the project of the reservation or lease; ``None``:
+            it has none, so that its proof is accepted from everybody.
         """
         return (self.any_project or project_id is None
                 or project_id == self.project_id)
@@ -91,13 +91,12 @@ ANYBODY = Bearer()
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """What a request shows.
+    """The proof of a request.
 
     :ivar proof: the uuid of a reservation, or the id of a lease reservation.
-    :ivar vouched_instance: the instance for which a service that is trusted
-        in this makes the request; it counts as a proof where the node's
-        reservation was made for it.
-    :ivar bearer: who shows it.
+    :ivar vouched_instance: the instance for which a trusted service makes the
+        request; it is a proof of a reservation made for that instance.
+    :ivar bearer: the caller.
     """
 
     proof: str | None = None
@@ -105,10 +104,10 @@ class Claim:
     bearer: Bearer = ANYBODY
 
     def proves(self, uuid: str | None, project_id: str | None) -> bool:
-        """Return whether a promise has been shown, by one who may.
+        """Return whether the proof is valid for a reservation or lease.
 
-        :param uuid: of the promise.
-        :param project_id: whose promise it is.
+        :param uuid: of the reservation, or of the lease reservation.
+        :param project_id: its project.
         """
         return (self.proof is not None and self.proof == uuid
                 and self.bearer.may_show(project_id))
@@ -123,18 +122,17 @@ def admit(claim: Claim, held: facts.Reservation | None,
           now: datetime.datetime, required: bool = False,
           leased: facts.Leased = facts.UNLEASED,
           act: Act = Act.USE) -> Verdict:
-    """Return what becomes of a request for a node.
+    """Decide about a request for a node.
 
-    :param held: the reservation on the node's timeline, live or not.
-    :param required: whether a free node may be taken only with a
-        reservation.
+    :param held: the reservation of the node, live or not.
+    :param required: whether a free node may be used only with a reservation.
     :param leased: what leases and maintenance windows have of the node.
     """
     live = held is not None and held.live(now)
     if live:
         assert held is not None
-        # NOTE: also where a lease has begun meanwhile: what is deployed
-        # there is whose reservation it is, and nobody else touches it.
+        # NOTE: also if a lease has begun meanwhile: the node belongs to the
+        # reservation until it ends.
         if claim.proves(held.uuid, held.project_id) or (
                 claim.proof is None and claim.vouches(held)):
             return Verdict.PROVEN
@@ -143,18 +141,19 @@ def admit(claim: Claim, held: facts.Reservation | None,
     if leased.held:
         return _admit_to_lease(claim, leased, act)
     if claim.proof is not None:
-        # NOTE: a stale proof is refused even where the node is free now:
-        # whoever shows it believes in a promise that does not hold.
+        # NOTE: a stale proof is refused even if the node is free: the caller
+        # relies on a reservation that does not exist any more.
         return Verdict.PROOF_INVALID
     if leased.maintained.held and act is Act.USE:
-        # NOTE: what works on the node in its window is let through.
+        # NOTE: requests that do not use the node, such as cleaning, are part
+        # of the maintenance.
         return Verdict.IN_MAINTENANCE
     return Verdict.RESERVATION_REQUIRED if required else Verdict.FREE
 
 
 def _admit_to_lease(claim: Claim, leased: facts.Leased, act: Act) -> Verdict:
     if leased.holder is None:
-        # NOTE: whoever frees the node does what is being done anyway.
+        # NOTE: the node is being freed anyway.
         return (Verdict.FREE if act is Act.FREE and claim.proof is None
                 else Verdict.LEASE_OVER)
     if claim.proves(leased.holder, leased.project_id):

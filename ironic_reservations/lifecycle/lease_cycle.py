@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the clock has to make of a lease, and what its nodes have to say.
+"""Decides what has to be done for a lease, and for its nodes.
 
-All that is to be done follows from the rows, the clock and what Ironic
-shows, so that it does not matter who died between which two steps.
+That follows from the rows, the clock and the state in Ironic alone, so that a
+process can die between any two steps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
 
-#: What is said of a node that lacks what a lease asks for.
+#: The reason for a node that does not match the requirements of its lease.
 UNSUITED = 'does not match the properties of the lease any more'
 
 UNDEPLOY = 'undeploy'
@@ -34,27 +34,26 @@ LEAVE = 'leave'
 
 
 class Task(enum.StrEnum):
-    """A step that can be taken any number of times."""
+    """A task; each can be repeated."""
 
-    #: Give nodes to the lease, and see that they are ready.
+    #: Give nodes to the lease, and check that they are ready.
     START = 'start'
-    #: Tell that the end is near.
+    #: Notify the owner that the end is near.
     BEFORE_END = 'before_end'
-    #: Let go of all nodes.
+    #: End all bookings.
     CLOSE = 'close'
-    #: Bring nodes back to what they were.
+    #: Take nodes back: undeploy them, and restore their lessees.
     TAKE_BACK = 'take_back'
-    #: Write down that it is over.
+    #: Write that the lease is over.
     FINISH = 'finish'
-    #: See that its nodes stay its own; of every lease, whenever it is looked
-    #: at.
+    #: Check that its nodes still have its lessee; each time.
     KEEP = 'keep'
-    #: Release nodes that nobody deploys; of every lease, likewise.
+    #: Release nodes that nobody deploys; each time.
     NO_SHOW = 'no_show'
 
 
 def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
-    """Return what has to be done for a lease now, in this order."""
+    """Return the tasks for a lease, in this order."""
     if lease.status in (leases.LeaseStatus.TERMINATED,
                         leases.LeaseStatus.ERROR):
         return ()
@@ -80,10 +79,10 @@ def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
 
 def starting(lease: leases.Lease,
              now: datetime.datetime) -> tuple[leases.NodeBooking, ...]:
-    """Return the nodes that are to be the lease's, and are not yet.
+    """Return the bookings whose nodes have yet to be given to the lease.
 
-    NOTE: one that was used before anybody came by is bound already, and
-    lacks its lessee.
+    NOTE: a node that was deployed before the reconciler came by is bound
+    already, but lacks its lessee.
     """
     return tuple(
         booking for booking in lease.bookings
@@ -94,14 +93,14 @@ def starting(lease: leases.Lease,
 
 
 def gives_lessee(booking: leases.NodeBooking) -> bool:
-    """Return whether the node of a booking has a lessee because of it."""
+    """Return whether the lessee of a node comes from a booking."""
     return (booking.state is leases.BookingState.BOUND
             and booking.lessee is not None
             and booking.lessee == booking.project_id)
 
 
 def lacks_lessee(booking: leases.NodeBooking, node: facts.Node) -> bool:
-    """Return whether somebody else has written the lessee of a node."""
+    """Return whether the lessee of a node has been overwritten."""
     return (gives_lessee(booking) and not node.compute
             and node.provision_state != node_condition.GONE
             and node.lessee != booking.lessee)
@@ -109,14 +108,14 @@ def lacks_lessee(booking: leases.NodeBooking, node: facts.Node) -> bool:
 
 def event(lease: leases.Lease,
           kind: leases.EventType) -> leases.Event | None:
-    """Return one of the events of a lease."""
+    """Return the event of a kind, ``None`` without one."""
     return next((each for each in lease.events if each.type is kind), None)
 
 
 def is_due(each: leases.Event | None, now: datetime.datetime) -> bool:
-    """Check whether an event has to happen now.
+    """Return whether an event has to be carried out now.
 
-    NOTE: one that is in progress too: whoever began it may be dead.
+    NOTE: also one that is in progress, since the process may have died.
     """
     return each is not None and each.time <= now and each.status in (
         leases.EventStatus.UNDONE, leases.EventStatus.IN_PROGRESS)
@@ -124,16 +123,19 @@ def is_due(each: leases.Event | None, now: datetime.datetime) -> bool:
 
 def next_due(lease: leases.Lease,
              now: datetime.datetime) -> datetime.datetime | None:
-    """Return when a lease has to be looked at next.
+    """Return when a lease has to be worked on next.
 
-    :returns: ``None``: never again, unless somebody changes it.
+    :returns: ``None``: never, unless it is changed.
     """
     return now if tasks(lease, now) else next_event(lease, now)
 
 
 def next_event(lease: leases.Lease,
                now: datetime.datetime) -> datetime.datetime | None:
-    """Return when the clock makes something new of a lease."""
+    """Return the next time at which a lease has a task.
+
+    :returns: ``None``: never, unless it is changed.
+    """
     if lease.status.over or lease.status is leases.LeaseStatus.ERROR:
         return None
     told = event(lease, leases.EventType.BEFORE_END)
@@ -146,21 +148,22 @@ def next_event(lease: leases.Lease,
 
 
 def backoff(attempts: int, longest: float, chance: float) -> float:
-    """Return how many seconds to wait before a step is tried again.
+    """Return how long to wait before a step is retried, in seconds.
 
-    :param attempts: how often it has been tried in vain.
-    :param chance: from 0 to 1, so that not all come back at once.
+    :param attempts: how often it has failed.
+    :param longest: the upper bound, in seconds.
+    :param chance: a random number from 0 to 1, which spreads the retries.
     """
     return float(min(longest, 2.0 ** min(attempts, 30))) * (1 + chance) / 2
 
 
 @dataclasses.dataclass(frozen=True)
 class AtStart:
-    """What to make of a node at the start of a lease.
+    """What to do with a node at the start of a lease.
 
-    :ivar bind: whether it can be the lease's.
-    :ivar settled: whether there is nothing to be waited for.
-    :ivar why: it is not ready, in words.
+    :ivar bind: whether to give it to the lease.
+    :ivar settled: whether there is nothing to wait for.
+    :ivar why: why it is not ready, in words.
     """
 
     bind: bool
@@ -170,25 +173,25 @@ class AtStart:
 
 def at_start(node: facts.Node | None, taken: str | None,
              suits: bool = True) -> AtStart:
-    """Look at a node that is to be given to a lease.
+    """Decide what to do with a node at the start of a lease.
 
     :param node: as Ironic shows it; a compute host as it is mirrored.
-    :param taken: by whom else, in words.
-    :param suits: whether it is what the lease asks for.
+    :param taken: who else has it, in words.
+    :param suits: whether it matches the requirements of the lease.
     """
     useless = node_condition.broken(node)
     lacking = has(node, suits)
     if node is None or node.provision_state == node_condition.GONE:
         return AtStart(False, True, useless)
     if node.compute:
-        # NOTE: others have what they have of it, and holding a share tells
-        # whether there is enough left.
+        # NOTE: others may use a part of it; writing the hold shows whether
+        # enough is left.
         return AtStart(True, True, lacking)
     if taken is not None:
         return AtStart(False, useless is not None, useless or taken)
     if node_condition.occupied(node):
-        # NOTE: never bound, so that what a stranger has there is not
-        # undeployed at the end.
+        # NOTE: not bound, so that somebody else's instance is not undeployed
+        # at the end.
         return AtStart(False, True, 'is being used without the lease')
     if useless is not None:
         return AtStart(True, True, useless)
@@ -198,7 +201,10 @@ def at_start(node: facts.Node | None, taken: str | None,
 
 
 def unready(node: facts.Node | None) -> str | None:
-    """Return what is waited for before a node of a lease can be used."""
+    """Return why a node of a lease cannot be used yet, ``None`` if it can.
+
+    A broken node is not waited for.
+    """
     if (node is None or node.compute
             or node_condition.broken(node) is not None
             or node.instance_uuid is not None
@@ -208,9 +214,10 @@ def unready(node: facts.Node | None) -> str | None:
 
 
 def has(node: facts.Node | None, suits: bool) -> str | None:
-    """Return what is wrong with a node that a lease has, in words, if it is.
+    """Return what is wrong with a node of a lease, in words.
 
-    :param suits: whether it is what the lease asks for.
+    :param suits: whether it matches the requirements of the lease.
+    :returns: ``None``: nothing.
     """
     return node_condition.broken(node) or (None if suits else UNSUITED)
 
@@ -227,10 +234,10 @@ class Act(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class AtEnd:
-    """What to make of a node at the end of a lease.
+    """What to do with a node at the end of a lease.
 
-    :ivar why: it cannot be released yet, or not as it should be, in words.
-    :ivar flag: whether somebody has to look at it.
+    :ivar why: why it cannot be released yet, or not as it should be, in words.
+    :ivar flag: whether an operator has to check it.
     """
 
     act: Act
@@ -239,7 +246,7 @@ class AtEnd:
 
 
 def at_end(node: facts.Node | None, action: str) -> AtEnd:
-    """Look at a node that is to be taken back from a lease.
+    """Decide what to do with a node at the end of a lease.
 
     :param node: as Ironic shows it.
     :param action: ``undeploy`` or ``leave``.
@@ -263,5 +270,5 @@ def at_end(node: facts.Node | None, action: str) -> AtEnd:
         return AtEnd(Act.WAIT, said)
     if node.provision_state == node_condition.AVAILABLE and occupied:
         return AtEnd(Act.CLEAR, 'has an instance')
-    # NOTE: available, or in the hands of an operator.
+    # NOTE: it is available, or an operator works on it.
     return AtEnd(Act.RELEASE)

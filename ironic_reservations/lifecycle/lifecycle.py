@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a node's state means for its reservation: facts in, a verdict out."""
+"""Decides what a node's state means for its reservation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ironic_reservations.model import node_condition
 
 
 class End(enum.StrEnum):
-    """Why a reservation ends by itself before its time."""
+    """Why a reservation ends before its time."""
 
     NODE_DELETED = 'node_deleted'
     NODE_TAKEN = 'node_taken'
@@ -34,8 +34,8 @@ class End(enum.StrEnum):
 class Verdict:
     """What becomes of a reservation.
 
-    :ivar state: the state that it should have; or
-    :ivar end: why it is over.  With neither, it stays as it is.
+    :ivar state: its new state; or
+    :ivar end: why it ends. With neither, it is unchanged.
     """
 
     state: facts.State | None = None
@@ -47,18 +47,18 @@ KEEP = Verdict()
 
 def judge(reservation: facts.Reservation, node: facts.Node | None,
           end_on_maintenance: bool = False) -> Verdict:
-    """Return what a node's state makes of its reservation.
+    """Decide what a node's state means for its reservation.
 
-    Maintenance suspends a reservation: the node is promised to nobody else
-    and the promise keeps its end.  Whoever may set it, and Ironic itself
-    after a power fault, would otherwise take nodes from their holders.
+    Maintenance suspends a reservation: it keeps its end, and the node is given
+    to nobody else. Otherwise everybody who may set maintenance, and Ironic
+    itself after a power fault, would take nodes from their owners.
 
-    Holds only where no guarded request for the node was under way since the
-    reservation was read.
+    The result is valid only if no guarded request for the node was in flight
+    since the reservation was read.
 
-    :param node: as Ironic shows it, ``None`` where it has no such node.
-    :param end_on_maintenance: whether the operator wants a reservation that
-        nobody has used to end with maintenance, or retirement, of its node.
+    :param node: as Ironic shows it, ``None`` if there is no such node.
+    :param end_on_maintenance: whether maintenance and retirement end an unused
+        reservation.
     """
     if node is None:
         return Verdict(end=End.NODE_DELETED)
@@ -66,7 +66,7 @@ def judge(reservation: facts.Reservation, node: facts.Node | None,
             and node.instance_uuid is None)
     match reservation.state:
         case facts.State.STARTING:
-            # The process that carried the proof to Ironic died on the way.
+            # The process that sent the request to Ironic has died.
             return Verdict(state=(facts.State.RESERVED if free
                                   else facts.State.IN_USE))
         case facts.State.IN_USE:

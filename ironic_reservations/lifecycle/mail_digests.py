@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""When the notices of a person are mailed."""
+"""Decides when the notices of a person are mailed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ def due_at(waiting: Iterable[tuple[notices.Kind, datetime.datetime]],
            last_sent: datetime.datetime | None,
            interval: datetime.timedelta,
            gather: datetime.timedelta) -> datetime.datetime | None:
-    """Return when the next mail to somebody is due.
+    """Return when the next mail to a person is due.
 
-    A notice that is not urgent waits for others, and until the interval since
-    the last mail is over; one that is urgent waits for nothing.
+    A notice that is not urgent waits for others, and for the end of the
+    interval since the last mail. An urgent one is due at once.
 
     :param waiting: the kinds of the notices, and when each was written.
-    :param interval: between two mails to the same person, at least, without
-        anything urgent.
+    :param last_sent: when the last mail was sent; ``None``: never.
+    :param interval: the minimum time between two mails to the same person,
+        except for urgent notices.
     :param gather: how long a notice waits for others.
     :returns: ``None``: nothing waits.
     """

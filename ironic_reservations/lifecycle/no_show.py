@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""When a lease that uses none of its nodes is warned, and loses them."""
+"""Decides when a lease is warned about unused nodes, and loses them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from collections.abc import Mapping
 import dataclasses
 import datetime
 
-#: Stands for all classes that are not named.
+#: The key for all classes that are not named.
 OTHERS = '*'
 
 
 @dataclasses.dataclass(frozen=True)
 class Terms:
-    """What the operator has set.
+    """The options of the operator.
 
-    :ivar after: the time to deploy a node, in seconds, by its class.
-    :ivar warn_before: how long before the release it is told, in seconds.
-    :ivar whole: whether the lease is released, or each node by itself.
+    :ivar after: the time to deploy a node, in seconds, by class.
+    :ivar warn_before: how long before the release to warn, in seconds.
+    :ivar whole: whether to release the whole lease instead of single nodes.
     """
 
     after: Mapping[str, int]
@@ -37,32 +37,30 @@ class Terms:
     whole: bool
 
     def time(self, resource_class: str | None) -> int | None:
-        """Return how long there is time to deploy a node, in seconds.
+        """Return the time to deploy a node of a class, in seconds.
 
         :returns: ``None``: until the end of the lease.
         """
         return self.after.get(resource_class or '', self.after.get(OTHERS))
 
     def notice(self, time: int) -> int:
-        """Return how long before the release of a node it is told.
+        """Return how long before the release to warn, in seconds.
 
-        :param time: how long there is time to deploy the node.
+        :param time: the time to deploy the node, in seconds.
         """
         return min(self.warn_before, time)
 
 
 @dataclasses.dataclass(frozen=True)
 class Seat:
-    """A node of a lease, and what is known of its use.
+    """A node of a lease, and how it has been used.
 
-    :ivar booking_uuid: of its row.
-    :ivar usable_since: since when it is the lease's and can be deployed
-        without a break; ``None``: it is not so, or nobody knows.
-    :ivar warned_at: when it was told that it is released.
-    :ivar used: whether it has been deployed since.
-    :ivar deployable: whether it could be now: it is neither broken nor busy.
-    :ivar arrived_at: when whoever is to get the warning had it; ``None``: not
-        yet.
+    :ivar usable_since: since when the lease could deploy it without a break;
+        ``None``: it cannot, or this is not known.
+    :ivar warned_at: when the warning was written.
+    :ivar used: whether the node has been deployed.
+    :ivar deployable: whether it can be deployed now: it is not broken or busy.
+    :ivar arrived_at: when the warning was delivered; ``None``: not yet.
     """
 
     booking_uuid: str
@@ -76,9 +74,9 @@ class Seat:
 
     @property
     def told_at(self) -> datetime.datetime | None:
-        """When it was told, if that still counts.
+        """When the warning was written, if it is still valid.
 
-        NOTE: a warning is none if the node could not be deployed since.
+        NOTE: a warning is void if the node could not be deployed since.
         """
         if (self.warned_at is None or self.usable_since is None
                 or self.warned_at < self.usable_since):
@@ -88,10 +86,10 @@ class Seat:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What becomes of nodes, by the uuids of their bookings.
+    """What to do with nodes, by the uuids of their bookings.
 
-    :ivar warn: it is told that they are released.
-    :ivar release: they are.
+    :ivar warn: to warn that they will be released.
+    :ivar release: to release.
     """
 
     warn: frozenset[str] = frozenset()
@@ -103,9 +101,9 @@ NOTHING = Verdict()
 
 def judge(seats: Collection[Seat], terms: Terms,
           now: datetime.datetime) -> Verdict:
-    """Return which nodes of a lease are warned about, or released, now.
+    """Decide which nodes of a lease to warn about or release now.
 
-    :param seats: all nodes that the lease has.
+    :param seats: all nodes of the lease.
     """
     warned = frozenset(each.booking_uuid for each in seats
                        if _warned(each, terms, now))
@@ -115,8 +113,8 @@ def judge(seats: Collection[Seat], terms: Terms,
         every = {each.booking_uuid for each in seats}
         if released >= every:
             return Verdict(release=released)
-        # NOTE: nobody is warned of what a node that is used, or that cannot
-        # be used, keeps from happening.
+        # NOTE: no warning while a node that is used, or cannot be used, keeps
+        # the lease from being released.
         told = {each.booking_uuid for each in seats
                 if each.told_at is not None and _idle(each, terms)}
         return Verdict(warn=warned) if warned and (
@@ -125,7 +123,7 @@ def judge(seats: Collection[Seat], terms: Terms,
 
 
 def _idle(seat: Seat, terms: Terms) -> bool:
-    """Return whether a node may be taken for one that nobody wants."""
+    """Return whether a node is deployable and unused."""
     return (not seat.used and seat.deployable
             and seat.usable_since is not None
             and terms.time(seat.resource_class) is not None)
@@ -147,9 +145,9 @@ def _released(seat: Seat, terms: Terms, now: datetime.datetime) -> bool:
 
 
 def release_at(seat: Seat, terms: Terms) -> datetime.datetime | None:
-    """Return when a node is released, as things are.
+    """Return when a node will be released, if nothing changes.
 
-    :returns: ``None``: not at all, or not before it has been told.
+    :returns: ``None``: not at all, or not before the warning was delivered.
     """
     time = terms.time(seat.resource_class)
     if not _idle(seat, terms) or time is None or seat.usable_since is None:
@@ -158,6 +156,6 @@ def release_at(seat: Seat, terms: Terms) -> datetime.datetime | None:
     notice = terms.notice(time)
     if not notice:
         return at
-    # NOTE: whoever was told late has the whole of the notice all the same.
+    # NOTE: if the warning was delivered late, the release is later, too.
     return None if seat.told_at is None or seat.arrived_at is None else max(
         at, seat.arrived_at + datetime.timedelta(seconds=notice))

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whether a request may act on a node that somebody has, short of taking it.
+"""Decides whether a request may act on a node that somebody has.
 
-Power, boot device, interfaces and the like: what is done there is done to
-whoever has the node.  So it is for the project that has it, for whoever shows
-the proof, and for administrators.
+Acts such as power, boot device or interfaces affect the owner of the
+reservation or lease. They are allowed for its project, with its proof, and for
+administrators.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ironic_reservations.model import facts
 
 @dataclasses.dataclass(frozen=True)
 class Actor:
-    """Who asks for something to be done to a node, and what is shown for it.
+    """The caller of a request, with its proof.
 
-    :ivar project_id: ``None`` where the caller is in no project.
+    :ivar project_id: ``None`` if the caller is in no project.
     :ivar administers: whether the caller may act on any node.
     """
 
@@ -39,18 +39,18 @@ class Actor:
     administers: bool = False
 
     def belongs(self, project_id: str | None) -> bool:
-        """Return whether a promise is that of the caller's project."""
+        """Return whether a project is the caller's."""
         return project_id is not None and project_id == self.project_id
 
 
 def judge(actor: Actor, held: facts.Reservation | None,
           leased: facts.Leased, now: datetime.datetime,
           frees: bool = False) -> admit.Verdict:
-    """Return what becomes of a request that acts on a node.
+    """Decide about a request that acts on a node.
 
-    :param held: the reservation on the node's timeline, live or not.
+    :param held: the reservation of the node, live or not.
     :param leased: what leases have of the node.
-    :param frees: whether it takes the instance off the node.
+    :param frees: whether it removes the instance from the node.
     """
     if actor.administers:
         return admit.Verdict.FREE
@@ -60,7 +60,7 @@ def judge(actor: Actor, held: facts.Reservation | None,
                   or actor.claim.vouches(held))
     elif leased.held:
         if leased.holder is None:
-            # NOTE: whoever frees the node does what is being done anyway.
+            # NOTE: the node is being freed anyway.
             return (admit.Verdict.FREE if frees
                     else admit.Verdict.LEASE_OVER)
         passes = (actor.belongs(leased.project_id)

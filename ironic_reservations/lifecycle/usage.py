@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Dividing what leases have had by days, projects and classes."""
+"""Sums up the usage of leases by days, projects and classes."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from ironic_reservations.model import usage
 _DAY = datetime.timedelta(days=1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _OF_A_DAY = _DAY // _MICROSECOND
-#: A project and a class, as far as they are told apart.
+#: A project and a class, ``None`` if the sum is over all of them.
 _Key = tuple[str | None, str | None]
 
 
 class _Days:
-    """Microseconds of hosts, by day.
+    """Host microseconds by day.
 
-    NOTE: what lasts for whole days is kept as where it begins and ends, so
-    that a year costs no more than a day.
+    NOTE: whole days are stored as changes at their start and end, so that a
+    year costs no more than a day.
     """
 
     def __init__(self, count: int) -> None:
@@ -40,7 +40,7 @@ class _Days:
         self._changes = [0] * (count + 1)
 
     def add(self, start: int, end: int, hosts: int) -> None:
-        """Add hosts over a span, in microseconds from the first day on."""
+        """Add hosts over a period, in microseconds since the first day."""
         first, begun = divmod(start, _OF_A_DAY)
         last, over = divmod(end, _OF_A_DAY)
         if first == last:
@@ -53,7 +53,7 @@ class _Days:
         self._changes[last] -= hosts
 
     def each(self) -> list[int]:
-        """Return what there was on each day."""
+        """Return the sum of each day."""
         return [part + hosts * _OF_A_DAY for part, hosts
                 in zip(self._parts, itertools.accumulate(self._changes),
                        strict=False)]
@@ -62,13 +62,13 @@ class _Days:
 def divide(spells: Iterable[usage.Spell], first: datetime.date, days: int,
            now: datetime.datetime,
            by: Collection[usage.Group]) -> list[usage.Usage]:
-    """Divide what leases have had, by days in UTC, projects and classes.
+    """Sum up the usage of leases, by days in UTC, projects and classes.
 
     :param first: the first day.
-    :param days: how many there are.
-    :param now: after which nothing is bound or deployed yet.
-    :param by: what is told apart.
-    :returns: what is not zero, by day, project and class.
+    :param days: the number of days.
+    :param now: bound and deployed hosts count until then.
+    :param by: what to distinguish.
+    :returns: the sums that are not zero, by day, project and class.
     """
     begin = datetime.datetime.combine(first, datetime.time(),
                                       datetime.UTC)

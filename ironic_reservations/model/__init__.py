@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Frozen values that every room speaks of; imports nothing of the rest."""
+"""Frozen values that all packages use; this one imports no other package."""

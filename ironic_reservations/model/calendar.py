@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is asked of a calendar, and what is drawn from it: frozen values."""
+"""Values of the calendar: requests, and what is drawn."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 
-#: What a host is that the operator has closed.
+#: The condition of a host that the operator has closed.
 CLOSED = 'closed'
-#: What a host in transition is that is being cleaned.
+#: The condition of a host that is being cleaned.
 CLEANING = node_condition.CLEANING
-#: What a host is that a maintenance window has, and that is not broken
-#: besides.
+#: The condition of a host in a maintenance window, unless it is broken, too.
 MAINTENANCE = 'maintenance'
 CONDITIONS = (*(each.value for each in node_condition.Condition), CLOSED,
               MAINTENANCE, CLEANING)
@@ -40,24 +39,24 @@ CONDITIONS = (*(each.value for each in node_condition.Condition), CLOSED,
 class Had(enum.IntEnum):
     """How somebody has a host."""
 
-    #: By a lease that has not started, so that it may get another host.
+    #: By a lease that has not started, and may be moved to another host.
     PLANNED = 0
     #: By a lease that has started.
     BOUND = 1
-    #: By a reservation, which binds from the moment it is made.
+    #: By a reservation.
     RESERVED = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class Viewer:
-    """Who looks.
+    """The caller that views the calendar.
 
-    :ivar project_id: whose leases are the viewer's own.
+    :ivar project_id: the viewer's project.
     :ivar projects: whether callers belong to projects at all.
-    :ivar lists_own: whether the viewer may list them,
+    :ivar lists_own: whether the viewer may list the project's leases,
     :ivar lists_all: and those of all projects.
-    :ivar lists_hosts: whether the viewer may know of all nodes,
-    :ivar lists_maintenances: and what maintenance windows are for.
+    :ivar lists_hosts: whether the viewer may see all nodes,
+    :ivar lists_maintenances: and the names and reasons of maintenance windows.
     """
 
     project_id: str | None = None
@@ -68,10 +67,10 @@ class Viewer:
     lists_maintenances: bool = False
 
     def owns(self, lease: leases.NamedLease) -> bool:
-        """Return whether a lease is the viewer's own.
+        """Return whether a lease is of the viewer's project.
 
-        NOTE: one that an administrator made belongs to no project, which
-        must not be the same as a viewer who has none.
+        NOTE: a lease of an administrator has no project, which must not match
+        a viewer without a project.
         """
         if not self.projects:
             return True
@@ -82,25 +81,25 @@ class Viewer:
         return self.lists_all or (self.lists_own and self.owns(lease))
 
     def sees_node(self, node: facts.Node) -> bool:
-        """Return whether the viewer may know which node a host is."""
+        """Return whether the viewer may see the node of a host."""
         return facts.Visibility(self.lists_hosts, self.project_id).sees(node)
 
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """The window that is asked for, and what of it.
+    """A request for a window of the calendar.
 
-    :ivar start: the origin; as the end, in whole seconds.
+    :ivar start: of the window; like the end, in whole seconds.
     :ivar classes: the resource classes; ``None``: all.
-    :ivar rows: whether hosts are wanted, with what they are promised to.
-    :ivar marker: the id of the last host of the page before.
-    :ivar limit: at most so many hosts, unless nodes are named.
-    :ivar nodes: only those that are one of these nodes, as far as the viewer
-        may know; ``None``: all.
-    :ivar racks: whether classes are told rack by rack.
+    :ivar rows: whether to return hosts with their bookings.
+    :ivar marker: the id of the last host of the previous page.
+    :ivar limit: the maximum number of hosts, unless nodes are named.
+    :ivar nodes: only these nodes, as far as the viewer may see them; ``None``:
+        all.
+    :ivar racks: whether to return classes by rack, too.
     :ivar rack: only hosts in this rack, empty: in none; ``None``: all.
-    :ivar loans: whether hosts of other owners are free only for as long as
-        they are lent.
+    :ivar loans: whether hosts of other owners count as free only for as long
+        as they are lent.
     """
 
     start: datetime.datetime
@@ -116,22 +115,23 @@ class Wanted:
 
     @property
     def seconds(self) -> int:
-        """Return how long the window is."""
+        """The length of the window in seconds."""
         return int((self.end - self.start).total_seconds())
 
     def takes(self, resource_class: str | None) -> bool:
-        """Return whether it is asked of a resource class."""
+        """Return whether a resource class is requested."""
         return self.classes is None or resource_class in self.classes
 
 
 @dataclasses.dataclass(frozen=True)
 class Steps:
-    """Hosts of one resource class, and when how many of them are free.
+    """The hosts of a class or rack, and how many are free over time.
 
-    :ivar name: of the class, or of a rack that has some of its hosts.
-    :ivar conditions: how many of them are in which condition.
-    :ivar steps: from which second on how many are free.
-    :ivar racks: the same, rack by rack, if that was asked for.
+    :ivar name: of the class, or of a rack with some of its hosts.
+    :ivar conditions: the number of hosts by condition.
+    :ivar steps: pairs of a second and the number of hosts that are free from
+        then on.
+    :ivar racks: the same by rack, if requested.
     """
 
     name: str | None
@@ -142,11 +142,11 @@ class Steps:
 
 
 class Booking(NamedTuple):
-    """A time, in seconds from the origin, at which somebody has a host.
+    """A period, in seconds from the origin, in which somebody has a host.
 
-    :ivar lease: its place in the list of leases, -1 for none.
-    :ivar amount: how many instances of it share the host then, 0 where it
-        has all of it.
+    :ivar lease: the index in the list of leases, -1 for none.
+    :ivar amount: the number of its instances on the host, 0 if it has the
+        whole host.
     """
 
     start: int
@@ -157,11 +157,11 @@ class Booking(NamedTuple):
 
 
 class Maintenance(NamedTuple):
-    """A time, in seconds from the origin, at which a window has a host.
+    """A period, in seconds from the origin, in which a window has a host.
 
-    :ivar has_host: 1 if it has the host now, 0 if it will have it.
-    :ivar window: its place in the list of windows, -1 where the viewer may
-        not list them.
+    :ivar has_host: 1 if it has the host now, 0 if later.
+    :ivar window: the index in the list of windows, -1 if the viewer may not
+        list them.
     """
 
     start: int
@@ -172,9 +172,9 @@ class Maintenance(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A host.
+    """A host with its bookings.
 
-    :ivar named: whether the viewer may know which node it is.
+    :ivar named: whether the viewer may see which node it is.
     :ivar lent: whether another project owns it, and lends it to the viewer.
     """
 
@@ -188,15 +188,15 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Calendar:
-    """A calendar, to be drawn.
+    """The result of a request.
 
-    :ivar classes: ``None`` on all pages but the first one.
-    :ivar rows: ``None`` where none were asked for.
+    :ivar classes: ``None`` on all pages but the first.
+    :ivar rows: ``None`` if they were not requested.
     :ivar leases: those of the bookings, each once.
     :ivar more: whether there is another page of rows.
     :ivar windows: the maintenance windows in the rows, each once.
-    :ivar lent_until: the second from which on owners can have back what they
-        lend to the viewer; ``None``: nobody can within the window.
+    :ivar lent_until: the second from which owners can have back what they lend
+        to the viewer; ``None``: not within the window.
     """
 
     classes: Sequence[Steps] | None
@@ -208,9 +208,9 @@ class Calendar:
 
 
 def rack(host: leases.Host, name: str) -> str:
-    """Return the rack of a host; empty: it has none.
+    """Return the rack of a host; empty: none.
 
-    :param name: of the property that names it; empty: there is none.
+    :param name: of the property with the rack; empty: none is configured.
     """
     if not name:
         return ''
@@ -220,10 +220,10 @@ def rack(host: leases.Host, name: str) -> str:
 
 
 def condition(host: leases.Host, maintained: bool = False) -> str:
-    """Return one of :data:`CONDITIONS`.
+    """Return the condition of a host, one of :data:`CONDITIONS`.
 
-    :param maintained: whether a maintenance window may stand on its node in
-        Ironic; that does not break it.
+    :param maintained: whether a maintenance window may have put it in
+        maintenance, which does not count as broken.
     """
     if not (host.reservable and host.node.reservable):
         return CLOSED

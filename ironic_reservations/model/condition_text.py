@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Conditions as text: Blazar's grammar, and what the user guide adds to it.
+"""Parses conditions: Blazar's grammar, with the extensions in the user guide.
 
-A text is empty, which asks for nothing, or JSON: ``["==", "$vcpus", "4"]``,
+A text is empty, which requires nothing, or JSON: ``["==", "$vcpus", "4"]``,
 ``["and", X, Y]``.
 """
 
@@ -32,7 +32,7 @@ MAX_DEPTH = 32
 
 _REFERENCE = '$'
 _LIKE_THIS = 'Write it like ["==", "$vcpus", "4"]'
-#: Each comparison of order, and the one that means it with its sides swapped.
+#: Each ordering, and the equivalent one with swapped sides.
 _ORDERS: dict[str, tuple[Callable[[Any, Any], bool],
                          Callable[[Any, Any], bool]]] = {
     '>=': (operator.ge, operator.le),
@@ -40,17 +40,17 @@ _ORDERS: dict[str, tuple[Callable[[Any, Any], bool],
     '>': (operator.gt, operator.lt),
     '<': (operator.lt, operator.gt),
 }
-# NOTE: "=" is not documented by Blazar, yet taken by it.
+# NOTE: Blazar accepts "=", too, although it is not documented.
 _EQUALITIES = {'==': True, '=': True, '!=': False}
 _OPERATORS = '==, !=, >=, <=, >, <, in, and, or, not'
 _WHITE_SPACE = ' \t\r\n'
 
 
 def read(source: str, text: str) -> conditions.Condition | None:
-    """Read a text; ``None`` where it asks for nothing.
+    """Parse a text; return ``None`` if it requires nothing.
 
-    :param source: the name of its field, for the message of an error.
-    :raises ValueError: it is not of the grammar, or too large.
+    :param source: the name of its field, for error messages.
+    :raises ValueError: it does not match the grammar, or is too large.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(
@@ -59,7 +59,7 @@ def read(source: str, text: str) -> conditions.Condition | None:
     if not text.strip(_WHITE_SPACE):
         return None
     try:
-        # NOTE: a list of literals may be within the innermost condition.
+        # NOTE: the innermost condition may contain a list of literals.
         nesting.check(text.encode('utf-8', 'surrogatepass'), MAX_DEPTH + 1)
         # NOTE: numbers stay text, so that 4 and "4" are the same.
         value = json.loads(text, parse_int=_literal_number,
@@ -73,7 +73,7 @@ def read(source: str, text: str) -> conditions.Condition | None:
         raise ValueError(_too_deep(source)) from e
     except ValueError as e:
         raise ValueError(f'In the {source}, {e}') from e
-    # NOTE: Blazar takes "[]" for "", though only as the whole text.
+    # NOTE: Blazar treats "[]" as empty, but only as the whole text.
     return None if value == [] else _condition(source, value, 1)
 
 
@@ -92,10 +92,10 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _condition(where: str, value: object, depth: int) -> conditions.Condition:
-    """Read one condition.
+    """Parse one condition.
 
-    :param where: it stands, for the message of an error.
-    :raises ValueError: it is not of the grammar.
+    :param where: its position, for error messages.
+    :raises ValueError: it does not match the grammar.
     """
     if depth > MAX_DEPTH:
         raise ValueError(_too_deep(where.partition('[')[0]))
@@ -193,6 +193,6 @@ def _too_deep(source: str) -> str:
 
 
 def _shown(value: object) -> str:
-    # NOTE: ASCII, so that a message with half a surrogate pair can be sent.
+    # NOTE: ASCII, since a lone surrogate could not be sent.
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + '...'

@@ -10,10 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the planner is told: frozen values, a snapshot of the rows.
-
-Nothing here does I/O or asks for the time.
-"""
+"""Nodes, reservations and what is known of them, as read from the rows."""
 
 from __future__ import annotations
 
@@ -30,32 +27,31 @@ AVAILABLE = node_condition.AVAILABLE
 
 
 class State(enum.StrEnum):
-    """Where a reservation stands."""
+    """The state of a reservation."""
 
-    #: Promised; ends by itself at ``expires_at``.
+    #: Not used yet; it expires at ``expires_at``.
     RESERVED = 'reserved'
-    #: Shown as a proof; what Ironic makes of that request is not known yet.
+    #: A request has used it as a proof; its outcome is not known yet.
     STARTING = 'starting'
-    #: Ironic accepted the request; ends when the node is freed.
+    #: Ironic has accepted the request; it ends when the node is freed.
     IN_USE = 'in_use'
 
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """A node as Ironic described it last, or a compute host of Nova.
+    """A node as Ironic last described it, or a compute host of Nova.
 
     :ivar uuid: canonical, lower case, with hyphens.
-    :ivar generation: counts the changes to the node's bookings; a commit
-        names the generation that it was planned on.
-    :ivar reservable: the operator's switch.
-    :ivar properties: what Ironic knows of its size: pairs of a name and a
-        value.
-    :ivar powered: whether Ironic knows its power state, as far as it has
-        been asked; that is not mirrored.
-    :ivar inventories: of a compute host, as Placement says: pairs of a class
-        and what there is of it; ``None`` for a node of Ironic.
-    :ivar enrolled_at: when Ironic was told of it, in Ironic's words; another
-        one under the same uuid is another node.
+    :ivar generation: counts the changes of the node's bookings; a commit names
+        the generation that was read.
+    :ivar reservable: whether the operator allows reservations.
+    :ivar properties: its sizes in Ironic: pairs of a name and a value.
+    :ivar powered: whether Ironic knows its power state, if that was read; it
+        is not mirrored.
+    :ivar inventories: of a compute host in Placement: pairs of a class and an
+        inventory; ``None`` for a node of Ironic.
+    :ivar enrolled_at: when it was enrolled, as Ironic writes it; with another
+        time it is another node with the same uuid.
     """
 
     uuid: str
@@ -77,14 +73,13 @@ class Node:
 
     @property
     def compute(self) -> bool:
-        """Return whether it is a compute host, which instances share."""
+        """Whether it is a compute host, which instances share."""
         return self.inventories is not None
 
     def replaces(self, before: Node) -> bool:
-        """Check whether this is another node under the uuid of one before.
+        """Return whether this is another node with the uuid of one before.
 
-        :param before: as it was mirrored; it may not have been written down
-            then when it was enrolled.
+        :param before: as it was mirrored, perhaps without ``enrolled_at``.
         """
         return (before.enrolled_at is not None
                 and self.enrolled_at not in (None, before.enrolled_at))
@@ -92,13 +87,12 @@ class Node:
 
 @dataclasses.dataclass(frozen=True)
 class Reservation:
-    """One node promised to one instance.
+    """One node reserved for one instance.
 
-    :ivar uuid: also the proof that a deploy shows.
-    :ivar expires_at: void from this instant on, unless it has been shown as a
-        proof by then.
-    :ivar unusable: why its node could not be used now, as far as it was read
-        with the node: one of ``node_condition.SUSPENDED``.
+    :ivar uuid: also the proof for a deploy.
+    :ivar expires_at: when it expires, unless it has been used by then.
+    :ivar unusable: why its node cannot be used now, if that was read: one of
+        ``node_condition.SUSPENDED``.
     """
 
     uuid: str
@@ -115,18 +109,18 @@ class Reservation:
 
     @property
     def suspended(self) -> str | None:
-        """Return why it cannot be used now, where it waits to be used."""
+        """Why an unused reservation is suspended, ``None`` if it is not."""
         return self.unusable if self.state is State.RESERVED else None
 
     def live(self, now: datetime.datetime) -> bool:
-        """Return whether the promise binds at an instant."""
+        """Return whether the reservation is valid at an instant."""
         return self.state is not State.RESERVED or self.expires_at > now
 
     def same(self, other: Reservation) -> bool:
-        """Return whether this is what has become of another one.
+        """Return whether this is a later version of another one.
 
-        NOTE: uuids are chosen by clients, who may use one again when the
-        reservation that had it is over; and a database may use an id again.
+        NOTE: the uuid is not enough, since clients choose it and may reuse it;
+        and a database may reuse an id.
         """
         return (self.id, self.uuid, self.node_uuid, self.instance_uuid,
                 self.project_id, self.user_id, self.created_at) == (
@@ -136,7 +130,7 @@ class Reservation:
 
 @dataclasses.dataclass(frozen=True)
 class Visibility:
-    """Which nodes a caller may know of.
+    """The nodes that a caller may see.
 
     :ivar everything: all of them (an administrator).
     :ivar project_id: otherwise those that this project owns or leases.
@@ -146,7 +140,7 @@ class Visibility:
     project_id: str | None = None
 
     def sees(self, node: Node) -> bool:
-        """Return whether the caller may know that the node exists."""
+        """Return whether the caller may see a node."""
         if self.everything:
             return True
         return (self.project_id is not None
@@ -158,11 +152,11 @@ class Leased:
     """What leases have of one node.
 
     :ivar held: whether a lease has it now.
-    :ivar holder: the lease reservation that may use it; ``None`` where it is
-        being taken back from one that is over.
-    :ivar until: when that one ends.
-    :ivar later: when the first one starts that has not started.
-    :ivar project_id: whose lease that one is.
+    :ivar holder: the lease reservation that may use it; ``None`` if it is
+        being taken back.
+    :ivar until: when that lease ends.
+    :ivar later: the start of the first future booking.
+    :ivar project_id: of that lease.
     :ivar maintained: what maintenance windows have of it.
     """
 
@@ -179,15 +173,15 @@ UNLEASED = Leased()
 
 @dataclasses.dataclass(frozen=True)
 class Occupancy:
-    """What stands on one node's timeline besides the node's own state.
+    """Everything on a node's timeline.
 
     :ivar reservation: the live reservation, if there is one.
-    :ivar busy_until: when the requests under way should have had an answer;
+    :ivar busy_until: when the requests in flight should have been answered;
         the node is kept for them until their outcome is known.
     :ivar leased: what leases have of the node.
-    :ivar closed: whether it may be used with a reservation or a lease only,
-        and the request has neither.
-    :ivar unheld: why it could not be held in Placement, when that was tried.
+    :ivar closed: whether a reservation or a lease is required, and the request
+        has none.
+    :ivar unheld: why it could not be held in Placement, if that was tried.
     """
 
     reservation: Reservation | None = None
@@ -198,12 +192,12 @@ class Occupancy:
 
     @property
     def maintained(self) -> maintenance.Maintained:
-        """Return what maintenance windows have of the node."""
+        """What maintenance windows have of the node."""
         return self.leased.maintained
 
     @property
     def later(self) -> datetime.datetime | None:
-        """Return when the node is promised to somebody next, if it is."""
+        """When the node is booked next, ``None`` if it is not."""
         return min((each for each in (self.leased.later,
                                       self.maintained.later)
                     if each is not None), default=None)

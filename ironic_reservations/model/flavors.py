@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a flavor asks of Placement, read as Nova reads it, but strictly.
+"""Parses the requests of flavors to Placement, as Nova does, but strictly.
 
-Nova drops what it cannot read with a warning in its log, so that a flavor may
-ask for less than it says, or for nothing.  Here that is refused, with the
-key.
+Nova ignores values that it cannot parse, with a warning in its log, so that a
+flavor may request less than it seems to. Here such a flavor is refused, with
+the key.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VCPU = 'VCPU'
 PCPU = 'PCPU'
 MEMORY_MB = 'MEMORY_MB'
 DISK_GB = 'DISK_GB'
-#: The classes that are not made by operators.
+#: The standard classes.
 STANDARD = frozenset({
     VCPU, MEMORY_MB, DISK_GB, 'PCI_DEVICE', 'SRIOV_NET_VF',
     'NUMA_SOCKET', 'NUMA_CORE', 'NUMA_THREAD', 'NUMA_MEMORY_MB',
@@ -44,7 +44,7 @@ GROUP_POLICY = 'group_policy'
 _GROUP_POLICIES = ('none', 'isolate')
 
 MAX_NAME = 255
-#: What Placement's integers hold.
+#: The largest integer in Placement.
 MAX_AMOUNT = 2 ** 31 - 1
 
 _KEY = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)', re.DOTALL)
@@ -53,7 +53,7 @@ _CUSTOM_CLASS = re.compile(r'CUSTOM_[A-Z0-9_]+')
 _TRAIT = re.compile(r'[A-Z0-9_]+')
 _NOT_IN_A_CLASS = re.compile('[^0-9A-Za-z]+')
 
-#: The traits that Nova makes of other keys.
+#: The traits that Nova derives from other keys.
 _TRAIT_OF = {
     ('os:secure_boot', 'required'): 'COMPUTE_SECURITY_UEFI_SECURE_BOOT',
     ('hw:maxphysaddr_mode', 'passthrough'):
@@ -62,7 +62,7 @@ _TRAIT_OF = {
     ('hw:pci_numa_affinity_policy', 'socket'):
         'COMPUTE_SOCKET_PCI_NUMA_AFFINITY',
 }
-#: Keys that make Nova ask for more than can be read from a flavor.
+#: Keys for which Nova requests more than a flavor shows.
 _UNREAD = ('accel:device_profile', 'hw:pmem', 'hw:tpm_model',
            'hw:tpm_version')
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
@@ -72,10 +72,10 @@ _MB_IN_GB = 1024
 
 
 class FlavorRefused(ValueError):
-    """A flavor cannot be reserved for as it is.
+    """A flavor cannot be used for a reservation.
 
-    :ivar key: what has to be changed: an extra spec, or a field of the
-        flavor; empty where it is the flavor as a whole.
+    :ivar key: what has to be changed: an extra spec, or a field of the flavor;
+        empty for the flavor as a whole.
     """
 
     def __init__(self, key: str, message: str) -> None:
@@ -87,7 +87,7 @@ class FlavorRefused(ValueError):
 class Flavor:
     """A flavor as Nova's API shows it.
 
-    :ivar boots_from_volume: whether the root disk is not the host's.
+    :ivar boots_from_volume: whether the root disk is not on the host.
     """
 
     vcpus: int
@@ -101,11 +101,11 @@ class Flavor:
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """What one provider must have.
+    """A group of a request, which one provider has to serve.
 
-    :ivar suffix: the group's name; empty for the one whose resources may
+    :ivar suffix: the name of the group; empty for the one whose resources may
         come from several providers of a tree.
-    :ivar resources: pairs of a class and an amount, by class.
+    :ivar resources: pairs of a class and an amount, ordered by class.
     """
 
     suffix: str
@@ -116,22 +116,22 @@ class Group:
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What a flavor asks for.
+    """The resources and traits that a flavor requests.
 
-    :ivar groups: by their suffixes, the one without a suffix first.
+    :ivar groups: ordered by suffix, the one without a suffix first.
     """
 
     groups: tuple[Group, ...]
     group_policy: str | None = None
 
     def totals(self) -> dict[str, int]:
-        """Sum the amounts of each class."""
+        """Return the sum of the amounts of each class."""
         return _totals(dict(group.resources) for group in self.groups)
 
     def query(self) -> list[tuple[str, str]]:
         """Return the parameters of ``GET /allocation_candidates``.
 
-        Suffixes that are not numbers need its version 1.33.
+        Suffixes that are not numbers need version 1.33 of Placement.
         """
         found = []
         for group in self.groups:
@@ -148,10 +148,10 @@ class Request:
 
 @dataclasses.dataclass
 class _Group:
-    """A group while the keys are read; zeros are there still."""
+    """A group while keys are parsed; it still contains zeros."""
 
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
-    #: By trait: which key speaks of it.
+    #: The key of each trait.
     required: dict[str, str] = dataclasses.field(default_factory=dict)
     forbidden: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -161,12 +161,12 @@ class _Group:
 
 
 def class_of_node(resource_class: str | None) -> str:
-    """Return the class by which Nova offers nodes of a resource class.
+    """Return the class in Placement of a resource class of Ironic.
 
-    Different ones may come out as the same: see :func:`collisions`.
+    Different ones may have the same: see :func:`collisions`.
 
-    :raises ValueError: Nova offers no such node, or Placement has no room
-        for the name.
+    :raises ValueError: Nova does not offer such nodes, or the name is too long
+        for Placement.
     """
     if not resource_class:
         raise ValueError(
@@ -181,10 +181,10 @@ def class_of_node(resource_class: str | None) -> str:
 
 
 def collisions(resource_classes: Iterable[str]) -> dict[str, list[str]]:
-    """Find resource classes of Ironic that are one class in Placement.
+    """Return resource classes of Ironic that are one class in Placement.
 
     :param resource_classes: none of them empty.
-    :returns: by the class in Placement, where there are two or more.
+    :returns: by the class in Placement, if there are two or more.
     """
     found: dict[str, list[str]] = {}
     for name in sorted(set(resource_classes)):
@@ -194,10 +194,10 @@ def collisions(resource_classes: Iterable[str]) -> dict[str, list[str]]:
 
 
 def read(flavor: Flavor) -> Request:
-    """Read what a flavor asks for.
+    """Parse the request of a flavor.
 
-    :raises FlavorRefused: a value cannot be read, nothing is asked for, or
-        Placement would not take the request.
+    :raises FlavorRefused: a value cannot be parsed, nothing is requested, or
+        Placement would refuse the request.
     """
     groups: dict[str, _Group] = {'': _Group()}
     policy = _read_keys(flavor.extra_specs, groups)
@@ -214,7 +214,7 @@ def read(flavor: Flavor) -> Request:
 
 
 def asks(key: str) -> bool:
-    """Return whether an extra spec names a resource, a trait or the groups."""
+    """Return whether an extra spec is a part of the request."""
     return key == GROUP_POLICY or _KEY.fullmatch(key) is not None
 
 
@@ -256,7 +256,7 @@ def _class(key: str, name: str) -> str:
 
 def _amount(key: str, value: str) -> int:
     try:
-        # NOTE: what Nova takes, among it ' 1 ', '+1' and '1_0'.
+        # NOTE: like Nova, this accepts ' 1 ', '+1' and '1_0'.
         amount = int(value)
     except ValueError:
         amount = -1
@@ -285,10 +285,10 @@ def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
 
 
 def _translate(flavor: Flavor, group: _Group) -> None:
-    """Read the keys that Nova turns into resources and traits.
+    """Parse the keys that Nova converts to resources and traits.
 
-    :param group: that without a suffix.
-    :raises FlavorRefused: one of them asks for what cannot be read here.
+    :param group: the group without a suffix.
+    :raises FlavorRefused: one of them cannot be converted here.
     """
     specs = flavor.extra_specs
     for key in _UNREAD:
@@ -341,9 +341,9 @@ def _translate_pinning(flavor: Flavor, group: _Group) -> None:
 
 
 def _add_sizes(flavor: Flavor, groups: Mapping[str, _Group]) -> None:
-    """Ask for the sizes of the flavor, where no key speaks of the class.
+    """Add the sizes of the flavor for classes without a key.
 
-    NOTE: a zero in any group speaks of it.
+    NOTE: a key with a zero counts, in any group.
     """
     for field in ('vcpus', 'ram_mb', 'disk_gb', 'ephemeral_gb', 'swap_mb'):
         if not 0 <= getattr(flavor, field) <= MAX_AMOUNT:
@@ -365,7 +365,7 @@ def _add_sizes(flavor: Flavor, groups: Mapping[str, _Group]) -> None:
 
 
 def _check_groups(groups: Mapping[str, _Group], policy: str | None) -> None:
-    """Refuse what Placement would.
+    """Raise for requests that Placement would refuse.
 
     :param groups: without zeros.
     """

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Conditions on what a host has: whether they hold.
+"""Evaluates conditions on the properties of a host.
 
-Two numbers compare as numbers, all else as text.  A property that a host does
-not have matches no comparison, not even ``!=``.
+Two numbers are compared as numbers, everything else as text. A property that a
+host does not have matches no comparison, not even ``!=``.
 """
 
 from __future__ import annotations
@@ -33,27 +33,28 @@ MAX_DIGITS = 64
 
 Value = str | float | frozenset[str]
 Known = Mapping[str, Value]
-#: Whether a condition can hold, and whether it can fail, where only some of
-#: the properties are known.
+#: Whether a condition can hold, and whether it can fail, if only some of the
+#: properties are known.
 Outcomes = tuple[bool, bool]
 
 
 def number(text: str) -> decimal.Decimal | None:
-    """Read a number; ``None`` where it is not one, or too long."""
-    # NOTE: a float would take two serial numbers of 17 digits for the same.
+    """Parse a number; return ``None`` if it is none, or too long."""
+    # NOTE: with floats, different serial numbers of 17 digits could be equal.
     if len(text) > MAX_DIGITS or not _NUMBER.fullmatch(text):
         return None
     return decimal.Decimal(text)
 
 
-#: Of what the hosts have, which comes again and again; what requests say is
-#: unbounded and stays out.
+#: Caches values of hosts, which repeat; values of requests are unbounded, and
+#: are not cached.
 _number_of_host = functools.lru_cache(maxsize=16_384)(number)
 
 
 @dataclasses.dataclass(frozen=True)
 class Among:
-    """Whether a property is (``within``) one of some literals, or none."""
+    """Whether a property is one of some literals, or none without ``within``.
+    """
 
     name: str
     literals: frozenset[str]
@@ -65,7 +66,7 @@ class Among:
         if value is None:
             return False
         if isinstance(value, frozenset):
-            # NOTE: traits are words, never numbers.
+            # NOTE: traits are never compared as numbers.
             return self.literals.isdisjoint(value) is not self.within
         text = value if isinstance(value, str) else str(value)
         held = text in self.literals or (
@@ -81,7 +82,7 @@ class Among:
 
 @dataclasses.dataclass(frozen=True)
 class Ordered:
-    """Whether a property comes before or after a literal."""
+    """Whether a property is less or greater than a literal."""
 
     name: str
     compare: Callable[[Any, Any], bool]
@@ -125,12 +126,12 @@ class Not:
 
 @dataclasses.dataclass(frozen=True)
 class And:
-    """Whether all of some conditions hold; of none, they do."""
+    """Whether all of some conditions hold; true for none."""
 
     parts: tuple[Condition, ...]
 
     def matches(self, known: Known) -> bool:
-        # NOTE: a loop, for all() with a generator takes twice as long.
+        # NOTE: a loop, since all() with a generator takes twice as long.
         for part in self.parts:
             if not part.matches(known):
                 return False
@@ -180,7 +181,7 @@ def _of_term(term: Among | Ordered, known: Known) -> Outcomes:
 
 def among(name: str, literals: tuple[str, ...],
            within: bool = True) -> Among:
-    """Return whether a property is (``within``) one of some literals.
+    """Return the condition that a property is one of some literals, or is not.
     """
     numbers = (number(literal) for literal in literals)
     return Among(name, frozenset(literals), frozenset(
@@ -189,7 +190,7 @@ def among(name: str, literals: tuple[str, ...],
 
 def joined(kind: type[And] | type[Or],
             parts: list[Condition]) -> Condition:
-    """Put conditions together, those within a condition of that kind too."""
+    """Join conditions, flattening nested ones of the same kind."""
     flat: list[Condition] = []
     for part in parts:
         if isinstance(part, kind):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a host has: a node of Ironic, or a compute host of Nova."""
+"""Returns the inventories of a host: a node of Ironic, or a compute host."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import inventories
 
-#: Longer numbers are none: Python would not read them.
+#: The maximum length of a number.
 _MAX_DIGITS = 64
-#: What Ironic calls what Nova counts.
+#: The properties of Ironic, and the classes of Nova for them.
 _OF_PROPERTIES = (('cpus', flavors.VCPU), ('memory_mb', flavors.MEMORY_MB),
                   ('local_gb', flavors.DISK_GB))
 
 
 def of(node: facts.Node) -> dict[str, inventories.Inventory]:
-    """Return what a host has when nobody has leased anything of it.
+    """Return the inventories of a host without leases.
 
-    A compute host has what Placement says.  A node of Ironic has its sizes,
-    and one of its class; a size that Ironic does not say, or not as a whole
-    number, is absent.
+    For a compute host, these are those in Placement. A node of Ironic has its
+    sizes, and one of its class; a size that Ironic does not have as a whole
+    number is left out.
     """
     if node.inventories is not None:
         return dict(node.inventories)

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests on their way to Ironic, and when it is known what became of them.
+"""Requests in flight to Ironic.
 
-A node is kept for such a request until its row is gone, and time alone never
-takes the row away: a process may stand still, and so may a conductor.
+The node is kept for such a request until its row is deleted. The row does not
+expire, since a process or a conductor may have been suspended.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from ironic_reservations.model import node_condition
 
 
 class State(enum.StrEnum):
-    """How far a request has come."""
+    """The state of a request."""
 
-    #: A ticket of the reconciler that nobody has used.
+    #: An unused ticket of the reconciler.
     ISSUED = 'issued'
-    #: Handed to Ironic, or about to be.
+    #: Sent to Ironic, or about to be.
     SENT = 'sent'
     #: An allocation that Ironic has accepted, and still works on.
     ACCEPTED = 'accepted'
-    #: Handed to Ironic, which did not say what became of it.
+    #: Sent to Ironic, with an unknown outcome.
     UNCERTAIN = 'uncertain'
 
 
 class Act(enum.StrEnum):
-    """What a ticket is good for."""
+    """The act that a ticket allows."""
 
     UNDEPLOY = 'undeploy'
     ABORT = 'abort'
@@ -50,22 +50,22 @@ class Act(enum.StrEnum):
     CLEAR_MAINTENANCE = 'clear_maintenance'
 
 
-#: Stands where a ticket has its act: a request that changes a node, and does
-#: not use it.
+#: The act of a request that changes a node without using it.
 CHANGE = 'change'
 
 
 @dataclasses.dataclass(frozen=True)
 class InFlight:
-    """A request, as its row says.
+    """A request in flight.
 
-    :ivar id: of the row; tells nothing by itself.
-    :ivar token: what it is known by; ``None`` for one of the release before.
-    :ivar expires_at: until when its sender has an answer.
+    :ivar id: of the row; not enough to identify the request.
+    :ivar token: identifies the request; ``None`` if the previous release wrote
+        the row.
+    :ivar expires_at: when its answer is due at the latest.
     :ivar instance_uuid: of an allocation, which a conductor carries out.
     :ivar act: of a ticket, or :data:`CHANGE`.
     :ivar lease_id: of a ticket.
-    :ivar seen: what the first look at Ironic has shown.
+    :ivar seen: the state of the node at the first check.
     """
 
     id: int
@@ -87,11 +87,11 @@ class InFlight:
 
     def due(self, now: datetime.datetime, rpc_timeout: float,
             between: float) -> bool:
-        """Return whether Ironic can tell now what became of the request.
+        """Return whether the outcome can be determined now.
 
-        :param rpc_timeout: how long, in seconds, a conductor may come back
-            to what it was sent.
-        :param between: how many seconds lie between two looks.
+        :param rpc_timeout: how long a conductor may delay a request, in
+            seconds.
+        :param between: the seconds between the two checks.
         """
         if self.seen_at is None:
             return now >= self.expires_at + datetime.timedelta(
@@ -100,9 +100,9 @@ class InFlight:
 
 
 def shown(node: facts.Node, locked: bool) -> str | None:
-    """Return what can be compared with the next look at a node.
+    """Return the state of a node for the comparison with the next check.
 
-    :returns: ``None`` where something is being done to it right now.
+    :returns: ``None`` if something is being done to the node.
     """
     if locked or not node_condition.settled(node):
         return None

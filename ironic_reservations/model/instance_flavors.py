@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a lease of instances takes of the flavor that it names."""
+"""Determines what a lease of instances uses of its flavor."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ import json
 from ironic_reservations.model import flavors
 from ironic_reservations.model import inventories
 
-#: How much of extra specs is kept, in characters, and what each of them
-#: counts besides: with what is read from them, 64 KiB have to hold it.
+#: The maximum size of extra specs in characters, and the overhead of each:
+#: with the parsed request they have to fit into 64 KiB.
 _MAX_KEPT = 32_768
 _EACH = 100
 
 
 def request(flavor: flavors.Flavor) -> flavors.Request:
-    """Read what each instance asks of a host.
+    """Parse the requirements of each instance.
 
-    :raises FlavorRefused: it cannot be read, or no lease could keep it.
+    :raises FlavorRefused: they cannot be parsed, or a lease cannot serve them.
     """
     found = flavors.read(flavor)
     inventories.of_request(found)
@@ -51,13 +51,13 @@ def request(flavor: flavors.Flavor) -> flavors.Request:
 
 def extra_specs(asked: flavors.Request,
                 flavor: flavors.Flavor | None) -> dict[str, str]:
-    """Return what servers of a lease take over from the flavor.
+    """Return the extra specs for the servers of a lease.
 
-    What it asks of Placement is held by the lease, but for the traits, and
-    comes from one provider, so that the groups are of no account any more.
+    The lease holds the requested resources, so that only the traits remain.
+    They come from one provider, so that there are no groups.
 
-    :param asked: for by the flavor.
-    :param flavor: as it was then; ``None``: nobody knows.
+    :param asked: the request of the flavor.
+    :param flavor: a copy of it; ``None``: unknown.
     """
     kept = {} if flavor is None else {
         key: value for key, value in flavor.extra_specs.items()

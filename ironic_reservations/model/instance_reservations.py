@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reservations of instances, as they are asked for and as they are read.
+"""Reservations of instances, in requests and in rows.
 
-The words are those of Blazar: ``virtual:instance`` says the sizes, and
-``flavor:instance`` names a flavor of Nova.
+The names are Blazar's: ``virtual:instance`` has sizes, and ``flavor:instance``
+names a flavor of Nova.
 """
 
 from __future__ import annotations
@@ -29,25 +29,24 @@ VIRTUAL_INSTANCE = 'virtual:instance'
 FLAVOR_INSTANCE = 'flavor:instance'
 KINDS = (VIRTUAL_INSTANCE, FLAVOR_INSTANCE)
 
-#: What one instance has: vcpus, memory_mb and disk_gb.
+#: The sizes of an instance: vcpus, memory_mb and disk_gb.
 Sizes = tuple[int, int, int]
 
 
 @dataclasses.dataclass(frozen=True)
 class Need:
-    """What one instance needs of a host.
+    """The requirements of one instance.
 
-    :ivar request: what the flavor asks for that was named; ``None`` where
-        the sizes are all.
+    :ivar request: of the flavor; ``None``: there are only the sizes.
     """
 
     sizes: Sizes
     request: flavors.Request | None = None
 
-    # NOTE: asked for once for each instance that stands on a host.
+    # NOTE: cached, since it is used for each instance on a host.
     @functools.cached_property
     def amounts(self) -> inventories.Amounts:
-        """Return what it needs of each class.
+        """The amounts that it needs of each class.
 
         :raises ValueError: it needs nothing, or several providers.
         """
@@ -57,9 +56,9 @@ class Need:
 
     def met_by(self, there: inventories.Inventories,
                traits: frozenset[str]) -> bool:
-        """Return whether an empty host would do.
+        """Return whether an empty host is suitable.
 
-        :param there: as of :func:`~.host_inventories.of`.
+        :param there: the result of :func:`~.host_inventories.of`.
         """
         if self.request is not None:
             return inventories.suits(self.request, there, traits)
@@ -68,11 +67,11 @@ class Need:
 
 @dataclasses.dataclass(frozen=True)
 class InstanceWish:
-    """What each instance of a new reservation is to be like.
+    """The requested instances of a new reservation.
 
     :ivar affinity: true: all on one host; false: all on different ones.
-    :ivar source_flavor_id: the flavor that was named, if one was.
-    :ivar flavor: what it is, where that is known; the sizes are its own.
+    :ivar source_flavor_id: the requested flavor, if there is one.
+    :ivar flavor: that flavor, if it is known; the sizes are its own.
     """
 
     vcpus: int
@@ -84,35 +83,35 @@ class InstanceWish:
 
     @classmethod
     def of_flavor(cls, ident: str, flavor: flavors.Flavor) -> InstanceWish:
-        """Return a wish for instances of a flavor."""
+        """Return the request for instances of a flavor."""
         return cls(flavor.vcpus, flavor.ram_mb, flavor.disk_gb,
                    source_flavor_id=ident, flavor=flavor)
 
     @property
     def sizes(self) -> Sizes:
-        """Return what one instance has."""
+        """The sizes of one instance."""
         return self.vcpus, self.memory_mb, self.disk_gb
 
     @functools.cached_property
     def request(self) -> flavors.Request | None:
-        """Return what the flavor asks for; ``None``: the sizes are all.
+        """The request of the flavor; ``None``: only the sizes.
 
-        :raises FlavorRefused: it cannot be read.
+        :raises FlavorRefused: it cannot be parsed.
         """
         return None if self.flavor is None else (
             instance_flavors.request(self.flavor))
 
     @property
     def need(self) -> Need:
-        """Return what one instance needs.
+        """The requirements of one instance.
 
-        :raises FlavorRefused: its flavor cannot be read.
+        :raises FlavorRefused: its flavor cannot be parsed.
         """
         return Need(self.sizes, self.request)
 
     def reserved(self, ident: str, reservation_id: str,
                  amount: int) -> InstanceReservation:
-        """Return what is written of it."""
+        """Return the instance reservation for this request."""
         return InstanceReservation(
             ident, reservation_id, self.vcpus, self.memory_mb, self.disk_gb,
             amount, self.affinity, source_flavor_id=self.source_flavor_id,
@@ -121,9 +120,9 @@ class InstanceWish:
 
 @dataclasses.dataclass(frozen=True)
 class InstanceChange:
-    """What changes for each instance of a reservation; ``None``, nothing.
+    """A change of the instances of a reservation; ``None``: unchanged.
 
-    :ivar keeps_affinity: whether ``affinity`` is not spoken of.
+    :ivar keeps_affinity: whether ``affinity`` is unchanged.
     """
 
     vcpus: int | None = None
@@ -135,17 +134,15 @@ class InstanceChange:
 
 @dataclasses.dataclass(frozen=True)
 class InstanceReservation:
-    """So many instances of one size, over the window of a lease.
+    """A number of instances of one size, over the window of a lease.
 
-    :ivar id: what the reservation calls its ``resource_id``.
+    :ivar id: the ``resource_id`` of the reservation.
     :ivar affinity: true: all on one host; false: all on different ones.
-    :ivar flavor_id: of the private flavor that its instances are made with.
-    :ivar aggregate_id: older ways of keeping others off, as
-        ``server_group_id``; not used here.
-    :ivar source_flavor_id: the flavor that was named in the request.
-    :ivar request: what that asked for then; ``None`` where the sizes are
-        all.
-    :ivar flavor: what it was then, where that is known.
+    :ivar flavor_id: the private flavor of its instances.
+    :ivar aggregate_id: used by Blazar, like ``server_group_id``, and not here.
+    :ivar source_flavor_id: the requested flavor.
+    :ivar request: of that flavor; ``None``: there are only the sizes.
+    :ivar flavor: a copy of that flavor, if it is known.
     """
 
     id: str
@@ -165,12 +162,12 @@ class InstanceReservation:
 
     @property
     def sizes(self) -> Sizes:
-        """Return what one instance has."""
+        """The sizes of one instance."""
         return self.vcpus, self.memory_mb, self.disk_gb
 
     def changed(self, change: InstanceChange,
                 amount: int) -> InstanceReservation:
-        """Return what is written of it after a change."""
+        """Return the instance reservation after a change."""
         return dataclasses.replace(
             self, amount=amount,
             vcpus=self.vcpus if change.vcpus is None else change.vcpus,
@@ -183,5 +180,5 @@ class InstanceReservation:
 
     @functools.cached_property
     def need(self) -> Need:
-        """Return what one instance needs."""
+        """The requirements of one instance."""
         return Need(self.sizes, self.request)

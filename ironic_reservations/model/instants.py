@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Instants inside the planner: whole microseconds since 1970, in UTC.
+"""Instants in the planner: whole microseconds since 1970, in UTC.
 
-The planner compares instants by the hundred thousand.  Integers compare and
-hash several times as fast as zone-aware datetimes do, cannot be naive, and
-nothing is lost on the way: a datetime has no more than microseconds.
+The planner compares very many instants. Integers are compared and hashed
+several times as fast as zone-aware datetimes, cannot be naive, and lose
+nothing, since a datetime has no more than microseconds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from __future__ import annotations
 import datetime
 
 SECOND = 1_000_000
-#: The last one of dates: what is looked for around one stays in the calendar.
+#: The last year of dates, which leaves room for computations around them.
 LAST_YEAR = 9000
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -30,9 +30,9 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def instant(moment: datetime.datetime) -> int:
-    """Return a zone-aware moment as an instant.
+    """Return a zone-aware datetime as an instant.
 
-    :raises ValueError: for a moment without a zone.
+    :raises ValueError: it has no zone.
     """
     if moment.tzinfo is None:
         raise ValueError(
@@ -42,5 +42,5 @@ def instant(moment: datetime.datetime) -> int:
 
 
 def moment(instant: int) -> datetime.datetime:
-    """Return an instant as a moment in UTC."""
+    """Return an instant as a datetime in UTC."""
     return _EPOCH + instant * _MICROSECOND

@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a host has, and what an instance needs of it, class by class.
+"""Inventories of hosts, and the amounts that instances need.
 
-A host's inventories are those of its provider in Placement.  A node of
-Ironic has sizes as well, but no share of it can be had: whoever gets it gets
-all of it.
+A host's inventories are those of its provider in Placement. A node of Ironic
+has sizes, too, but is only booked as a whole.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ import enum
 
 from ironic_reservations.model import flavors
 
-#: Pairs of a class and an amount above zero, by class.
+#: Pairs of a class and an amount above zero, ordered by class.
 Amounts = tuple[tuple[str, int], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inventory:
-    """What a host has of one class, in Placement's words.
+    """An inventory of one class, as in Placement.
 
-    :ivar reserved: not to be given to anybody.
-    :ivar allocation_ratio: how often the rest is given.
-    :ivar min_unit: of one instance; so are ``max_unit`` and ``step_size``.
-    :ivar used: by others than leases, for as long as they are there.
+    :ivar reserved: not available to anybody.
+    :ivar allocation_ratio: the overcommit of the rest.
+    :ivar min_unit: for one instance; so are ``max_unit`` and ``step_size``.
+    :ivar used: by others than leases.
     """
 
     total: int
@@ -49,9 +48,9 @@ class Inventory:
 
     @property
     def capacity(self) -> int:
-        """Return how much of the class all instances may have together."""
-        # NOTE: Placement compares whole numbers with this product, so that
-        # what is behind the point never counts.
+        """How much of the class is available to leases."""
+        # NOTE: Placement compares whole numbers with this product, so that the
+        # fraction does not matter.
         return max(0, int((self.total - self.reserved)
                           * self.allocation_ratio) - self.used)
 
@@ -60,7 +59,7 @@ Inventories = Mapping[str, Inventory]
 
 
 class Lack(enum.StrEnum):
-    """Why a host can never take an instance of a size."""
+    """Why a host can never have an instance of a size."""
 
     MISSING = 'class_missing'
     CAPACITY = 'capacity'
@@ -71,10 +70,10 @@ class Lack(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why a host can never take an instance.
+    """Why a host can never have an instance.
 
-    :ivar limit: what the host has of the class, or takes at least, at most,
-        or in multiples of; ``None`` where it lacks the class.
+    :ivar limit: the host's capacity, minimum, maximum or step size; ``None``
+        if it lacks the class.
     """
 
     resource_class: str
@@ -84,9 +83,9 @@ class Misfit:
 
 
 def amounts(wanted: Mapping[str, int]) -> Amounts:
-    """Return what an instance needs; classes of which it needs none go.
+    """Return the amounts that an instance needs, without zeros.
 
-    :raises ValueError: it needs less than nothing, or nothing at all.
+    :raises ValueError: one is below zero, or all are zero.
     """
     for name, amount in wanted.items():
         if amount < 0:
@@ -102,7 +101,7 @@ def amounts(wanted: Mapping[str, int]) -> Amounts:
 
 
 def of_sizes(vcpus: int, memory_mb: int, disk_gb: int) -> Amounts:
-    """Return what an instance of ``virtual:instance`` needs.
+    """Return the amounts for a ``virtual:instance``.
 
     :raises ValueError: a size is below zero, or all of them are zero.
     """
@@ -111,10 +110,9 @@ def of_sizes(vcpus: int, memory_mb: int, disk_gb: int) -> Amounts:
 
 
 def of_request(request: flavors.Request) -> Amounts:
-    """Return what an instance of a flavor needs of one host.
+    """Return the amounts for an instance of a flavor on one host.
 
-    :raises FlavorRefused: it needs several providers, and of a host only
-        its own is known.
+    :raises FlavorRefused: it needs several providers.
     """
     named = [group.suffix for group in request.groups if group.suffix]
     if request.group_policy == 'isolate' and len(named) > 1:
@@ -126,9 +124,7 @@ def of_request(request: flavors.Request) -> Amounts:
 
 
 def misfit(inventories: Inventories, wanted: Amounts) -> Misfit | None:
-    """Return why a host cannot take one instance even when it is empty.
-
-    :returns: ``None`` if it can.
+    """Return why an empty host cannot have one instance, ``None`` if it can.
     """
     for name, amount in wanted:
         here = inventories.get(name)
@@ -146,7 +142,7 @@ def misfit(inventories: Inventories, wanted: Amounts) -> Misfit | None:
 
 def suits(request: flavors.Request, inventories: Inventories,
           traits: frozenset[str]) -> bool:
-    """Return whether an empty host would do for an instance of a flavor."""
+    """Return whether an empty host is suitable for an instance of a flavor."""
     return all(
         group.required <= traits and not group.forbidden & traits
         and misfit(inventories, group.resources) is None
@@ -156,7 +152,7 @@ def suits(request: flavors.Request, inventories: Inventories,
 
 def misfit_of_all(inventories: Inventories,
                   request: flavors.Request) -> Misfit | None:
-    """Return which class a host has too little of for all groups together."""
+    """Return the first class of which a host has too little for all groups."""
     for name, amount in sorted(request.totals().items()):
         here = inventories.get(name)
         if here is None:
@@ -167,5 +163,5 @@ def misfit_of_all(inventories: Inventories,
 
 
 def capacities(inventories: Inventories) -> dict[str, int]:
-    """Return how much of each class a host has for all its instances."""
+    """Return the capacity of each class."""
     return {name: here.capacity for name, here in inventories.items()}

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What has become of a lease, and when: frozen values.
+"""The history of a lease.
 
-Nothing is written for it.  It is what the rows of the lease, of its bookings
-and of its notices tell, each of which has the time of its last change; so of
-changes of one kind the last is known.
+It is not stored, but derived from the rows of the lease, its bookings and its
+notices, each of which has the time of its last change. So of several changes
+of one kind, only the last is known.
 """
 
 from __future__ import annotations
@@ -28,43 +28,43 @@ from ironic_reservations.model import notices
 
 
 class What(enum.StrEnum):
-    """What has happened; those at the same time are in this order."""
+    """The kinds of entries; entries of the same time are in this order."""
 
     CREATED = 'created'
-    #: The lease was changed, by whoever and whatever, for the last time.
+    #: The last change of the lease, for whatever reason.
     CHANGED = 'changed'
-    #: Nodes were promised to it, later than the lease was made.
+    #: Nodes were added later than the lease was made.
     PROMISED = 'promised'
-    #: Promises were given other nodes or times, for the last time.
+    #: The last move of bookings to other nodes or times.
     MOVED = 'moved'
-    #: A reservation lacks nodes, since then at the latest.
+    #: A reservation has lacked nodes since then at the latest.
     LACKS_NODES = 'lacks_nodes'
-    #: It was given other nodes for those that it lacked, then at the latest.
+    #: Missing nodes were replaced, then at the latest.
     NODES_REPLACED = 'nodes_replaced'
     #: An event of the lease: see ``status``.
     START = 'start_lease'
     BEFORE_END = 'before_end_lease'
     END = 'end_lease'
-    #: Nodes became the lease's own.
+    #: The lease got its nodes.
     BOUND = 'bound'
-    #: It was told that they are released unless somebody deploys them.
+    #: The owner was warned that unused nodes are released.
     NO_SHOW_WARNING = 'no_show_warning'
-    #: Somebody has deployed nodes, or has deployed them no more.
+    #: Nodes were deployed, or were not deployed any more.
     DEPLOYED = 'deployed'
     UNDEPLOYED = 'undeployed'
-    #: Nodes are released, since nobody has deployed them in time.
+    #: Unused nodes were released.
     NO_SHOW_RELEASE = 'no_show_release'
-    #: Nodes that it had, or was promised, were taken back.
+    #: Nodes of the lease were taken back, or bookings were cancelled.
     RELEASED = 'released'
-    #: Somebody was told: see ``notice``.
+    #: A notice was written: see ``notice``.
     NOTICE = 'notice'
 
 
 @dataclasses.dataclass(frozen=True)
 class Sent:
-    """A notice on its way to one receiver.
+    """A notice to one receiver.
 
-    :ivar outcome: ``None``: none yet, or one that a later release knows.
+    :ivar outcome: ``None``: none yet, or one that only a later release knows.
     :ivar at: when it was delivered or given up; ``None``: neither.
     """
 
@@ -75,15 +75,15 @@ class Sent:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """Something that has happened.
+    """An entry of the history.
 
-    :ivar nodes: to which, as far as they are known.
-    :ivar hosts: to how many, if to any.
+    :ivar nodes: the nodes concerned, as far as they are known.
+    :ivar hosts: the number of nodes concerned, if any.
     :ivar resource_class: of nodes that are not known any more.
-    :ivar since: from when on the lease had what has ended.
+    :ivar since: the start of a period that has ended.
     :ivar status: of an event.
     :ivar notice: its kind,
-    :ivar sent: and to whom it went.
+    :ivar sent: and its receivers.
     """
 
     at: datetime.datetime

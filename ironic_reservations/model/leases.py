@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases, as they are read: frozen values, a snapshot of the rows.
+"""Leases, as they are read from rows and requested by clients.
 
-The words are those of Blazar, whose clients read them: a lease is a named
-window; each of its reservations asks for hosts; a host is a node of Ironic
+The names are Blazar's: a lease is a named window; each of its reservations
+requires hosts or instances; a host is a node of Ironic, or a compute host,
 that an operator has opened to leases.
 """
 
@@ -32,7 +32,7 @@ PHYSICAL_HOST = 'physical:host'
 
 
 class LeaseStatus(enum.StrEnum):
-    """Where a lease stands."""
+    """The status of a lease."""
 
     PENDING = 'PENDING'
     STARTING = 'STARTING'
@@ -44,13 +44,13 @@ class LeaseStatus(enum.StrEnum):
 
     @property
     def over(self) -> bool:
-        """Return whether nothing is promised any more."""
+        """Whether the lease has ended, or is being ended."""
         return self in (LeaseStatus.TERMINATING, LeaseStatus.TERMINATED,
                         LeaseStatus.DELETING)
 
 
 class ReservationStatus(enum.StrEnum):
-    """Where one reservation of a lease stands."""
+    """The status of a lease reservation."""
 
     PENDING = 'pending'
     ACTIVE = 'active'
@@ -59,7 +59,7 @@ class ReservationStatus(enum.StrEnum):
 
 
 class EventType(enum.StrEnum):
-    """What happens to a lease by the clock."""
+    """The kinds of events of a lease."""
 
     START = 'start_lease'
     BEFORE_END = 'before_end_lease'
@@ -67,7 +67,7 @@ class EventType(enum.StrEnum):
 
 
 class EventStatus(enum.StrEnum):
-    """Whether it has happened."""
+    """The status of an event."""
 
     UNDONE = 'UNDONE'
     IN_PROGRESS = 'IN_PROGRESS'
@@ -76,11 +76,11 @@ class EventStatus(enum.StrEnum):
 
 
 class BookingState(enum.StrEnum):
-    """Where the promise of one node for a lease stands."""
+    """The state of a booking of a node for a lease."""
 
-    #: Not started: it may move to another node.
+    #: Not started: it may be moved to another node.
     PLANNED = 'planned'
-    #: Started: it never moves by itself.
+    #: Started: it is not moved.
     BOUND = 'bound'
     #: Over: its node is being taken back.
     ENDING = 'ending'
@@ -88,14 +88,15 @@ class BookingState(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class NodeBooking:
-    """One node promised to a reservation of a lease.
+    """A booking of one node for a lease reservation.
 
-    :ivar id: of its row, by which those that start together are ordered; two
-        values with the same uuid are not told apart by it.
-    :ivar uuid: of its row, given to no other ever; empty before it has one.
-    :ivar place: tells the bookings of one reservation apart.
-    :ivar lessee: what was written to the node, while it is there.
-    :ivar lessee_before: what it stood in for.
+    :ivar id: of the row; the order of bookings that start together. It is
+        ignored in comparisons.
+    :ivar uuid: of the row, never reused; empty if it has not been written.
+    :ivar place: distinguishes the bookings of one reservation.
+    :ivar lessee: the lessee that was written to the node, as long as it is
+        there.
+    :ivar lessee_before: the one that it replaced.
     """
 
     id: int = dataclasses.field(compare=False)
@@ -112,15 +113,15 @@ class NodeBooking:
 
     @property
     def begun(self) -> bool:
-        """Return whether anything has been done about the node in Ironic."""
+        """Whether anything has been done about the node in Ironic."""
         return (self.state is not BookingState.PLANNED
                 or self.lessee is not None)
 
     def has_node(self, now: datetime.datetime) -> bool:
         """Return whether the lease has the node at an instant.
 
-        NOTE: one that has not been taken back yet has it still; one whose
-        start was cut short may have had something written to it.
+        NOTE: it also has a node that has not been taken back yet, and one
+        whose start was interrupted after something may have been written.
         """
         return self.begun or self.starts_at <= now < self.ends_at
 
@@ -129,13 +130,13 @@ class NodeBooking:
         return self.state is BookingState.ENDING or self.ends_at <= now
 
     def to_come(self, now: datetime.datetime) -> bool:
-        """Return whether the node is promised, and the lease to start."""
+        """Return whether the booking is in the future."""
         return self.state is BookingState.PLANNED and self.starts_at > now
 
 
 def of_node(promised: Collection[NodeBooking],
             now: datetime.datetime) -> facts.Leased:
-    """Return what leases have of a node, from all that it is promised to."""
+    """Return what leases have of a node, from its bookings."""
     has = [booking for booking in promised if booking.has_node(now)]
     later = min((booking.starts_at for booking in promised
                  if booking.to_come(now)), default=None)
@@ -149,7 +150,7 @@ def of_node(promised: Collection[NodeBooking],
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """Something that happens to a lease at an instant."""
+    """An event of a lease."""
 
     id: str
     type: EventType
@@ -161,11 +162,11 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class LeaseReservation:
-    """So many hosts or instances, over the window of the lease.
+    """A number of hosts or instances, over the window of the lease.
 
-    :ivar least: how many it takes at least (``min`` on the wire).
-    :ivar most: and at most (``max``).
-    :ivar instances: what is asked of each, where it is of instances; then
+    :ivar least: the minimum number (``min`` in the API).
+    :ivar most: the maximum number (``max``).
+    :ivar instances: the instance reservation, if it is for instances; then
         both numbers are their amount.
     :ivar missing_resources: whether it has fewer than it was promised.
     :ivar resources_changed: whether a broken node was replaced.
@@ -190,13 +191,13 @@ class LeaseReservation:
 
 @dataclasses.dataclass(frozen=True)
 class Between:
-    """Within which a lease may be planned, other than where it is.
+    """The open dates of a lease.
 
-    :ivar earliest: it does not start before.
-    :ivar latest: it does not end after.
-    :ivar fix_before: so many seconds before its planned start it is fixed.
-    :ivar fix_at: when that is; ``None``: it is fixed, and its dates do not
-        change by themselves any more.
+    :ivar earliest: the earliest start.
+    :ivar latest: the latest end.
+    :ivar fix_before: how many seconds before the planned start the dates are
+        fixed.
+    :ivar fix_at: when that is; ``None``: the dates are fixed.
     """
 
     earliest: datetime.datetime
@@ -206,8 +207,7 @@ class Between:
 
     def fixed_for(self, start: datetime.datetime,
                   now: datetime.datetime) -> Between:
-        """Return when it is fixed, where it is planned from an instant on.
-        """
+        """Return the open dates for another planned start."""
         fix_at = start - datetime.timedelta(seconds=self.fix_before)
         return dataclasses.replace(self, fix_at=fix_at if fix_at > now
                                    else None)
@@ -215,12 +215,12 @@ class Between:
 
 @dataclasses.dataclass(frozen=True)
 class Queued:
-    """That a lease waits for an earlier start than it is planned at.
+    """The place of a lease in the queue for an earlier start.
 
-    :ivar wanted: the start that was asked for.
-    :ivar promised: the start at the latest; it only ever moves earlier.
-    :ivar priority: a higher one comes first, and of the same the first one
-        that came.
+    :ivar wanted: the requested start.
+    :ivar promised: the latest start, which only ever moves earlier.
+    :ivar priority: higher ones come first, and equal ones in order of
+        creation.
     """
 
     wanted: datetime.datetime
@@ -230,15 +230,13 @@ class Queued:
 
 @dataclasses.dataclass(frozen=True)
 class Lease:
-    """A named window, and what is promised in it.
+    """A named window with reservations.
 
-    :ivar generation: counts the changes; a commit names the one it saw.
-    :ivar waiting: what keeps its next step from being done, in a sentence.
-    :ivar between: within which it may be planned, where its owner left that
-        open; ``None``: its owner set its dates.
-    :ivar queued: for what it waits, where it was not to be had when it was
-        asked for.
-    :ivar extensions: how often it was given a later end since its start.
+    :ivar generation: counts the changes; a commit names the one that was read.
+    :ivar waiting: why its next step has to wait, in a sentence.
+    :ivar between: its open dates; ``None``: the owner has set the dates.
+    :ivar queued: its place in the queue; ``None``: it was not queued.
+    :ivar extensions: how often it was extended since its start.
     """
 
     id: str
@@ -262,18 +260,18 @@ class Lease:
 
     @property
     def bookings(self) -> tuple[NodeBooking, ...]:
-        """Return every node that is promised."""
+        """All bookings of the lease."""
         return tuple(booking for reservation in self.reservations
                      for booking in reservation.bookings)
 
     @property
     def kilobytes(self) -> int:
-        """Return about how much memory the lease takes."""
+        """The approximate size of the lease in memory."""
         return 6 + sum(len(each.bookings) for each in self.reservations)
 
     @property
     def waits(self) -> bool:
-        """Return whether it is to start earlier than it is planned."""
+        """Whether it waits for an earlier start."""
         return (self.queued is not None
                 and self.status is LeaseStatus.PENDING
                 and self.queued.wanted < self.start
@@ -282,7 +280,7 @@ class Lease:
 
 @dataclasses.dataclass(frozen=True)
 class NamedLease:
-    """The name of a lease, whose it is and where it stands.
+    """The name, project and status of a lease.
 
     :ivar generation: counts the changes.
     """
@@ -296,7 +294,7 @@ class NamedLease:
 
 
 def with_flavors(lease: Lease) -> Lease:
-    """Return a lease that tells which flavors its instances are made with."""
+    """Return a lease with the private flavors of its instances."""
     return dataclasses.replace(lease, reservations=tuple(
         each if each.instances is None else dataclasses.replace(
             each, instances=dataclasses.replace(each.instances,
@@ -308,12 +306,12 @@ def with_flavors(lease: Lease) -> Lease:
 class Host:
     """A node that an operator has opened to leases.
 
-    :ivar id: a number, since the clients take all else for a name.
+    :ivar id: a number, since Blazar's clients treat everything else as a name.
     :ivar node: as it is mirrored.
     :ivar reservable: whether it is open to new leases.
-    :ivar capabilities: what the operator says of it besides.
-    :ivar excluded: whether the configuration closes it, whatever the
-        operator opened.
+    :ivar capabilities: set by the operator.
+    :ivar excluded: whether the configuration closes it, although the operator
+        has opened it.
     """
 
     id: int
@@ -327,12 +325,12 @@ class Host:
 
 @dataclasses.dataclass(frozen=True)
 class Wish:
-    """What one reservation of a new lease asks for.
+    """A requested reservation of a new lease.
 
-    :ivar instances: what each has to be like, where it is of instances;
-        then ``least`` and ``most`` are their amount.
-    :ivar flavor_id: the id or the name of a flavor that Nova is asked for;
-        until it has answered, nothing is known of ``instances``.
+    :ivar instances: the requested instances, if it is for instances; then
+        ``least`` and ``most`` are their amount.
+    :ivar flavor_id: the id or name of a flavor to read from Nova; until then,
+        ``instances`` is unknown.
     """
 
     least: int
@@ -347,12 +345,12 @@ class Wish:
 
 @dataclasses.dataclass(frozen=True)
 class Flexible:
-    """What a request leaves open of the dates of a lease.
+    """The open dates of a requested lease.
 
-    :ivar latest: the lease does not end after it.
-    :ivar duration: how long it lasts.
-    :ivar fix_before: so many seconds before its planned start it is fixed;
-        ``None``: as the operator has configured it.
+    :ivar latest: the latest end.
+    :ivar duration: of the lease.
+    :ivar fix_before: how many seconds before the planned start the dates are
+        fixed; ``None``: as configured.
     """
 
     latest: datetime.datetime
@@ -365,15 +363,13 @@ class LeaseAsk:
     """A request for a lease.
 
     :ivar start: ``None``: now.
-    :ivar flexible: where it may start later than ``start``, and end later
+    :ivar flexible: set if it may start later than ``start``, and end later
         than ``end`` accordingly.
-    :ivar queue: whether it is to be planned later where it would be refused,
-        and to wait for an earlier start.
-    :ivar priority: of those that wait.
-    :ivar before_end: when to tell that the end is near; ``None``: as the
-        operator has configured it.
-    :ivar key: a client's own name for the request: asked twice, it is
-        served once.
+    :ivar queue: whether to queue the lease instead of refusing it.
+    :ivar priority: in the queue.
+    :ivar before_end: when to notify that the end is near; ``None``: as
+        configured.
+    :ivar key: the client's idempotency key.
     """
 
     name: str
@@ -391,10 +387,10 @@ class LeaseAsk:
 
 @dataclasses.dataclass(frozen=True)
 class WishChange:
-    """What changes for one reservation of a lease; ``None``, nothing.
+    """A change of one reservation of a lease; ``None``: unchanged.
 
-    :ivar amount: how many instances, where it is of instances.
-    :ivar give_back: the nodes that it can do without, by their uuids.
+    :ivar amount: the number of instances, if it is for instances.
+    :ivar give_back: the uuids of nodes to give back.
     """
 
     id: str
@@ -409,12 +405,12 @@ class WishChange:
 
 @dataclasses.dataclass(frozen=True)
 class OpenDates:
-    """What changes of the dates that a lease leaves open; ``None``, nothing.
+    """A change of the open dates of a lease; ``None``: unchanged.
 
-    :ivar between: it does not start before the first, nor end after the
-        second.
-    :ivar duration: how long it lasts.
-    :ivar fix_before: so many seconds before its planned start it is fixed.
+    :ivar between: the earliest start and the latest end.
+    :ivar duration: of the lease.
+    :ivar fix_before: how many seconds before the planned start the dates are
+        fixed.
     """
 
     between: tuple[datetime.datetime, datetime.datetime] | None = None
@@ -424,10 +420,10 @@ class OpenDates:
 
 @dataclasses.dataclass(frozen=True)
 class LeaseChange:
-    """What changes for a lease; ``None``, nothing.
+    """A change of a lease; ``None``: unchanged.
 
-    :ivar heal: whether nodes that broke are to be replaced now.
-    :ivar opened: what changes of dates that are left open.
+    :ivar heal: whether to replace broken nodes now.
+    :ivar opened: the change of its open dates.
     """
 
     name: str | None = None

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Maintenance windows: when an operator has nodes, and what became of that."""
+"""Maintenance windows."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ _MARK = re.compile(r'\[maintenance window ([0-9a-f-]{36})\]\Z')
 
 
 class State(enum.StrEnum):
-    """How far the maintenance of one node has come."""
+    """The state of a node in a maintenance window."""
 
-    #: Nothing has been done about the node.
+    #: Nothing has been done in Ironic.
     PLANNED = 'planned'
     #: It is about to be put in maintenance, or has just been.
     STARTING = 'starting'
-    #: Ironic shows it in maintenance, for the reason of the window.
+    #: Ironic shows it in maintenance with the reason of the window.
     ACTIVE = 'active'
-    #: Somebody else has it in maintenance: nothing is to be taken back.
+    #: Somebody else has put it in maintenance, which is not cleared.
     FOREIGN = 'foreign'
-    #: Nothing of the window is left on it.
+    #: Nothing of the window is left in Ironic.
     OVER = 'over'
 
 
-#: The states in which the window may stand on the node in Ironic.
+#: The states in which the window may have set maintenance in Ironic.
 WRITTEN = (State.STARTING, State.ACTIVE)
 
 
 @dataclasses.dataclass(frozen=True)
 class NodeWindow:
-    """One node, and when it is in maintenance: [starts_at, ends_at)."""
+    """One node of a window, with its period [starts_at, ends_at)."""
 
     window_id: str
     node_uuid: str
@@ -54,13 +54,13 @@ class NodeWindow:
 
     @property
     def written(self) -> bool:
-        """Return whether the window may stand on the node in Ironic."""
+        """Whether the window may have set maintenance in Ironic."""
         return self.state in WRITTEN
 
     def stands(self, now: datetime.datetime) -> bool:
         """Return whether the node is kept for the window, now or later.
 
-        NOTE: what has been written, and not been taken back yet, is late.
+        NOTE: also if the window is over but has not been cleared in Ironic.
         """
         return self.written or (self.state is not State.OVER
                                 and self.ends_at > now)
@@ -70,7 +70,7 @@ class NodeWindow:
         return self.stands(now) and (self.written or self.starts_at <= now)
 
     def late(self, now: datetime.datetime) -> bool:
-        """Return whether it is over, and the node not given back yet."""
+        """Return whether it is over, but not cleared in Ironic."""
         return self.written and self.ends_at <= now
 
 
@@ -78,8 +78,8 @@ class NodeWindow:
 class Window:
     """A maintenance window.
 
-    :ivar drain: whether each node is waited for until who has it now is
-        done.
+    :ivar drain: whether the maintenance of each node begins when its present
+        user is done.
     """
 
     id: str
@@ -96,7 +96,7 @@ class Window:
 
     @property
     def state(self) -> State:
-        """Return the state of all of it."""
+        """The state of the whole window."""
         states = {each.state for each in self.nodes}
         if states <= {State.OVER}:
             return State.OVER
@@ -106,7 +106,7 @@ class Window:
 
 @dataclasses.dataclass(frozen=True)
 class Purpose:
-    """What a maintenance window is called, and why there is one."""
+    """The name and the reason of a maintenance window."""
 
     id: str
     name: str
@@ -114,17 +114,17 @@ class Purpose:
 
 
 def marked(window_id: str, reason: str) -> str:
-    """Return the reason that stands in Ironic for a window."""
+    """Return the reason for Ironic that identifies a window."""
     return f'{reason} {_mark(window_id)}'
 
 
 def is_marked(window_id: str, shown: str | None) -> bool:
-    """Return whether a reason in Ironic is that of a window."""
+    """Return whether a reason in Ironic identifies a window."""
     return shown is not None and shown.endswith(_mark(window_id))
 
 
 def window_of(shown: str | None) -> str | None:
-    """Return the window whose reason a reason in Ironic is."""
+    """Return the id of the window that a reason in Ironic identifies."""
     found = None if shown is None else _MARK.search(shown)
     return None if found is None else found[1]
 
@@ -135,11 +135,11 @@ def _mark(window_id: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Maintained:
-    """What windows have of one node.
+    """What maintenance windows have of one node.
 
     :ivar held: whether one has it now.
     :ivar until: when that one ends.
-    :ivar later: when the first one starts that has not started.
+    :ivar later: the start of the first future window.
     """
 
     held: bool = False
@@ -149,7 +149,7 @@ class Maintained:
 
 def of_node(windows: Iterable[NodeWindow],
             now: datetime.datetime) -> Maintained:
-    """Return what windows have of a node, from all that stand on it."""
+    """Return what maintenance windows have of a node."""
     there = [each for each in windows if each.stands(now)]
     has = [each for each in there if each.has_node(now)]
     return Maintained(

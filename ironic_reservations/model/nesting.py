@@ -10,49 +10,47 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How deeply JSON is nested, counted before anything reads it.
+"""Checks how deeply JSON is nested before it is parsed.
 
-Python's reader takes a piece of the thread's stack for each level, and Ironic
-runs its threads on 128 KiB: two kilobytes of brackets end the process.  Here
-nothing is recursive, and nearly all of the work is done by loops in C.
+Python's parser uses the stack for each level, and Ironic's threads have a
+stack of 128 KiB: two kilobytes of brackets would crash the process. This check
+is not recursive, and nearly all of it runs in C.
 """
 
 from __future__ import annotations
 
 import re
 
-# NOTE: possessive, so that nothing is kept to go back to: a configuration
-# drive is one string of 60 MB. A string without an end goes on to the end of
-# the text, so that no byte is looked at twice.
+# NOTE: possessive, without backtracking, since a configuration drive is one
+# string of 60 MB. An unterminated string extends to the end of the text, so
+# that no byte is examined twice.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _AS_SQUARE = bytes.maketrans(b'{}', b'[]')
 _NOT_BRACKETS = bytes(set(range(256)) - set(b'[]{}'))
 
-#: How many strings there may be, and how many bytes outside of strings.
-#: Only a few of them may be long: who sends 60 MB sends a file, not 10
-#: million numbers that each become an object.
+#: The maximum number of strings, and of bytes outside of strings: a large body
+#: is a file in one string, not millions of numbers.
 MOST_STRINGS = 200_000
 MOST_BARE = 1024 * 1024
 
 
 class TooDeep(ValueError):
-    """The nesting is deeper than it may be."""
+    """The nesting is too deep."""
 
 
 class TooManyParts(ValueError):
-    """There are more values than any document of the API has."""
+    """There are more values than in any document of the API."""
 
 
 def check(raw: bytes, deepest: int) -> None:
-    """Check that JSON can be read on a small stack and in little time.
+    """Raise unless JSON can be parsed on a small stack and in little time.
 
-    What is not JSON may pass, as long as reading it ends before it has gone
-    twice as deep as allowed.
+    Invalid JSON may pass, if parsing it ends before twice the allowed depth.
 
     :param raw: JSON in UTF-8.
-    :param deepest: how many arrays and objects may be within each other.
-    :raises TooDeep: more are.
-    :raises TooManyParts: it is of very many values.
+    :param deepest: the maximum nesting of arrays and objects.
+    :raises TooDeep: it is nested deeper.
+    :raises TooManyParts: it has too many values.
     """
     bare, strings = _STRING.subn(b'', raw, MOST_STRINGS)
     if strings == MOST_STRINGS or len(bare) > MOST_BARE:
@@ -60,8 +58,8 @@ def check(raw: bytes, deepest: int) -> None:
             f'it has more than {MOST_STRINGS} strings, or more than '
             f'{MOST_BARE} bytes outside of strings')
     brackets = bare.translate(_AS_SQUARE, _NOT_BRACKETS)
-    # NOTE: each round takes the innermost pairs away, so that as many rounds
-    # are needed as there are levels; what is left then has no partner.
+    # NOTE: each round removes the innermost pairs, so that there are as many
+    # rounds as levels; brackets that are left then have no partner.
     for _ in range(deepest):
         if b'[]' not in brackets:
             break

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a node's state means for whoever is, or could be, promised the node.
+"""Determines from a node's state whether it can be used.
 
-One table for all who ask.  A state is that of Ironic, or :data:`GONE`; a
-state that is not in the table is :attr:`Condition.BROKEN`: nobody is promised
-a node of which nobody here knows what it does.
+All code uses this one table. A state is one of Ironic's, or :data:`GONE`; an
+unknown state is :attr:`Condition.BROKEN`, so that such a node is not promised
+to anybody.
 """
 
 from __future__ import annotations
@@ -23,47 +23,44 @@ import dataclasses
 import enum
 from typing import Protocol
 
-#: The one state in which Ironic gives a node to whoever asks.
+#: The only state in which Ironic deploys or allocates a node.
 AVAILABLE = 'available'
-#: The state in which Ironic cleans a node, and what it is then.
+#: The state in which Ironic cleans a node; also a condition in the calendar.
 CLEANING = 'cleaning'
-#: The state that the mirror gives a host which is no more: a node that Ironic
-#: has no longer, or a compute host that Placement has no longer.
+#: The state in the mirror of a node that was deleted from Ironic, or of a
+#: compute host that was deleted from Placement.
 GONE = 'gone'
-#: What keeps a node that is free from whoever has reserved it, the graver
-#: first: attributes of a node.
+#: The attributes of a node that suspend its reservation, the graver one first.
 SUSPENDED = ('retired', 'maintenance')
 
 
 class Condition(enum.Enum):
-    """What a node is good for now."""
+    """Whether a node can be used."""
 
     #: It can be deployed at once.
     USABLE = 'usable'
-    #: It becomes usable, or shows what it is, without anybody's help.
+    #: It will become usable, or its state will be known, by itself.
     TRANSITION = 'in transition'
-    #: It is of no use to anybody until an operator has done something.
+    #: It cannot be used until an operator has repaired it.
     BROKEN = 'broken'
-    #: Somebody has it: it is deployed, or on the way to that.
+    #: It is deployed, or being deployed.
     DEPLOYED = 'deployed'
 
 
 @dataclasses.dataclass(frozen=True)
 class _State:
-    """What a provision state means.
+    """The meaning of a provision state.
 
-    :ivar undeploys: whether Ironic undeploys a node from it.
-    :ivar held: whether whoever deploys keeps the node there until told to go
-        on.
-    :ivar passing: whether Ironic is at work, after which somebody has the
-        node.
-    :ivar stays: whether an instance that is there stays, as far as anybody
-        knows.
-    :ivar works: whether a conductor, or the node, is at work on something
-        else, which ends by itself.
+    :ivar undeploys: whether Ironic undeploys a node in this state.
+    :ivar held: whether a deploy or service step waits for the user.
+    :ivar passing: whether Ironic is at work, and the node is in use
+        afterwards.
+    :ivar stays: whether an instance on the node stays, as far as is known.
+    :ivar works: whether a conductor or the node does something else, which
+        ends by itself.
     :ivar cleans: whether the node is being cleaned.
-    :ivar lost: whether nothing of a tenant is left on a node that has no
-        instance, so that only an operator brings it back.
+    :ivar lost: whether a node without an instance has nothing of a tenant
+        left, so that only an operator can bring it back.
     """
 
     condition: Condition
@@ -81,23 +78,22 @@ _CLEANED = _State(Condition.TRANSITION, works=True, cleans=True)
 _BROKEN = _State(Condition.BROKEN)
 _EXAMINED = _State(Condition.BROKEN, works=True)
 
-#: In which Ironic waits until its agent on the node reports.
+#: The states in which Ironic waits for its agent on the node.
 _AWAITS_AGENT = ('wait call-back', 'rescue wait', 'service wait',
                  'inspect wait')
 
 _STATES: dict[str | None, _State] = {
     AVAILABLE: _State(Condition.USABLE),
-    # Not read yet, or in doubt: the next look at Ironic tells.
+    # Not read yet, or in doubt until Ironic is read again.
     None: _TRANSITION,
-    # On the way to AVAILABLE. NOTE: a clean step may hold a node; whoever
-    # put it into the steps lets it go on.
+    # On the way to AVAILABLE. NOTE: a clean step may hold a node until the
+    # operator who added the step continues.
     'deleting': _State(Condition.TRANSITION, works=True),
     'deleted': _TRANSITION,
     CLEANING: _CLEANED,
     'clean wait': _CLEANED,
     'clean hold': _State(Condition.TRANSITION, cleans=True),
-    # Had by somebody.  From a failure whoever has the node tries again, or
-    # lets go of it.
+    # In use. After a failure, the user tries again, or gives the node up.
     'deploying': _State(Condition.DEPLOYED, passing=True),
     'wait call-back': _State(Condition.DEPLOYED, undeploys=True),
     'deploy hold': _State(Condition.DEPLOYED, held=True),
@@ -114,13 +110,12 @@ _STATES: dict[str | None, _State] = {
     'service wait': _State(Condition.DEPLOYED, undeploys=True, stays=True),
     'service hold': _State(Condition.DEPLOYED, held=True, stays=True),
     'service failed': _State(Condition.DEPLOYED, undeploys=True, stays=True),
-    # What was there is lost or in doubt; an operator has to look.
+    # The instance is lost or in doubt; an operator has to check.
     'error': _State(Condition.BROKEN, undeploys=True, stays=True, lost=True),
     'clean failed': _State(Condition.BROKEN, lost=True),
-    # In the hands of an operator, who alone makes it available again: from
-    # MANAGEABLE no node goes on by itself, and the others end there, or in a
-    # failure.  What is being adopted is somebody's, and of no use until that
-    # has succeeded.
+    # An operator has to make it available: MANAGEABLE does not change by
+    # itself, and the others end there, or in a failure. A node that is being
+    # adopted cannot be used until that has succeeded.
     'enroll': _State(Condition.BROKEN, lost=True),
     'verifying': _EXAMINED,
     'manageable': _BROKEN,
@@ -133,7 +128,7 @@ _STATES: dict[str | None, _State] = {
 }
 
 
-#: The states in which a node is occupied, whether it has an instance or not.
+#: The states in which a node is occupied, with or without an instance.
 OCCUPIED = frozenset(
     name for name, state in _STATES.items() if name is not None
     and (state.undeploys or state.passing
@@ -141,33 +136,33 @@ OCCUPIED = frozenset(
 
 
 class Node(Protocol):
-    """A node, as far as its condition depends on it."""
+    """The attributes of a node that determine its condition."""
 
     @property
     def provision_state(self) -> str | None:
-        """Return the state in Ironic; ``None``: it is not known."""
+        """The state in Ironic; ``None``: unknown."""
 
     @property
     def instance_uuid(self) -> str | None:
-        """Return the instance that is bound to the node."""
+        """The instance that is bound to the node."""
 
     @property
     def maintenance(self) -> bool:
-        """Return whether it is in maintenance."""
+        """Whether it is in maintenance."""
 
     @property
     def retired(self) -> bool:
-        """Return whether it is not to become available again."""
+        """Whether it must not become available again."""
 
     @property
     def compute(self) -> bool:
-        """Return whether it is a compute host, which has no state."""
+        """Whether it is a compute host, which has no state."""
 
 
 def of(node: Node) -> Condition:
-    """Return what a node is good for now.
+    """Return the condition of a node.
 
-    A node that is retired serves whoever has deployed it, and then nobody.
+    A retired node can be used by its present user, and by nobody afterwards.
     """
     if node.compute:
         return (Condition.BROKEN if node.maintenance
@@ -183,9 +178,10 @@ def of(node: Node) -> Condition:
 
 
 def broken(node: Node | None) -> str | None:
-    """Return why a node is of no use to anybody, in words, if it is not.
+    """Return why a node cannot be used by anybody, in words.
 
-    :param node: ``None``: there is none.
+    :param node: ``None``: it does not exist.
+    :returns: ``None`` if it can.
     """
     if node is None:
         return 'is gone from Ironic'
@@ -202,7 +198,7 @@ def broken(node: Node | None) -> str | None:
 
 
 def suspends(node: Node) -> str | None:
-    """Return why a node cannot be used by who has reserved it, if it cannot.
+    """Return why a node's reservation is suspended, ``None`` if it is not.
 
     :returns: one of :data:`SUSPENDED`.
     """
@@ -215,65 +211,63 @@ def in_state(node: Node) -> str:
 
 
 def coming(node: Node) -> bool:
-    """Check whether a node is in a state that passes by itself."""
+    """Return whether a node is in a state that passes by itself."""
     return _state(node.provision_state).condition is Condition.TRANSITION
 
 
 def cleans(node: Node) -> bool:
-    """Check whether a node is being cleaned."""
+    """Return whether a node is being cleaned."""
     return _state(node.provision_state).cleans
 
 
 def occupied(node: Node) -> bool:
-    """Check whether somebody may have something on a node, or an instance.
+    """Return whether a node may have an instance on it.
 
-    NOTE: maintenance takes nothing off a node.
+    NOTE: maintenance does not remove anything from a node.
     """
     return (node.instance_uuid is not None
             or node.provision_state in OCCUPIED)
 
 
 def undeploys(node: Node) -> bool:
-    """Check whether Ironic undeploys a node from the state that it is in."""
+    """Return whether Ironic undeploys a node in its present state."""
     return _state(node.provision_state).undeploys
 
 
 def held(node: Node) -> bool:
-    """Check whether a deployment or a service step keeps a node waiting."""
+    """Return whether a deploy or service step holds a node."""
     return _state(node.provision_state).held
 
 
 def passing(node: Node) -> bool:
-    """Check whether Ironic is at work on a node that somebody has then."""
+    """Return whether Ironic is at work on a node that is in use afterwards."""
     return _state(node.provision_state).passing
 
 
 def settled(node: Node) -> bool:
-    """Check whether a node stays in its state until somebody does something.
-    """
+    """Return whether the state of a node does not change by itself."""
     state = _state(node.provision_state)
     return not (state.passing or state.works)
 
 
 def at_work(node: Node) -> bool:
-    """Check whether Ironic, or its agent, is in the middle of something."""
+    """Return whether Ironic or its agent is at work on a node."""
     return (coming(node) or not settled(node)
             or node.provision_state in _AWAITS_AGENT)
 
 
 def stays(node: Node) -> bool:
-    """Check whether an instance stays where it is, as far as one can tell."""
+    """Return whether an instance stays on its node, as far as is known."""
     return _state(node.provision_state).stays
 
 
 def lost(node: Node) -> bool:
-    """Check whether what a tenant had on a node is gone, and the node with it.
-    """
+    """Return whether the instance on a node is lost."""
     return node.instance_uuid is None and _state(node.provision_state).lost
 
 
 def known() -> frozenset[str | None]:
-    """Return every state of the table."""
+    """Return all states in the table."""
     return frozenset(_STATES)
 
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Notices: what the owner of a lease is told."""
+"""Notices to the owners of leases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from typing import Any
 
 
 class Kind(enum.StrEnum):
-    """What a notice tells.
+    """The kinds of notices.
 
     Each has a template of its name in ``notice_templates``, and a row in the
     operator's guide.
@@ -29,52 +29,52 @@ class Kind(enum.StrEnum):
 
     #: The lease starts soon.
     BEFORE_START = 'before_start'
-    #: Its nodes are the lease's.
+    #: The lease has got its nodes.
     STARTED = 'started'
     #: It ends soon.
     BEFORE_END = 'before_end'
     #: It is over, or has been deleted.
     ENDED = 'ended'
-    #: Its start, which could move, does not move any more.
+    #: Its dates, which were open, are fixed.
     FIXED = 'fixed'
     #: It starts earlier than promised.
     MOVED_EARLIER = 'moved_earlier'
     #: It has fewer nodes than promised.
     BROKEN = 'broken'
-    #: It has started, nodes of it are not used, and they are released.
+    #: Unused nodes of the lease will be released.
     NO_SHOW = 'no_show'
-    #: A node of it goes into maintenance.
+    #: A node of the lease goes into maintenance.
     MAINTENANCE = 'maintenance'
-    #: The owner of nodes of it has leased them from its end on.
+    #: The owner of some of its nodes has leased them for the time after it.
     ASKED_BACK = 'asked_back'
 
     @property
     def urgent(self) -> bool:
-        """Whether somebody has to act at once."""
+        """Whether the receiver has to act at once."""
         return self in (Kind.BROKEN, Kind.NO_SHOW)
 
 
 class CommitKind(enum.StrEnum):
-    """What the operator's enforcement service is told.
+    """The kinds of messages to the operator's enforcement service.
 
-    The entries go through the outbox as notices do, with an order.
+    They are sent through the outbox like notices, in order.
     """
 
-    #: A lease has been promised.
+    #: A lease has been granted.
     GRANTED = 'commit_granted'
-    #: Its dates, or how much it has, have changed.
+    #: Its dates or amounts have changed.
     CHANGED = 'commit_changed'
     #: It is over.
     ENDED = 'commit_ended'
 
     @property
     def urgent(self) -> bool:
-        """Whether somebody has to act at once."""
+        """Whether the receiver has to act at once."""
         return False
 
 
 class Channel(enum.StrEnum):
-    """How notices are sent."""
+    """The channels over which notices are sent."""
 
     WEBHOOK = 'webhook'
     MAIL = 'mail'
@@ -88,29 +88,28 @@ def kind_of(value: str) -> Kind | CommitKind:
 
 
 class Outcome(enum.StrEnum):
-    """What has become of a notice that is not sent any more."""
+    """The outcome of a notice."""
 
     DELIVERED = 'delivered'
-    #: Nobody has taken it for as long as the operator wants it tried.
+    #: It could not be delivered for as long as it was tried.
     GIVEN_UP = 'given_up'
-    #: Nobody knows the address of the person that it is for.
+    #: The address of the user is not known.
     NO_ADDRESS = 'no_address'
 
 
 @dataclasses.dataclass(frozen=True)
 class Notice:
-    """One notice on its way to one receiver.
+    """A notice to one receiver.
 
-    :ivar id: of its row, which is of this notice and this receiver.
-    :ivar notice_id: of the notice, the same for all receivers, and whenever
-        it is sent again.
-    :ivar target: tells the receivers of one channel apart.
-    :ivar user_id: whom it is for.
-    :ivar payload: what is told.
-    :ivar attempts: how often it has been sent in vain.
+    :ivar id: of its row, derived from the notice and the receiver.
+    :ivar notice_id: of the notice, the same for all receivers, and when it is
+        sent again.
+    :ivar target: identifies the receiver within the channel.
+    :ivar user_id: the user that it is for.
+    :ivar payload: its content.
+    :ivar attempts: how often sending it has failed.
     :ivar sequence: its number among those about the lease over the channel,
-        where each has to wait for those before it; ``None``: there is no
-        order.
+        each of which waits for those before it; ``None``: there is no order.
     """
 
     id: str

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What gets the nodes of a lease, and is not for everybody to read."""
+"""Removes proofs from texts."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ import re
 
 from ironic_reservations.model import leases
 
-#: Any uuid, or the beginning of one that somebody has shortened.
+#: A uuid, or a part of one.
 _UUID = re.compile('([0-9a-f]{8})[-_]?[0-9a-f]{4}[-_0-9a-f]*', re.IGNORECASE)
 
 
 def shortened(text: str) -> str:
-    """Return a text with the beginnings of the uuids in it.
+    """Return a text in which uuids are shortened.
 
-    NOTE: some of them may be proofs; the beginning is enough to find each in
-    a list.
+    NOTE: they may be proofs; the beginning is enough to find one in a list.
     """
     return _UUID.sub(r'\1...', text)
 
@@ -34,8 +33,8 @@ def shortened(text: str) -> str:
 def left_out(text: str, lease: leases.Lease) -> str:
     """Return a text without the ids of the reservations of a lease.
 
-    NOTE: it may name what is waited for, or be in the words of Ironic or
-    Placement, whose names of classes have underscores in them.
+    NOTE: the text may come from Ironic or Placement, where the names of
+    classes have underscores instead of hyphens.
     """
     for each in lease.reservations:
         text = re.sub(each.id.replace('-', '[-_]?'), '(id left out)', text,

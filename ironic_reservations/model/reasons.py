@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Why a node was not taken: codes for programs, sentences for people.
+"""Reasons for which a node was not used: codes for programs, texts for people.
 
-A code is stable; the sentence may get better.
+Codes are stable; texts may change.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HELD_ELSEWHERE = 'held_elsewhere'
 CLOSED_IN_PLACEMENT = 'closed_in_placement'
 NOT_IN_PLACEMENT = 'not_in_placement'
 
-#: What only Placement knows of a node.
+#: The reasons that come from Placement.
 OF_PLACEMENT = (HELD_ELSEWHERE, CLOSED_IN_PLACEMENT, NOT_IN_PLACEMENT)
 
 ALL = (NODE_NOT_FOUND, WRONG_STATE, INSTANCE_BOUND, MAINTENANCE, RETIRED,
@@ -54,11 +54,10 @@ ALL = (NODE_NOT_FOUND, WRONG_STATE, INSTANCE_BOUND, MAINTENANCE, RETIRED,
 class Reason:
     """Why one node was skipped.
 
-    :ivar node_uuid: the node.
     :ivar code: one of :data:`ALL`.
-    :ivar text: a sentence that goes on from the node's uuid.
-    :ivar until: when the obstacle goes away by itself, where that is known.
-    :ivar since: when it begins, where that is yet to come.
+    :ivar text: the rest of a sentence that begins with the node's uuid.
+    :ivar until: when the reason ceases to apply, if that is known.
+    :ivar since: when it begins to apply, if that is in the future.
     """
 
     node_uuid: str
@@ -68,7 +67,7 @@ class Reason:
     since: datetime.datetime | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the reason as it goes on the wire."""
+        """Return the reason for an answer."""
         out: dict[str, Any] = {'node_uuid': self.node_uuid, 'code': self.code,
                                'detail': self.text}
         if self.until is not None:
@@ -80,14 +79,15 @@ class Reason:
 
 @dataclasses.dataclass(frozen=True)
 class Count:
-    """How many nodes of a class were skipped for one cause.
+    """How many nodes were skipped for one reason.
 
-    A pick by class looks at every node there is; its refusal counts.
+    It is used in the refusal of a request by class, which may concern all
+    nodes.
     """
 
     code: str
     nodes: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the count as it goes on the wire."""
+        """Return the count for an answer."""
         return {'code': self.code, 'nodes': self.nodes}

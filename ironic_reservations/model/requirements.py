@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a lease asks of its hosts: Blazar's properties, compiled once.
+"""The requirements of a lease on its hosts, compiled from Blazar's properties.
 
-The grammar of their text is in :mod:`.condition_text`, and what compares with
-what in :mod:`.host_conditions`.
+Their grammar is in :mod:`.condition_text`, and their evaluation in
+:mod:`.host_conditions`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from ironic_reservations.model import node_condition
 
 MAX_TERMS = 500
 
-#: What every host may have. A capability of such a name is not seen.
+#: The built-in properties, which hide capabilities of the same name.
 BUILTIN = frozenset({
     'id', 'hypervisor_hostname', 'hypervisor_type', 'vcpus', 'memory_mb',
     'local_gb', 'cpu_info', 'status', 'reservable', 'cpus', 'memory', 'disk',
     'arch', 'cpu_arch', 'resource_class', 'traits', 'node_uuid', 'name',
     'owner'})
 
-#: What the names of Ironic's properties are called here.
+#: The names here of Ironic's properties.
 _OF_PROPERTIES = {
     'cpus': ('vcpus', 'cpus'),
     'memory_mb': ('memory_mb', 'memory'),
@@ -49,7 +49,7 @@ _OF_PROPERTIES = {
     'cpu_arch': ('arch', 'cpu_arch'),
 }
 
-#: What the properties of a compute host are in Placement.
+#: The properties for the inventories of a compute host.
 _OF_INVENTORIES = {flavors.VCPU: 'cpus', flavors.MEMORY_MB: 'memory_mb',
                    flavors.DISK_GB: 'local_gb'}
 
@@ -58,12 +58,12 @@ _OWNER = 'owner'
 
 @dataclasses.dataclass(frozen=True)
 class Requirement:
-    """What a host must be like, read from text by :func:`parse`.
+    """A requirement on hosts, made by :func:`parse`.
 
-    :ivar names: the properties that it asks about, without their ``$``.
-    :ivar terms: of how many comparisons it is.
-    :ivar need: of the instance that a host has to have room for when it is
-        empty; ``None``: it is had whole.
+    :ivar names: the properties that it uses, without ``$``.
+    :ivar terms: the number of comparisons.
+    :ivar need: of the instance for which an empty host must have room;
+        ``None``: the host is booked as a whole.
     """
 
     condition: conditions.Condition
@@ -74,20 +74,20 @@ class Requirement:
     def __hash__(self) -> int:
         return self._hash
 
-    # NOTE: sets of hosts are looked up by it, once for each booking.
+    # NOTE: cached, since sets of hosts are looked up by it for each booking.
     @functools.cached_property
     def _hash(self) -> int:
         return hash((self.condition, self.need))
 
     def names_beside_own(self, project_id: str | None) -> frozenset[str]:
-        """Return the names, without those that ask for own hosts only.
+        """Return the names, without an owner that is the project itself.
 
-        NOTE: which hosts are its own, a project knows; words that are numbers
-        are compared as such, and could be another project's.  "!=" is met by
-        hosts that have an owner and by no others, so it tells which these
-        are.
+        NOTE: a project knows its own hosts, so that comparing the owner with
+        its own id reveals nothing. Ids that are numbers are excluded, since
+        they are compared as numbers, and could match another project's; and so
+        is "!=", which would reveal hosts that have another owner.
 
-        :param project_id: which project asks.
+        :param project_id: the project of the caller.
         """
         own = all(isinstance(term, conditions.Among) and term.within
                   and not term.numbers and term.literals == {project_id}
@@ -95,16 +95,16 @@ class Requirement:
         return self.names - {_OWNER} if own else self.names
 
     def matches(self, known: conditions.Known) -> bool:
-        """Return whether a host is as the texts say.
+        """Return whether a host matches the conditions.
 
-        :param known: its properties, as of :func:`of_host`.
+        :param known: its properties, from :func:`of_host`.
         """
         return self.condition.matches(known)
 
     def met_by(self, host: Described) -> bool:
-        """Return whether a host will do, when it is empty.
+        """Return whether a host is suitable if it is empty.
 
-        NOTE: a compute host is had in shares only.
+        NOTE: a compute host cannot be booked as a whole.
         """
         if self.need is None:
             return not host.compute and self.matches(host.known)
@@ -114,10 +114,10 @@ class Requirement:
 
 @dataclasses.dataclass(frozen=True)
 class Described:
-    """A host, as far as requirements ask about it.
+    """A host, as requirements use it.
 
     :ivar known: its properties.
-    :ivar inventories: what it has.
+    :ivar inventories: its inventories.
     :ivar compute: whether instances share it.
     """
 
@@ -127,18 +127,17 @@ class Described:
     compute: bool
 
 
-# NOTE: few, since each may be as large as a request is allowed to be; all
-# the leases that ask for the same share one.
+# NOTE: a small cache, since each may be as large as a request may be; leases
+# with the same texts share one.
 @functools.lru_cache(maxsize=128)
 def parse(hypervisor_properties: str, resource_properties: str,
           need: instance_reservations.Need | None = None) -> Requirement:
-    """Read what a lease asks of its hosts; a host must do for both texts.
+    """Parse the requirements of a lease on its hosts; both texts must match.
 
-    Texts that differ only in the white space of their JSON give equal values.
+    Texts that differ only in white space give equal values.
 
-    :param need: of the instance that a host has to have room for, when it
-        is empty.
-    :raises ValueError: a text is not of the grammar, or too large.
+    :param need: of the instance for which an empty host must have room.
+    :raises ValueError: a text does not match the grammar, or is too large.
     """
     parts = [condition for source, text in (
         ('hypervisor_properties', hypervisor_properties),
@@ -157,15 +156,16 @@ def parse(hypervisor_properties: str, resource_properties: str,
 
 def admitted_classes(hypervisor_properties: str, resource_properties: str,
                      classes: Iterable[str]) -> frozenset[str]:
-    """Return which resource classes hosts can be of that do for both texts.
+    """Return the resource classes of hosts that could match both texts.
 
-    All other properties are taken for unknown: only comparisons with
-    ``resource_class`` rule a class out.
+    All other properties are treated as unknown: only comparisons with
+    ``resource_class`` exclude a class.
 
-    :param classes: those that matter.
-    :raises ValueError: a text is not of the grammar, or too large.
+    :param classes: the candidates.
+    :raises ValueError: a text does not match the grammar, or is too large.
     """
-    # NOTE: of all that a project has; what is asked for now stays in there.
+    # NOTE: without the cache, since this is called for all leases of a
+    # project, which would evict those in use.
     condition = parse.__wrapped__(hypervisor_properties,
                                   resource_properties).condition
     return frozenset(name for name in classes if condition.outcomes(
@@ -173,16 +173,16 @@ def admitted_classes(hypervisor_properties: str, resource_properties: str,
 
 
 def describe(host: leases.Host) -> Described:
-    """Return a host as requirements see it."""
+    """Return a host as requirements use it."""
     return Described(of_host(host), host_inventories.of(host.node),
                      host.node.traits, host.node.compute)
 
 
 def suits(wanted: Requirement, host: leases.Host) -> bool:
-    """Check whether a host will do, or will once it is empty and available.
+    """Return whether a host is suitable, or will be when it is available.
 
-    NOTE: a lease may ask for hosts in a state, and whoever has a host until
-    then puts it into others.
+    NOTE: a requirement may contain the state of a host, which changes while it
+    is in use.
     """
     described = describe(host)
     return wanted.met_by(described) or not described.compute and (
@@ -191,10 +191,10 @@ def suits(wanted: Requirement, host: leases.Host) -> bool:
 
 
 def of_host(host: leases.Host) -> dict[str, conditions.Value]:
-    """Return what a host can be asked for, by name.
+    """Return the properties of a host by name.
 
-    What Ironic does not say of the node is absent, not empty; ``traits`` are
-    always there.
+    Properties that Ironic does not have are left out; ``traits`` are always
+    there.
     """
     node = host.node
     known: dict[str, conditions.Value] = {

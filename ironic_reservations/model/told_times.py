@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Times as sentences have them; what programs read has them in full."""
+"""Formats times for sentences; programs read them in full elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNITS = (('day', 86_400), ('hour', 3600), ('minute', 60), ('second', 1))
 
 
 def moment(at: datetime.datetime) -> str:
-    """Return a moment in UTC, to the second where it has seconds."""
+    """Return a datetime in UTC, with seconds only if there are any."""
     at = at.astimezone(datetime.UTC)
     seconds = at.second or at.microsecond
     return at.strftime('%Y-%m-%d %H:%M' + (':%S' if seconds else '') + ' UTC')
@@ -29,7 +29,7 @@ def moment(at: datetime.datetime) -> str:
 def duration(lasts: datetime.timedelta | float) -> str:
     """Return a duration in words, without fractions of a second.
 
-    :param lasts: a number is one of seconds.
+    :param lasts: a timedelta, or a number of seconds.
     """
     left = int(lasts.total_seconds()
                if isinstance(lasts, datetime.timedelta) else lasts)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What leases have had: host hours promised, bound, deployed and unused."""
+"""Usage of leases: host hours promised, bound, deployed and unused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import enum
 
 
 class Group(enum.StrEnum):
-    """What usage is told apart by."""
+    """What usage is distinguished by."""
 
     DAY = 'day'
     PROJECT = 'project'
@@ -29,13 +29,12 @@ class Group(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Spell:
-    """So many hosts, from when until when.
+    """A number of hosts over a period.
 
     :ivar resource_class: of the hosts; empty: none.
-    :ivar promised: whether they were promised, from the start to the end.
-    :ivar bound_until: until when of that they were the lease's;
-        ``None``: not at all.
-    :ivar deployed: whether this is of what was deployed, and of nothing
+    :ivar promised: whether they were promised over the whole period.
+    :ivar bound_until: until when they were bound; ``None``: not at all.
+    :ivar deployed: whether this is a period of deployed hosts, and nothing
         else.
     """
 
@@ -51,13 +50,13 @@ class Spell:
 
 @dataclasses.dataclass(frozen=True)
 class Usage:
-    """What leases have had, in microseconds of one host.
+    """The usage of leases, in host microseconds.
 
-    :ivar day: in UTC; ``None`` where days are not told apart, and likewise
+    :ivar day: in UTC; ``None`` if days are not distinguished, like
         ``project_id`` and ``resource_class``.
-    :ivar promised: from the start of each promise to its end.
-    :ivar bound: of that, what has passed while the hosts were the lease's.
-    :ivar deployed: of that, what they were deployed for.
+    :ivar promised: the durations of the bookings.
+    :ivar bound: the part of that in which the leases had the hosts, until now.
+    :ivar deployed: the part of that in which the hosts were deployed.
     """
 
     day: datetime.date | None
@@ -69,5 +68,5 @@ class Usage:
 
     @property
     def unused(self) -> int:
-        """Return for how long hosts were bound and not deployed."""
+        """How long hosts were bound but not deployed."""
         return self.bound - self.deployed

@@ -10,7 +10,8 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The part of its limits that a project uses: at once, and in hours ahead."""
+"""Computes how much of its limits a project uses, at once and in hours ahead.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ import datetime
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Held:
-    """One host, or one instance, that a project has been promised.
+    """A host or instance that a project has booked.
 
     :ivar whole: whether it is a whole host.
-    :ivar hypervisor_properties: that were asked for, as the next.
+    :ivar hypervisor_properties: the requested ones, as the next.
     """
 
     start: datetime.datetime
@@ -36,13 +37,13 @@ class Held:
 
 def most_at_once(held: Iterable[Held], start: datetime.datetime,
                  end: datetime.datetime) -> int:
-    """Return how many promises hold at one instant of a window, at most."""
+    """Return the maximum number of bookings at one instant of a window."""
     changes: list[tuple[datetime.datetime, int]] = []
     for each in held:
         if each.start < end and each.end > start:
             changes.append((max(each.start, start), 1))
             changes.append((each.end, -1))
-    # NOTE: what ends at an instant is over when another begins there.
+    # NOTE: at the same instant, ends sort before starts.
     changes.sort()
     now = most = 0
     for _, step in changes:
@@ -54,11 +55,12 @@ def most_at_once(held: Iterable[Held], start: datetime.datetime,
 def beyond(held: Iterable[Held], start: datetime.datetime,
            end: datetime.datetime, most: int
            ) -> tuple[datetime.datetime, datetime.datetime] | None:
-    """Return when too many promises hold in a window at first and at last.
+    """Return when there are first and last too many bookings in a window.
 
-    :param most: how many may hold at one instant.
+    :param most: how many are allowed at one instant.
     :returns: the first instant at which there are more, and the end of the
-        last time that begins in the window; ``None``: there are never more.
+        last period with more that begins in the window; ``None``: there are
+        never more.
     """
     changes: list[tuple[datetime.datetime, int]] = []
     for each in held:
@@ -81,6 +83,6 @@ def beyond(held: Iterable[Held], start: datetime.datetime,
 
 
 def seconds_ahead(held: Iterable[Held], now: datetime.datetime) -> float:
-    """Return for how long promises last from now on, all added up."""
+    """Return the sum of the remaining durations of bookings, in seconds."""
     return sum((each.end - max(each.start, now)).total_seconds()
                for each in held if each.end > now)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Count the free nodes over time."""
+"""Counts the free nodes over time."""
 
 from __future__ import annotations
 
@@ -22,16 +22,13 @@ import dataclasses
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
 
-#: Before every instant that is used.
+#: Earlier than any instant in use.
 _NEVER = -(1 << 80)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of time over which as many nodes are free.
-
-    :ivar free: how many nodes nobody has.
-    """
+    """A period over which the number of free nodes is constant."""
 
     start: int
     end: int
@@ -42,9 +39,9 @@ def free_counts(now: timeline.Timeline, nodes: int, start: int,
                 end: int) -> tuple[Span, ...]:
     """Count the free nodes of a set over [start, end), in order.
 
-    Neighbours differ in their counts.  Of nodes that are alike, as many as
-    are free throughout a window can be had for it, even where each of them
-    is taken at times: bookings that have not started make room.
+    Adjacent spans differ in their counts. If all nodes are alike, as many as
+    are free throughout a window can be booked for it, even if each of them is
+    taken at times, since bookings that have not started are moved.
     """
     starts: list[int] = []
     untils: list[int] = []
@@ -68,9 +65,9 @@ def free_counts(now: timeline.Timeline, nodes: int, start: int,
 
 def free_beside_loans(now: timeline.Timeline, nodes: int, lent: int,
                       until: int, start: int, end: int) -> tuple[Span, ...]:
-    """Count free nodes as :func:`free_counts` does, for who gets some as loan.
+    """Count free nodes as :func:`free_counts` does, some being loans.
 
-    :param lent: the set of nodes that are free until an instant only.
+    :param lent: the set of nodes that are available only until an instant.
     :param until: that instant.
     """
     if not nodes & lent or end <= until:
@@ -87,16 +84,16 @@ def free_beside_loans(now: timeline.Timeline, nodes: int, lent: int,
 
 def steps(starts: Iterable[int], untils: Iterable[int],
           capacity: int) -> tuple[list[int], list[int]]:
-    """Return instants and how many are free from each to the next one.
+    """Return instants, and how many are free from each to the next one.
 
-    The first instant is before all others; neighbours differ in their
-    counts.
+    The first instant is before all others; adjacent counts differ.
 
-    :param starts: when one is taken each time.
-    :param untils: when one is free again each time.
+    :param starts: each time at which one is taken.
+    :param untils: each time at which one becomes free.
+    :param capacity: how many there are.
     """
-    # NOTE: people ask for round hours, so the instants are far fewer than
-    # the bookings; counting is quicker than sorting.
+    # NOTE: most bookings start at round hours, so there are far fewer instants
+    # than bookings, and counting is faster than sorting.
     begin, finish = collections.Counter(starts), collections.Counter(untils)
     instants, counts = [_NEVER], [capacity]
     free = capacity

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Bookings on the timelines of hosts, and demands for them."""
+"""Bookings of hosts, and demands for them, in the planner."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ import dataclasses
 
 from ironic_reservations.model import inventories
 
-#: After everything that is planned.
+#: Later than anything that is planned.
 FOREVER = 1 << 62
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Booking:
-    """A host, or a share of one, promised over the window [start, end).
+    """A booking of a host, or of a share of one, over [start, end).
 
-    :ivar id: opaque; no two bookings of a timeline share one.
-    :ivar node: the number of the host that it is on.
-    :ivar eligible: the set of hosts that would do when they are empty, see
-        :mod:`~ironic_reservations.planner.fleet`.
-    :ivar movable: false once it has started, or where it must stay.
-    :ivar margin: for cleaning; nobody has a whole host for so long after the
-        end.
-    :ivar amounts: the share that it needs of a compute host; ``None``: all of
-        the host.  A node of Ironic is always had whole.
-    :ivar group: the id of the lease reservation that a share belongs to.
-    :ivar affinity: true where all bookings of the group are on one host,
-        false where all of them are on different ones.
+    :ivar id: opaque, and unique within a timeline.
+    :ivar node: the number of its host.
+    :ivar eligible: the set of hosts that would be suitable if they were empty,
+        see :mod:`~ironic_reservations.planner.fleet`.
+    :ivar movable: false once it has started, or if it must stay.
+    :ivar margin: the time for cleaning, for which a whole host stays taken
+        after the end.
+    :ivar amounts: its share of a compute host; ``None``: the whole host. A
+        node of Ironic is always booked as a whole.
+    :ivar group: the id of the lease reservation of a share.
+    :ivar affinity: true: all bookings of the group are on one host; false: all
+        are on different ones.
     """
 
     id: str
@@ -53,25 +53,25 @@ class Booking:
 
     @property
     def until(self) -> int:
-        """Return the instant from which a whole host is free again."""
+        """The instant from which a whole host is free again."""
         return self.end + self.margin
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Demand:
-    """A demand for ``least`` to ``most`` hosts, or shares, over one window.
+    """A demand for ``least`` to ``most`` hosts or shares over a window.
 
-    :ivar id: opaque; bookings that serve it are called ``<id>/<count>``.
-    :ivar eligible: the set of hosts that would do when they are empty.
-    :ivar preferred: a set of hosts that are taken first where they have room.
-    :ivar amounts: the share of a compute host that each needs; ``None``: all
-        of a host, and each a different one.
-    :ivar affinity: as in :class:`Booking`; true only where ``least`` is
+    :ivar id: opaque; its bookings have the ids ``<id>/<count>``.
+    :ivar eligible: the set of hosts that would be suitable if they were empty.
+    :ivar preferred: the set of hosts to use first if they have room.
+    :ivar amounts: the share of a compute host for each; ``None``: whole hosts,
+        all different.
+    :ivar affinity: as in :class:`Booking`; true only if ``least`` equals
         ``most``.
-    :ivar first: the first count, where the group is there and grows.
-    :ivar group: the group that the bookings belong to; ``None``: the id.
-    :ivar lent: hosts that it can have as a loan only.
-    :ivar lent_until: loans are free again by then.
+    :ivar first: the first count, if an existing group grows.
+    :ivar group: the group of the bookings; ``None``: the id.
+    :ivar lent: the set of hosts that it can have only as a loan.
+    :ivar lent_until: when loans have to be free again.
     """
 
     id: str
@@ -116,20 +116,20 @@ class Demand:
 
     @property
     def until(self) -> int:
-        """Return the instant from which its whole hosts are free again."""
+        """The instant from which its whole hosts are free again."""
         return self.end + self.margin
 
     @property
     def family(self) -> str:
-        """Return the group of the bookings that serve it."""
+        """The group of its bookings."""
         if self.amounts is None:
             return ''
         return self.id if self.group is None else self.group
 
     def within_loans(self) -> Demand:
-        """Return it without the hosts that are not lent for so long.
+        """Return the demand without hosts that are not lent for so long.
 
-        Those are what is left in ``lent``: hosts that would do.
+        In the result, ``lent`` is the set of eligible hosts that were removed.
         """
         if not self.lent or self.until <= self.lent_until:
             return self
@@ -138,7 +138,7 @@ class Demand:
                                    lent=lent)
 
     def booking(self, count: int, node: int) -> Booking:
-        """Return one of the bookings that serve it."""
+        """Return one of its bookings."""
         return Booking(f'{self.id}/{self.first + count}', self.start,
                        self.end, node, self.eligible, True, self.margin,
                        self.amounts, self.family, self.affinity)

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Proofs that shared hosts have no room.
+"""Proves that shared hosts have no room.
 
-There are two: the bookings that have to stay leave too little, whatever else
-moves; or, at one instant, the units that have to be on a set of hosts need
-more of a resource class than all of these hosts have.
+There are two proofs. Either the bookings that have to stay leave too little
+room, whatever else moves; or, at one instant, the units that have to be on a
+set of hosts need more of a resource class than all of these hosts have.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from ironic_reservations.planner import units
 
 def room_left(draft: timeline.Draft, template: units.Unit, count: int,
               pinned: frozenset[str]) -> int:
-    """Return how many what has to stay leaves room for, at most ``count``.
+    """Return how many units fit beside bookings that stay, up to ``count``.
 
-    :param template: like each of the units that have to be placed.
-    :param count: how many there are, those among them that are placed.
+    :param template: like each of the units to place.
+    :param count: the number of units, including those already placed.
     :param pinned: the groups that stay where they are.
     """
     found = 0
@@ -56,7 +56,7 @@ def room_left(draft: timeline.Draft, template: units.Unit, count: int,
 
 def room(draft: timeline.Draft, node: int,
          staying: Sequence[bookings.Booking], template: units.Unit) -> int:
-    """Count the units like one that bookings of a host leave room for."""
+    """Return how many units like one fit beside some bookings of a host."""
     capacity = draft.capacities[node]
     until = template.lets_go(capacity is not None)
     near = [each for each in staying
@@ -76,14 +76,14 @@ def room(draft: timeline.Draft, node: int,
 
 def overfull(draft: timeline.Draft, template: units.Unit,
              count: int) -> int | None:
-    """Find an instant at which more is needed of a class than there is.
+    """Return an instant at which more of a class is needed than exists.
 
-    Whatever moves, the nodes of Ironic take one each of what is there, so
-    that the compute hosts have to take at least the smaller ones.
+    Whatever moves, each node of Ironic takes one unit at most, so that the
+    compute hosts have to take at least the smaller ones.
 
-    :param template: like each of the units that are still to be placed.
-    :param count: how many there are.
-    :returns: ``None`` where none was found.
+    :param template: like each of the units still to place.
+    :param count: the number of these.
+    :returns: ``None`` if none was found.
     """
     nodes = reach.hosts(draft, template.eligible)
     compute = nodes & draft.compute
@@ -100,7 +100,7 @@ def overfull(draft: timeline.Draft, template: units.Unit,
                          if not each.movable)
             there = [each for each in there if each.movable]
         else:
-            # NOTE: what has started may have more than there is now.
+            # NOTE: started bookings may have more than the present inventory.
             peaks = shares.peak(sorted(
                 (each for each in there if not each.movable
                  and each.amounts is not None),
@@ -133,17 +133,17 @@ def overfull(draft: timeline.Draft, template: units.Unit,
     return None
 
 
-#: At how many instants it is counted what nodes of Ironic could take.
+#: The number of instants at which nodes of Ironic are taken into account.
 _INSTANTS = 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Piece:
-    """What has to be somewhere.
+    """Something that has to be on one of the hosts.
 
-    :ivar amounts: what it takes of a compute host at least.
+    :ivar amounts: the least that it takes of a compute host.
     :ivar can_have_node: whether it can be on a node of Ironic.
-    :ivar needs_node: whether it can be nowhere else.
+    :ivar needs_node: whether it can only be there.
     """
 
     start: int
@@ -184,7 +184,7 @@ def _fullest(pieces: Sequence[_Piece], start: int, count: int) -> set[int]:
 
 
 def _least(draft: timeline.Draft, nodes: int) -> dict[str, int]:
-    """Return the least that one of some compute hosts has of each class."""
+    """Return the minimum of each class that any of some compute hosts has."""
     least: dict[str, int] | None = None
     for node in fleet.members(nodes):
         capacity = draft.capacities[node] or {}
@@ -198,14 +198,13 @@ def _least(draft: timeline.Draft, nodes: int) -> dict[str, int]:
 
 def used(now: timeline.Timeline, eligible: int, needed: inventories.Amounts
          ) -> Iterator[tuple[int, dict[int, int], int]]:
-    """Yield how much of each class is left over time where a set can lead.
+    """Yield how much of each class is left over time on reachable hosts.
 
-    NOTE: what has a whole host and may move is taken for nothing.
+    NOTE: movable bookings of whole hosts are ignored.
 
-    :param eligible: the set of hosts that would do.
-    :returns: for each class that is needed, how much there is, how that
-        changes and when, and how much is needed; nothing where nodes of
-        Ironic could help.
+    :param eligible: the set of hosts from which moves start.
+    :returns: for each class that is needed: how much there is, its changes by
+        instant, and how much is needed; nothing if nodes of Ironic could help.
     """
     nodes = reach.hosts(now, eligible)
     if nodes & ~now.compute:
@@ -233,5 +232,5 @@ def used(now: timeline.Timeline, eligible: int, needed: inventories.Amounts
         yield have, changes, amount
 
 
-#: Before everything that is planned.
+#: Earlier than anything that is planned.
 _START = -(1 << 80)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The limits of a search: counted in steps, not in time.
+"""Limits of searches, counted in steps instead of time.
 
 A decision must not depend on the load of the machine.
 """
@@ -46,24 +46,24 @@ class Limits:
 
 
 class Exhausted(Exception):
-    """The steps are used up."""
+    """There are no steps left."""
 
 
 class Budget:
-    """Steps that are left."""
+    """The steps that a search may still take."""
 
     def __init__(self, steps: int) -> None:
         self.given = self.left = steps
 
     @property
     def spent(self) -> int:
-        """Return how many have been taken."""
+        """How many steps have been taken."""
         return self.given - max(self.left, 0)
 
     def spend(self, steps: int = 1) -> None:
         """Take steps.
 
-        :raises Exhausted: when there are none left.
+        :raises Exhausted: there are not enough left.
         """
         self.left -= steps
         if self.left < 0:

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Repair by augmenting paths: each booking of a chain makes one other move.
+"""Repair by augmenting paths: each booking takes the place of the next one.
 
 A new booking takes the place of a movable one, which takes the place of
-another, until one of them finds a free node.  The shortest chain is found, so
+another, until one of them finds a free node. The shortest chain is found, so
 that the fewest bookings move.
 """
 
@@ -38,8 +38,8 @@ def chain(draft: timeline.Draft, wanted: bookings.Booking,
 
     :param pinned: the groups that stay where they are.
     """
-    # Whom each node that was reached would get.  A node is reached once, so
-    # that what happens on one node of a chain is independent of the rest.
+    # The booking that each reached node would get. A node is reached once, so
+    # that the moves of a chain do not affect each other.
     comes: dict[int, bookings.Booking] = {}
     queue = collections.deque([wanted])
     find = bisect.bisect_left

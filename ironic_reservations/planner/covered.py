@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The time that is taken on one host, by whatever takes it."""
+"""The time that is taken on one host."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _end = operator.itemgetter(1)
 
 
 class Covered:
-    """The time that windows cover together.
+    """A union of windows.
 
-    NOTE: kept in order and without overlaps, so that a window is compared
-    only with what lies in it: a node may be promised for years to come.
+    NOTE: the windows are kept in order and without overlaps, so that finding
+    an overlap is fast even if a node is booked for years to come.
 
-    :param windows: each from when until when; one that ends before it begins
-        covers nothing.
+    :param windows: starts and ends; a window that ends before it begins is
+        empty.
     """
 
     def __init__(self, windows: Iterable[tuple[int, int]] = ()) -> None:
@@ -43,20 +43,20 @@ class Covered:
                 self._windows.append((start, end))
 
     def meets(self, window: tuple[int, int]) -> bool:
-        """Return whether any of a window is covered."""
+        """Return whether a part of a window is covered."""
         first = bisect.bisect_right(self._windows, window[0], key=_end)
         return (first < len(self._windows)
                 and self._windows[first][0] < window[1])
 
     def add(self, window: tuple[int, int]) -> list[tuple[int, int]]:
-        """Cover a window.
+        """Add a window.
 
         :returns: the parts of it that were not covered before, in order.
         """
         start, end = window
         if start >= end:
             return []
-        # NOTE: with those that it touches, to keep the list short.
+        # NOTE: adjacent windows are merged, too, to keep the list short.
         first = last = bisect.bisect_left(self._windows, start, key=_end)
         parts, at = [], start
         while last < len(self._windows) and self._windows[last][0] <= end:

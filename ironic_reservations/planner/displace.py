@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Make room on the timeline for a reservation or a deploy.
+"""Makes room for a reservation or a deploy.
 
-These need one node from now on.  Bookings of leases that have not started move
-to other nodes for them, if all of these leases can be kept.
+These need one node from now on. Bookings of leases that have not started are
+moved to other nodes, if all of these leases can be kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ironic_reservations.planner import plans
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
-#: What the planner calls the booking that room is made for.
+#: The id of the demand that room is made for.
 _TAKEN = 'taken'
 
 
@@ -40,7 +40,7 @@ _TAKEN = 'taken'
 class Cleared:
     """The timeline with a node taken.
 
-    :ivar homeless: the ids of the demands for which nothing was found.
+    :ivar homeless: the ids of the demands for which no place was found.
     """
 
     timeline: timeline.Timeline
@@ -49,19 +49,18 @@ class Cleared:
 
 def first(now: timeline.Timeline, nodes: Sequence[int], start: int, end: int,
           ordered: bool = True) -> tuple[int, plans.Plan] | None:
-    """Find the first of some nodes that can be had, and what has to move.
+    """Find the first of some nodes that can be taken.
 
     :param nodes: in the order of preference.
     :param ordered: whether the order matters; otherwise any of them will do.
-    :returns: the node and the plan; ``None`` where there is none, or none
-        was found.
+    :returns: the node and the plan; ``None`` if none was found.
     """
     found = _one_of(now, nodes[:1], start, end)
     if found is not None or len(nodes) < 2:
         return found
-    # NOTE: what is refused for all of them is refused for each, so that a
-    # long list costs one plan and not one for each node; and where it is
-    # not, halving the list finds the first in a few.
+    # NOTE: a refusal for all nodes is one for each, so that a long list costs
+    # one plan instead of one for each node. If there is a plan, a binary
+    # search finds the first node in a few steps.
     low = 1
     found = _one_of(now, nodes[low:], start, end)
     if found is None or not ordered:
@@ -88,12 +87,12 @@ def _one_of(now: timeline.Timeline, nodes: Sequence[int], start: int,
     return outcome.granted[0][0].node, outcome
 
 
-def clear(now: timeline.Timeline, node: int, start: int, end: int,
-          leaving: Sequence[bookings.Demand]) -> Cleared:
-    """Take a node, whatever stands there, and find other nodes for that.
+def clear_node(now: timeline.Timeline, node: int, start: int, end: int,
+               leaving: Sequence[bookings.Demand]) -> Cleared:
+    """Take a node, and find other nodes for its bookings.
 
-    :param leaving: what stands there and has not started, with the nodes
-        that would do instead.
+    :param leaving: bookings on the node that have not started, as demands for
+        other nodes.
     """
     draft = timeline.Draft.of(now)
     draft.write(node, [
@@ -115,16 +114,18 @@ def clear(now: timeline.Timeline, node: int, start: int, end: int,
     return Cleared(taken, frozenset(homeless))
 
 
-def vacate(now: timeline.Timeline, windows: Mapping[int, tuple[int, int]],
-           leaving: Mapping[bookings.Demand, Sequence[str]]) -> Cleared:
-    """Take nodes over windows, and find other nodes for what leaves them.
+def clear_windows(now: timeline.Timeline,
+                  windows: Mapping[int, tuple[int, int]],
+                  leaving: Mapping[bookings.Demand, Sequence[str]]) -> Cleared:
+    """Take nodes over windows, and find other nodes for bookings there.
 
-    What has started stays, and the window of its node is drawn beside it.
-    What finds no other node keeps what the windows leave of its place.
+    Bookings that have started stay, and the window of the node is drawn beside
+    them. Bookings for which no node is found keep the parts outside the
+    windows.
 
-    :param windows: from when until when, by the node.
-    :param leaving: what stands in a window and has not started, as a demand
-        for other nodes, and what the planner calls its bookings.
+    :param windows: start and end, by node.
+    :param leaving: bookings in the windows that have not started, as demands
+        for other nodes, with the ids of the bookings.
     """
     names = {name for each in leaving.values() for name in each}
     draft = timeline.Draft.of(now)

@@ -12,14 +12,14 @@
 
 """Repair by ejection: bookings in the way leave, and look for other places.
 
-A new booking takes the place where the bookings in its way weigh the least.
-These look for places in turn, the heaviest first.  Long bookings weigh more
-than short ones, since short ones find a place more easily.  Each time that a
-booking ejects others, it becomes heavier, so that bookings that are hard to
-place stay in the end, and none eject each other in a circle.
+A new booking takes the place where the bookings in its way have the least
+weight. These look for places in turn, the heaviest first. Long bookings weigh
+more than short ones, since short ones find a place more easily. Each time a
+booking ejects others, its weight grows, so that bookings that are hard to
+place stay in the end, and bookings do not eject each other in a circle.
 
-This finds what exchanges and chains do not find: assignments in which many
-bookings move at once.  It proves nothing.  It is the same for exclusive and
+This finds assignments that exchanges and chains do not find, in which many
+bookings move at once. It proves nothing. It is the same for exclusive and
 shared hosts, which differ only in their rows.
 """
 
@@ -39,13 +39,13 @@ from ironic_reservations.planner import shared_row
 from ironic_reservations.planner import timeline
 from ironic_reservations.planner import units
 
-#: How much heavier one becomes that has to push others away, as a part of
-#: what it weighed at first.  Each of these is tried, from the start.
+#: By how much the weight of a booking grows when it ejects others, as a part
+#: of its initial weight. Each value is tried, from the start.
 _HEAVIER = (0.1, 0.03, 0.2)
-#: How many steps each of them is tried for.  The same whatever is left: what
-#: is found with few steps is found in the same way with many.
+#: The number of steps for each value. It does not depend on the steps that are
+#: left, so that a search with more steps finds the same first.
 _PATIENCE = 100_000
-#: How many steps it takes to set up what is on a host, for each of those.
+#: The number of steps to set up the row of a host, for each booking.
 _SET_UP = 4
 
 
@@ -73,7 +73,7 @@ def eject(draft: timeline.Draft, wanted: units.Unit, pinned: frozenset[str],
 
 def row(draft: timeline.Draft, node: int,
         pinned: frozenset[str]) -> places.Row:
-    """Return the row of a host, as it stands."""
+    """Return the row of a host in its present state."""
     there = list(_there(draft, node, pinned))
     capacity = draft.capacities[node]
     if capacity is None:
@@ -86,7 +86,7 @@ def row(draft: timeline.Draft, node: int,
 
 def _there(draft: timeline.Draft, node: int,
            pinned: frozenset[str]) -> Iterator[places.Piece]:
-    """Yield what is on a host, by its start."""
+    """Yield the pieces on a host, ordered by start."""
     there = draft.rows[node]
     if draft.capacities[node] is None:
         for each in there:
@@ -118,7 +118,7 @@ def _piece(draft: timeline.Draft, unit: units.Unit,
 
 
 class _Rows(dict[int, places.Row]):
-    """The rows of the hosts that have been looked at."""
+    """The rows of the hosts examined so far."""
 
     def __init__(self, make: Callable[[int], places.Row],
                  steps: budget.Budget) -> None:
@@ -134,11 +134,11 @@ class _Rows(dict[int, places.Row]):
 
 def find(make: Callable[[int], places.Row], wanted: places.Piece,
          steps: budget.Budget) -> list[places.Piece] | None:
-    """Find a place for a piece, wherever others have to go for it.
+    """Find a place for a piece, moving others.
 
-    :param make: returns the row of a host, as it stands.
-    :returns: what is elsewhere then, the new piece among it; ``None`` where
-        nothing was found.
+    :param make: returns the row of a host in its present state.
+    :returns: the pieces that have moved, including the new one; ``None`` if no
+        place was found.
     """
     for heavier in _HEAVIER:
         if steps.left <= 0:
@@ -159,7 +159,7 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
 
 def _settle(rows: _Rows, wanted: places.Piece, heavier: float,
             steps: budget.Budget) -> bool:
-    """Place a piece and whoever has to leave for it, one after another."""
+    """Place a piece, and those that it ejects, one after another."""
     homeless = [wanted]
     while homeless:
         piece = max(homeless, key=_weight)

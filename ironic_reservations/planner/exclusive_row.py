@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Exclusive hosts, as the search by ejection sees them."""
+"""The row of an exclusive host in the search by ejection."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ import math
 
 from ironic_reservations.planner import places
 
-#: How much cheaper it is, as a part of the weight of those in the way, to
-#: begin where another one ends, and to end where another one begins.
+#: The discount, as a part of the weight of those in the way, for beginning
+#: where another one ends, and for ending where another one begins.
 _FLUSH = 0.1
 
 _after, _before = bisect.bisect_right, bisect.bisect_left
 
 
 class Row:
-    """A host that has one booking at a time."""
+    """A host with one booking at a time."""
 
     effort = 1
 
     def __init__(self, there: Sequence[places.Piece]) -> None:
-        """Begin with what is there, sorted by start."""
+        """Set up the row with pieces sorted by start."""
         self._pieces = list(there)
         self._starts = [each.start for each in there]
         self._untils = [each.until for each in there]
 
     def pieces(self) -> Sequence[places.Piece]:
-        """Return what is there."""
+        """Return the pieces on the host."""
         return self._pieces
 
     def cost(self, piece: places.Piece) -> float:
-        """Return the weight of those in the way; not above zero for none."""
+        """Return the weight of the pieces in the way, 0 or less for none."""
         starts, untils = self._starts, self._untils
         start, until = piece.start, piece.until
         first, last = _after(untils, start), _before(starts, until)
-        # NOTE: where it leaves the least before and after it, so that long
-        # gaps are left for long bookings.
+        # NOTE: small gaps before and after are preferred, so that long gaps
+        # are left for long bookings.
         before = start - untils[first - 1] if first else math.inf
         after = starts[last] - until if last < len(starts) else math.inf
         if first < last:
@@ -60,18 +60,18 @@ class Row:
         return -length / (length + before) - length / (length + after)
 
     def blockers(self, piece: places.Piece) -> Sequence[places.Piece]:
-        """Return all that overlap."""
+        """Return the pieces that overlap with one."""
         return self._pieces[_after(self._untils, piece.start):
                             _before(self._starts, piece.until)]
 
     def put(self, piece: places.Piece) -> None:
-        """Place a piece where nobody is in its way."""
+        """Place a piece where none is in its way."""
         place = _before(self._starts, piece.start)
         self._starts.insert(place, piece.start)
         self._untils.insert(place, piece.until)
         self._pieces.insert(place, piece)
 
     def take(self, piece: places.Piece) -> None:
-        """Take a piece away."""
+        """Remove a piece."""
         place = _before(self._starts, piece.start)
         del self._starts[place], self._untils[place], self._pieces[place]

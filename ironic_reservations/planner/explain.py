@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Explain a refusal: what each host lacks, and the bookings in the way."""
+"""Explains a refusal: what each host lacks, and the bookings in the way."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from ironic_reservations.planner import units
 
 def refusal(draft: timeline.Draft, served: served_module.Served,
             lacking: plans.Lacking, explained: bool = True) -> plans.Refusal:
-    """Return why a demand cannot be served.
+    """Return the refusal of a demand.
 
-    :param draft: with what serves it so far.
+    :param draft: including the bookings that serve it so far.
     :param explained: whether to name hosts and blockers.
     """
     cause, at = lacking.cause, lacking.at
@@ -67,9 +67,9 @@ def _first(there: Iterable[bookings.Booking]) -> tuple[bookings.Booking, ...]:
 def explain(draft: timeline.Draft, template: units.Unit
             ) -> tuple[tuple[plans.HostShortage, ...],
                        tuple[bookings.Booking, ...]]:
-    """Return what each eligible host lacks, and what is in the way there.
+    """Return what each eligible host lacks, and the bookings in the way.
 
-    :param draft: without what has been placed for the demand already.
+    :param draft: without the bookings that serve the demand so far.
     """
     found: list[plans.HostShortage] = []
     blockers: dict[str, bookings.Booking] = {}
@@ -89,7 +89,7 @@ def explain(draft: timeline.Draft, template: units.Unit
             if _in_the_way(each, spells):
                 blockers[each.id] = each
         if template.amounts is None and len(found) == plans.MOST_HOSTS:
-            # NOTE: none of them has room for one.
+            # NOTE: none of these hosts has room for one.
             break
     found.sort(key=lambda each: (-each.room, each.node))
     return tuple(found[:plans.MOST_HOSTS]), _first(blockers.values())
@@ -109,8 +109,7 @@ def _spells(draft: timeline.Draft, node: int,
                 capacity, near, shares.times(template.amounts, there + 1),
                 template.start, template.end)
         near = whole
-    # NOTE: that a host has room for no more than one of what takes it whole
-    # goes without saying.
+    # NOTE: bookings of whole hosts need no amounts: a host has room for one.
     until = template.lets_go(capacity is not None)
     return tuple(shares.Spell(max(start, template.start), min(end, until))
                  for start, end in shares.runs(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Find room on the present plan, without moving any booking."""
+"""Finds room on the present plan, without moving any booking."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from ironic_reservations.planner import gaps
 from ironic_reservations.planner import timeline
 from ironic_reservations.planner import units
 
-#: Before all hosts are looked at, so many gaps are for each that is wanted,
-#: and one for so many hosts.
+#: Before all hosts are examined, _GAPS gaps are tried for each wanted host,
+#: and one more for each _HOSTS eligible ones.
 _GAPS = 64
 _HOSTS = 16
 
@@ -34,10 +34,10 @@ def fit(draft: timeline.Draft, demand: bookings.Demand, template: units.Unit,
         count: int) -> list[tuple[int, int]]:
     """Find places for up to ``count`` units of a demand.
 
-    For what needs a share, compute hosts come before nodes of Ironic.
+    Shares are placed on compute hosts before nodes of Ironic.
 
     :param template: like each of the units.
-    :returns: pairs of a host and how many of them it gets.
+    :returns: pairs of a host and the number of units on it.
     """
     eligible = template.eligible
     places: list[tuple[int, int]] = []
@@ -55,8 +55,8 @@ def _on_shared(draft: timeline.Draft, demand: bookings.Demand,
                template: units.Unit, count: int) -> list[tuple[int, int]]:
     """Find places for shares on compute hosts.
 
-    Those that are preferred come first, then those that are shared already,
-    so that whole ones are left for what needs them; then the fullest.
+    Preferred hosts come first, then hosts that are shared already, so that
+    others stay free for whole bookings, and then the fullest.
     """
     found = []
     assert template.amounts is not None
@@ -78,10 +78,10 @@ def _on_shared(draft: timeline.Draft, demand: bookings.Demand,
 
 def _whole(draft: timeline.Draft, demand: bookings.Demand, eligible: int,
            count: int) -> list[int]:
-    """Find up to ``count`` hosts that nobody has over a demand's window.
+    """Return up to ``count`` hosts that are free over a demand's window.
 
-    Those that are preferred come first, then those that stood idle for the
-    shortest time: long gaps are kept for long leases.
+    Preferred hosts come first, then those that have been idle for the shortest
+    time, so that long gaps are kept for long leases.
     """
     changed = fleet.mask(draft.changed)
     places: list[int] = []
@@ -98,10 +98,10 @@ def _whole(draft: timeline.Draft, demand: bookings.Demand, eligible: int,
 
 def _latest(draft: timeline.Draft, demand: bookings.Demand, hosts: int,
             count: int) -> list[gaps.Gap] | None:
-    """Return hosts with a gap for a demand, without looking at all of them.
+    """Return free hosts for a demand, without examining all hosts.
 
     :param hosts: those whose gaps are known.
-    :returns: ``None`` where there are too few among the latest gaps.
+    :returns: ``None`` if there are too few among the latest gaps.
     """
     found: list[gaps.Gap] = []
     seen: set[int] = set()
@@ -109,7 +109,7 @@ def _latest(draft: timeline.Draft, demand: bookings.Demand, hosts: int,
     for gap in itertools.islice(draft.gaps.before(demand.start), looks):
         node = gap[1]
         if hosts >> node & 1 and node not in seen:
-            # NOTE: its last gap is the only one that can reach the start.
+            # NOTE: only the latest gap of a host can reach the start.
             seen.add(node)
             if draft.free(node, demand.start, demand.until):
                 found.append(gap)
@@ -120,7 +120,7 @@ def _latest(draft: timeline.Draft, demand: bookings.Demand, hosts: int,
 
 def _free(draft: timeline.Draft, demand: bookings.Demand,
           hosts: int) -> list[gaps.Gap]:
-    """Return all hosts that nobody has over a demand's window, in order."""
+    """Return all hosts that are free over a demand's window, in order."""
     start, until = demand.start, demand.until
     free: list[gaps.Gap] = []
     all_starts, all_untils = draft.starts, draft.untils

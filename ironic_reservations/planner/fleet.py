@@ -12,9 +12,8 @@
 
 """Sets of nodes as the bits of an integer.
 
-Nodes are numbered; a set of them is an integer whose bit *n* stands for the
-node *n*.  Whether one set lies within another, and what two have in common,
-is then one machine operation for each 64 nodes.
+Nodes are numbered; a set of nodes is an integer in which bit *n* stands for
+node *n*. Set operations then take one machine operation for each 64 nodes.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ import functools
 
 @dataclasses.dataclass(frozen=True)
 class Fleet:
-    """The nodes that a planner may use; a node's number is its place here.
+    """The nodes that a planner may use; a node's number is its index here.
 
-    :ivar uuids: in any order; what is admitted does not depend on it.
+    :ivar uuids: in any order; it does not affect what is admitted.
     """
 
     uuids: tuple[str, ...]
@@ -41,13 +40,12 @@ class Fleet:
     def number(self, uuid: str) -> int:
         """Return the number of a node.
 
-        :raises KeyError: for a node that is not of the fleet.
+        :raises KeyError: it is not in the fleet.
         """
         return self._numbers[uuid]
 
     def mask(self, uuids: Iterable[str]) -> int:
-        """Return a set of nodes; those that are not of the fleet are left out.
-        """
+        """Return a set of nodes; those not in the fleet are left out."""
         numbers = self._numbers
         return mask(numbers[uuid] for uuid in uuids if uuid in numbers)
 
@@ -72,8 +70,8 @@ def mask(numbers: Iterable[int]) -> int:
     return int.from_bytes(octets, 'little')
 
 
-# NOTE: the same few sets are asked for again and again, and taking a set of
-# 10,000 apart costs as much as looking for a free node in it.
+# NOTE: cached, since the same few sets are used again and again, and splitting
+# a set of 10,000 nodes costs as much as finding a free one in it.
 @functools.lru_cache(maxsize=512)
 def members(nodes: int) -> tuple[int, ...]:
     """Return the numbers of the nodes of a set, in order."""
@@ -82,12 +80,12 @@ def members(nodes: int) -> tuple[int, ...]:
 
 
 class Walk:
-    """A walk over all nodes to which moves can lead from some.
+    """A walk over all nodes that moves can reach from a set.
 
-    Whoever walks tells of each booking met that may move where else it may
-    go; that is walked over, too.  Each node is come to once.
+    The caller reports for each movable booking where else it may go, and these
+    nodes are walked over, too. Each node is visited once.
 
-    :ivar nodes: the set of those reached so far; all, at the end.
+    :ivar nodes: the set of nodes reached so far.
     """
 
     def __init__(self, nodes: int) -> None:
@@ -105,9 +103,9 @@ class Walk:
             self.nodes |= pending
 
     def leads_to(self, eligible: int) -> None:
-        """Walk over a set of nodes as well."""
-        # NOTE: by identity, since comparing sets of thousands takes its time
-        # and neighbours mostly share theirs.
+        """Add a set of nodes to the walk."""
+        # NOTE: compared by identity, since comparing large sets is slow, and
+        # adjacent bookings mostly share one object.
         if eligible is not self._last:
             self._last = eligible
             self._more |= eligible

@@ -12,8 +12,8 @@
 
 """The gaps of all hosts, ordered by their starts.
 
-A booking of a whole host gets the host that stood idle for the shortest time.
-So the gaps that begin last before a window are tried first, and in most cases
+A booking of a whole host gets the host that has been idle for the shortest
+time. So the gaps that begin last before a window are tried first, and mostly
 one of the first few fits, however many hosts there are.
 """
 
@@ -27,22 +27,22 @@ import dataclasses
 
 from ironic_reservations.model import instants
 
-#: Where the gap of a host begins before which nothing is promised.
+#: The beginning of a gap without an earlier booking.
 NEVER = -(1 << 80)
-#: The gaps that begin within so long of each other are sorted together.
+#: The length of the spans of time by which gaps are grouped.
 _SPAN = 6 * 3600 * instants.SECOND
 
-#: The negative of when a gap begins, and the host: the latest come first,
-#: and of those that begin together, the hosts in their order.
+#: The negative of the start of a gap, and the host, so that the latest gaps
+#: come first, and hosts are in order.
 Gap = tuple[int, int]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Gaps:
-    """The gaps of hosts, as they were at one time.
+    """The gaps of hosts at one time.
 
-    :ivar starts: for each host, when it becomes taken.
-    :ivar untils: for each host, when it is free again each time.
+    :ivar starts: for each host, the instants at which it becomes taken.
+    :ivar untils: for each host, the instants at which it becomes free.
     """
 
     starts: Sequence[tuple[int, ...]] = ()
@@ -53,9 +53,9 @@ class Gaps:
     def updated(self, starts: Sequence[tuple[int, ...]],
                 untils: Sequence[tuple[int, ...]],
                 changed: Collection[int]) -> Gaps:
-        """Return the gaps of hosts as they are now.
+        """Return the present gaps of hosts.
 
-        :param changed: the hosts that are not, or not as they were.
+        :param changed: the hosts that are new or have changed.
         """
         spans = dict(self._spans)
         touched: set[int] = set()
@@ -92,8 +92,8 @@ class Gaps:
 
 
 def _begins(starts: tuple[int, ...], untils: tuple[int, ...]) -> set[int]:
-    """Return when the gaps of a host begin."""
+    """Return the starts of the gaps of a host."""
     found = {NEVER, *untils}
-    # NOTE: no gap is where one ends and another begins.
+    # NOTE: there is no gap between adjacent bookings.
     found.difference_update(starts)
     return found

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Proof that no whole host is free: Hall's condition at one instant.
+"""Proves that no whole host is free: Hall's condition at one instant.
 
 If, at an instant, the bookings that cannot leave a set of nodes hold all nodes
 of the set, and one more booking needs a node of the set, then no assignment
@@ -27,7 +27,7 @@ from ironic_reservations.planner import budget
 from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
 
-#: How often time is leapt over before it is gone through.
+#: The number of leaps that are tried before time is scanned.
 _LEAPS = 5
 
 
@@ -48,10 +48,10 @@ def find(draft: timeline.Draft, wanted: bookings.Booking,
          steps: budget.Budget) -> Shortage | None:
     """Find an instant at which there is no node for one more booking.
 
-    NOTE: shares of compute hosts are taken to stay where they are; it is no
-    proof where one of them could move.
+    NOTE: shares of compute hosts are assumed to stay where they are; if one of
+    them could move, the result is no proof.
 
-    :returns: ``None`` where every instant has one, or the steps ran out.
+    :returns: ``None`` if there is always a node, or the steps ran out.
     """
     at = wanted.start
     try:
@@ -60,7 +60,7 @@ def find(draft: timeline.Draft, wanted: bookings.Booking,
             if then is None:
                 return None
             if then == at:
-                # Nobody is free here; from here on, time is gone through.
+                # No node is free here; from here on, time is scanned.
                 found = _closed(draft, wanted.eligible, at, steps)
                 if found is not None:
                     return found
@@ -77,14 +77,14 @@ def find(draft: timeline.Draft, wanted: bookings.Booking,
 
 def _leap(draft: timeline.Draft, wanted: bookings.Booking, at: int,
           steps: budget.Budget) -> int | None:
-    """Go to where the node ends that is free the longest from ``at`` on.
+    """Return the end of the longest gap that contains ``at``.
 
-    Before that there is always this node.  Most often a few such leaps lead
-    to where nobody is free, or out of the window; then time need not be
-    gone through.
+    Until then, that node is free. Mostly a few such leaps lead to an instant
+    at which no node is free, or out of the window, so that time need not be
+    scanned.
 
-    :returns: an instant before which no shortage is, ``None`` where there
-        is none in the window.
+    :returns: an instant before which there is no shortage, ``at`` itself if no
+        node is free then; ``None`` if there is no shortage in the window.
     """
     find = bisect.bisect_right
     all_starts, all_untils = draft.starts, draft.untils
@@ -105,7 +105,7 @@ def _leap(draft: timeline.Draft, wanted: bookings.Booking, at: int,
 
 def _full(draft: timeline.Draft, wanted: bookings.Booking, start: int,
           steps: budget.Budget) -> list[int]:
-    """Return the instants from which on every eligible node is taken."""
+    """Return the instants from which every eligible node is taken."""
     until = wanted.until
     members = fleet.members(wanted.eligible)
     begins: list[int] = []
@@ -140,10 +140,10 @@ def _full(draft: timeline.Draft, wanted: bookings.Booking, start: int,
 
 def _closed(draft: timeline.Draft, eligible: int, at: int,
             steps: budget.Budget) -> Shortage | None:
-    """Look for a free node among all that a chain of moves could reach.
+    """Search for a free node among all that a chain of moves could reach.
 
-    The assignment at one instant is a matching; it can take one more if,
-    and only if, an alternating path leads to a node that is free.
+    The assignment at one instant is a matching. It can take one more booking
+    if and only if an alternating path leads to a free node.
     """
     holders: list[bookings.Booking] = []
     walk = fleet.Walk(eligible)

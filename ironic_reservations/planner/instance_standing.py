@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Convert the rows of any host, with instances, to bookings of the planner.
+"""Converts the rows of a host with instances to bookings of the planner.
 
-Like :mod:`~ironic_reservations.planner.standing`, but an instance is a whole
-node of Ironic, or a share of a compute host.
+It is like :mod:`~ironic_reservations.planner.standing`, but an instance is a
+whole node of Ironic, or a share of a compute host.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from ironic_reservations.planner import standing
 def draw(here: standing.Standing, number: int, now: datetime.datetime,
          margin: int, eligible: Callable[[requirements.Requirement], int]
          ) -> list[bookings.Booking]:
-    """Return all that is promised of one host, as the planner wants it.
+    """Return all bookings of a host for the planner.
 
-    Of a compute host that can be used, each share has its place, also where
-    all of them are more than the host has: nobody else gets any of it.  The
-    shares without room stand to be planned anew, as :func:`stranded` tells;
-    until then they do not move for anybody.
+    On a usable compute host each share keeps its place, even if together they
+    exceed the capacity, so that nobody else gets it. Shares without room have
+    to be planned again, see :func:`stranded`; until then they are not moved
+    for others.
 
     :param margin: for cleaning, in microseconds.
     :param eligible: returns the set of hosts that meet a requirement.
@@ -54,8 +54,8 @@ def draw(here: standing.Standing, number: int, now: datetime.datetime,
                        key=operator.attrgetter('start', 'id'))
         out = displaced(inventories.capacities(
             host_inventories.of(here.host.node)), drawn)
-        # NOTE: a share without room that could move would count as in need
-        # of another host, and prove that there is too little room for others.
+        # NOTE: if a share without room were movable, it would count as needing
+        # another host, and wrongly prove that there is no room for others.
         return [dataclasses.replace(each, movable=False)
                 if each.id in out else each for each in drawn]
     rows = {standing.name(row): row.reservation_id
@@ -69,10 +69,10 @@ def draw(here: standing.Standing, number: int, now: datetime.datetime,
 
 def stranded(here: standing.Standing, now: datetime.datetime
              ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
-    """Return what is planned on a host and cannot start there.
+    """Return bookings that are planned on a host and cannot start there.
 
-    NOTE: beside a share that is late there may be no room for a while.  That
-    passes, and whatever is to start meanwhile looks for a host then.
+    NOTE: while a share is late, there may be no room beside it. That passes,
+    and bookings that start meanwhile look for another host then.
     """
     if not here.host.node.compute or here.unfit() is not None:
         return standing.stranded(here, now)
@@ -83,10 +83,10 @@ def stranded(here: standing.Standing, now: datetime.datetime
 
 def crowded(here: standing.Standing, now: datetime.datetime
             ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
-    """Return what has started on a compute host that is too small for all.
+    """Return started bookings on a compute host that is too small for all.
 
-    The last that have started are the ones; what is late, and what is yet to
-    start, does not count.
+    These are the ones that started last; bookings that are late, or have not
+    started, are ignored.
     """
     if not here.host.node.compute:
         return []
@@ -99,9 +99,9 @@ def crowded(here: standing.Standing, now: datetime.datetime
 
 def excess(here: standing.Standing, there: Sequence[bookings.Booking]
            ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
-    """Return the bookings of a compute host for which it has no room.
+    """Return the bookings for which a compute host has no room.
 
-    :param there: the shares of the host, as its rows or as they would be.
+    :param there: the shares on the host, as its rows or as they would be.
     """
     out = displaced(inventories.capacities(
         host_inventories.of(here.host.node)), there)
@@ -112,16 +112,16 @@ def promise(row: leases.NodeBooking,
             wanted: instance_reservations.InstanceReservation, number: int,
             now: datetime.datetime, margin: int,
             eligible: int) -> bookings.Booking:
-    """Return the instance that a row promises.
+    """Return the booking of an instance.
 
     :param number: of the host.
     :param margin: for cleaning, in microseconds, on a node of Ironic.
-    :param eligible: the set of hosts that suit, this one or not.
+    :param eligible: the set of suitable hosts, with or without this one.
     """
     booking = standing.of_row(row, number, now, margin, eligible)
     if row.begun and row.ends_at <= now:
-        # NOTE: a share that has not been taken back yet is nobody else's,
-        # and on a compute host the margin does not count.
+        # NOTE: a share that has not been taken back yet is not available to
+        # others, and on a compute host the margin is ignored.
         booking = dataclasses.replace(
             booking, end=max(booking.end, standing.late(now)), margin=margin)
     return seated(booking, wanted)
@@ -130,7 +130,7 @@ def promise(row: leases.NodeBooking,
 def seated(booking: bookings.Booking,
            wanted: instance_reservations.InstanceReservation
            ) -> bookings.Booking:
-    """Return an instance on the host of a booking that was drawn for it."""
+    """Return the booking of a host as one of an instance."""
     return bookings.Booking(
         booking.id, booking.start, booking.end, booking.node,
         booking.eligible, booking.movable, booking.margin,
@@ -139,13 +139,13 @@ def seated(booking: bookings.Booking,
 
 def displaced(capacity: shares.Capacity,
               there: Sequence[bookings.Booking]) -> frozenset[str]:
-    """Return the ids of what may move and has no room on a compute host.
+    """Return the ids of movable bookings without room on a compute host.
 
-    NOTE: none is planned so; but an inventory may have shrunk, and what has
-    begun may have been let through all the same.
+    NOTE: none is planned so; but the inventory may have shrunk, or a booking
+    that has started may have been allowed nevertheless.
     """
     out = shares.homeless(capacity, there)
-    # NOTE: one of a group that has to be together never moves alone.
+    # NOTE: bookings of a group with affinity only move together.
     groups = {each.group for each in there
               if each.affinity is True and each.id in out}
     return out | {each.id for each in there

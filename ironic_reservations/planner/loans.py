@@ -12,10 +12,10 @@
 
 """Nodes that projects own and lend.
 
-The owner can always have a node back within the notice period.  So another
-project is promised the node only for windows that end, including cleaning,
-within that period from now: when the owner asks for the node, no promise of
-others lies beyond the period, and none has to be broken.
+The owner can always have a node back within the notice period. So another
+project gets the node only for windows that end, including cleaning, within
+that period from now: when the owner asks for the node, no booking of others
+lies beyond the period, and none has to be broken.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _MINUTE = 60 * instants.SECOND
 
 @dataclasses.dataclass(frozen=True)
 class Loans:
-    """Which hosts their owners lend, and until when.
+    """The hosts that owners lend, and until when.
 
     :ivar owned: the set of hosts of each project that owns some.
-    :ivar until: from when on owners can have their hosts back.
+    :ivar until: when owners can have their hosts back.
     """
 
     owned: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -42,11 +42,11 @@ class Loans:
 
     @property
     def matter(self) -> bool:
-        """Return whether it matters who owns a host."""
+        """Whether the owners of hosts matter."""
         return self.until < bookings.FOREVER
 
     def to(self, project_id: str | None) -> int:
-        """Return the set of hosts that a project can have as a loan only."""
+        """Return the set of hosts that a project can have only as a loan."""
         found = 0
         if self.matter:
             for owner, hosts in self.owned.items():
@@ -58,7 +58,7 @@ class Loans:
               kept: int = 0) -> bookings.Demand:
         """Return a demand that gets loans only while they last.
 
-        :param kept: hosts that it has been promised already, until then.
+        :param kept: the set of hosts that it has booked already until then.
         """
         lent = self.to(project_id) & ~kept
         return dataclasses.replace(
@@ -69,16 +69,16 @@ NONE = Loans()
 
 
 def until(now: int, notice: int) -> int:
-    """Return from when on owners can have their hosts back.
+    """Return when owners can have their hosts back.
 
-    NOTE: in whole minutes, since people read it.
+    NOTE: in whole minutes, since users see it.
 
-    :param notice: zero: owners are like others.
+    :param notice: zero: owners have no privilege.
     """
     return ((now + notice) // _MINUTE * _MINUTE if notice
             else bookings.FOREVER)
 
 
 def since(end: int, notice: int) -> int:
-    """Return from when on loans may last until an instant."""
+    """Return from when loans may last until an instant."""
     return -(-end // _MINUTE) * _MINUTE - notice

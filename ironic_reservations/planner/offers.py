@@ -38,7 +38,7 @@ _Demands = tuple[bookings.Demand, ...]
 
 
 class Kind(enum.StrEnum):
-    """In what a counter-offer differs from the demands."""
+    """How a counter-offer differs from the demands."""
 
     LATER = 'later'
     EARLIER = 'earlier'
@@ -50,8 +50,8 @@ class Kind(enum.StrEnum):
 class Offer:
     """Demands that would be accepted.
 
-    :ivar nearest: whether everything nearer to what was asked was proved
-        impossible, and not only not found.
+    :ivar nearest: whether everything nearer to the request was proved
+        impossible, instead of not found.
     """
 
     kind: Kind
@@ -63,19 +63,19 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
            earliest: int, latest: int,
            limits: budget.Limits = planning.LIMITS,
            kinds: Iterable[Kind] = Kind) -> tuple[Offer, ...]:
-    """Find what could be had instead, at most one offer of each kind.
+    """Return at most one counter-offer of each kind.
 
-    :param earliest: before this nothing can start.
-    :param latest: after this nothing can end.
+    :param earliest: the earliest possible start.
+    :param latest: the latest possible end.
     """
-    ground = _Ground(now, tuple(demands), limits)
+    search = _OfferSearch(now, tuple(demands), limits)
     most = latest - max(demand.end for demand in demands)
     least = earliest - min(demand.start for demand in demands)
     makers = {
-        Kind.LATER: lambda: ground.first(Kind.LATER, ground.later(most)),
-        Kind.EARLIER: lambda: ground.first(Kind.EARLIER,
-                                           ground.earlier(least)),
-        Kind.SHORTER: ground.shorter, Kind.FEWER: ground.fewer}
+        Kind.LATER: lambda: search.first(Kind.LATER, search.later(most)),
+        Kind.EARLIER: lambda: search.first(Kind.EARLIER,
+                                           search.earlier(least)),
+        Kind.SHORTER: search.shorter, Kind.FEWER: search.fewer}
     made = (makers[kind]() for kind in kinds)
     return tuple(offer for offer in made if offer is not None)
 
@@ -83,43 +83,42 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
             latest: int, limits: budget.Limits = planning.LIMITS
             ) -> Offer | None:
-    """Find the earliest start, from the one given on, that is accepted.
+    """Return the earliest start, from the given one, that is accepted.
 
-    All demands are moved by the same time.
+    All demands are shifted by the same time.
 
-    :param latest: after this nothing can end.
+    :param latest: the latest possible end.
     """
     most = latest - max(demand.end for demand in demands)
-    # NOTE: mostly there is room at once. What has a place where nothing has
-    # to move has it however long is looked, and all that is promised need not
-    # be gone through.
+    # NOTE: mostly there is room at once without moving anything, which is
+    # found without examining all bookings.
     if most >= 0 and isinstance(planning.plan(
             now, demands, dataclasses.replace(limits, **_NO_STEPS), False),
             plans.Plan):
         return Offer(Kind.LATER, tuple(demands))
-    ground = _Ground(now, tuple(demands), limits)
-    return ground.first(Kind.LATER, itertools.chain([0], ground.later(most)))
+    search = _OfferSearch(now, tuple(demands), limits)
+    return search.first(Kind.LATER, itertools.chain([0], search.later(most)))
 
 
 def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
            latest: int, most: int, grain: int,
            permits: Callable[[_Demands], bool] = lambda demands: True,
            limits: budget.Limits = planning.LIMITS) -> list[_Demands]:
-    """Find the earliest starts, from the one given on, that are accepted.
+    """Return the earliest starts, from the given one, that are accepted.
 
-    They are the one given, and those at which a booking lets go of a host.
+    Candidates are the given one, and those at which a booking releases a host.
 
-    :param latest: after this nothing can end.
-    :param most: so many are enough.
-    :param grain: the starts are rounded up to a multiple of it.
-    :param permits: returns whether moved demands may be asked for.
+    :param latest: the latest possible end.
+    :param most: how many to return at most.
+    :param grain: starts are rounded up to a multiple of it.
+    :param permits: returns whether shifted demands are allowed.
     """
-    ground = _Ground(now, tuple(demands), limits)
+    search = _OfferSearch(now, tuple(demands), limits)
     furthest = latest - max(demand.end for demand in demands)
     begin = min(demand.start for demand in demands)
     shifts = {_rounded(begin, shift, grain)
-              for shift in itertools.chain([0], ground.later(furthest))}
-    found = ground.accepted(
+              for shift in itertools.chain([0], search.later(furthest))}
+    found = search.accepted(
         sorted(shift for shift in shifts if shift <= furthest),
         limits.offers + most, permits)
     return [moved for moved, _ in itertools.islice(found, most)]
@@ -129,28 +128,28 @@ def earliest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
              latest: int, grain: int,
              permits: Callable[[_Demands], bool] = lambda demands: True,
              limits: budget.Limits = planning.LIMITS) -> _Demands | None:
-    """Find the earliest start, from the one given on, that is accepted.
+    """Return the earliest start, from the given one, that is accepted.
 
-    It is a multiple of the grain, unless that is too late for what can be
-    had from the start that it was rounded up from.
+    It is a multiple of the grain, unless an exact start is accepted for which
+    the rounded one is not.
 
-    :param latest: after this nothing can end.
-    :param permits: returns whether moved demands may be asked for.
+    :param latest: the latest possible end.
+    :param permits: returns whether shifted demands are allowed.
     """
-    ground = _Ground(now, tuple(demands), limits)
+    search = _OfferSearch(now, tuple(demands), limits)
     begin = min(demand.start for demand in demands)
     furthest = latest - max(demand.end for demand in demands)
     exact = [shift for shift in itertools.chain(
-        [0], ground.later(furthest)) if shift <= furthest]
+        [0], search.later(furthest)) if shift <= furthest]
     whole = {_rounded(begin, shift, grain) for shift in exact}
 
     def first(shifts: Iterable[int]) -> _Demands | None:
-        return next((moved for moved, _ in ground.accepted(
+        return next((moved for moved, _ in search.accepted(
             sorted(shifts), limits.offers + 1, permits)), None)
     rounded = first(shift for shift in whole if shift <= furthest)
     until = furthest + 1 if rounded is None else min(
         each.start for each in rounded) - begin
-    # NOTE: of the same minute, say, the whole one is better.
+    # NOTE: an exact start is used only if it is not rounded up to the same.
     odd = first(shift for shift in exact if shift not in whole
                 and (rounded is None
                      or _rounded(begin, shift, grain) < until))
@@ -158,21 +157,21 @@ def earliest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 
 
 def _rounded(begin: int, shift: int, grain: int) -> int:
-    """Return a shift by which a start becomes a multiple of the grain."""
+    """Return the shift by which a start becomes a multiple of the grain."""
     return -(-(begin + shift) // grain) * grain - begin
 
 
-#: So many steps are for what fits as it is.
+#: Limits for a plan without any moves.
 _NO_STEPS = dict.fromkeys(('proof', 'chain', 'swap', 'repair', 'search',
                            'eject'), 0)
-#: How many numbers are tried, each lower, before fewer are not offered.
+#: How many lower numbers are tried for an offer of fewer hosts.
 _LOWERED = 3
-#: How much shorter than for a request the searches are.
+#: The factor by which searches are shorter than for a request.
 _SHORTER = 10
 
 
-class _Ground:
-    """A timeline, what is demanded of it, and what has been found out."""
+class _OfferSearch:
+    """A search for counter-offers on one timeline."""
 
     def __init__(self, now: timeline.Timeline, demands: _Demands,
                  limits: budget.Limits) -> None:
@@ -181,14 +180,13 @@ class _Ground:
         eligible = 0
         for demand in demands:
             eligible |= demand.eligible
-        # NOTE: all that matters to any of them, since one may make room for
-        # another.
+        # NOTE: the bookings that any of them can reach, since one may make
+        # room for another.
         self._there = [each for _, row in reach.rows(now, eligible)
                        for each in row]
-        # NOTE: many windows are tried, and the one that is refused is not
-        # worth a long search.  What ejection finds in a few steps it finds
-        # in the same way where it may take more; where shares come into it,
-        # what is found is planned as it will be.
+        # NOTE: many windows are tried, so that each gets a short search.
+        # Ejection finds the same in few steps as in many; with shares, the
+        # result is planned again with the limits of a request.
         self._limits = limits
         self._short = dataclasses.replace(
             limits, eject=limits.eject // _SHORTER)
@@ -204,7 +202,7 @@ class _Ground:
 
     def _plan(self, demands: Sequence[bookings.Demand]
               ) -> plans.Plan | plans.Refusal:
-        """Plan demands, and be sure that they can be had if it says so."""
+        """Plan demands so that a request for them would be accepted, too."""
         answer = planning.plan(self._now, demands, self._short, False)
         if self._again and isinstance(answer, plans.Plan):
             return planning.plan(self._now, demands, self._limits, False)
@@ -213,8 +211,9 @@ class _Ground:
     def later(self, most: int) -> Iterator[int]:
         """Yield the shifts at which room can appear, the smallest first.
 
-        A window that moves to the right leaves a booking's way only where its
-        start comes to where the booking lets go.
+        When a window is shifted to the right, a booking stops being in its way
+        only when the start reaches the instant at which the booking releases
+        its host.
         """
         lets_go = {each.until for each in self._there}
         lets_go.update([each.end for each in self._there
@@ -231,8 +230,7 @@ class _Ground:
         shifts = {start - end for start in {each.start
                                             for each in self._there}
                   for end in ends}
-        # NOTE: a window that moves to the left gets a loan where it ends in
-        # time.
+        # NOTE: a window that is shifted to the left may end in time for loans.
         shifts.update(demand.lent_until - demand.until
                       for demand in self._demands if demand.lent)
         return iter(sorted((each for each in shifts if least <= each < 0),
@@ -246,10 +244,10 @@ class _Ground:
     def accepted(self, shifts: Iterable[int], tries: int,
                  permits: Callable[[_Demands], bool] = lambda demands: True
                  ) -> Iterator[tuple[_Demands, bool]]:
-        """Yield the moved demands that are accepted.
+        """Yield the shifted demands that are accepted.
 
-        :param tries: as many are tried at most.
-        :returns: with whether all that are nearer were proved impossible.
+        :param tries: how many are tried at most.
+        :returns: each with whether all nearer ones were proved impossible.
         """
         doubts = 0
         beyond: int | None = None
@@ -259,8 +257,8 @@ class _Ground:
             moved = tuple(dataclasses.replace(
                 demand, start=demand.start + shift, end=demand.end + shift)
                 for demand in self._demands)
-            # NOTE: looking this up is much cheaper than planning, and
-            # nothing that can be had is lost.
+            # NOTE: this is much cheaper than planning, and skips only what is
+            # impossible.
             beyond = self._beyond(moved, shift)
             if beyond is not None:
                 continue
@@ -276,9 +274,9 @@ class _Ground:
                 doubts += not answer.cause.proved
 
     def _beyond(self, moved: _Demands, shift: int) -> int | None:
-        """Return how far windows have to be moved before there is room.
+        """Return how far windows have to be shifted before there is room.
 
-        :returns: ``None`` where nothing is known to be missing.
+        :returns: ``None`` if no shortage is known.
         """
         furthest = None
         for profile, demand in zip(self._profiles, moved, strict=True):
@@ -291,8 +289,7 @@ class _Ground:
         return furthest
 
     def shorter(self) -> Offer | None:
-        """End all demands at one earlier instant, the latest that there is.
-        """
+        """Return an offer that ends all demands as late as possible."""
         begin = max(demand.start for demand in self._demands)
         end = max(demand.end for demand in self._demands)
         margins = {demand.margin for demand in self._demands}
@@ -307,8 +304,8 @@ class _Ground:
         ordered = sorted(each for each in ends if begin < each < end)
         best: _Demands | None = None
         nearest = True
-        # NOTE: what can be had until one end can be had until any earlier
-        # one; and mostly the latest can be had at once.
+        # NOTE: a binary search: if one end is possible, any earlier one is.
+        # Mostly the latest is possible.
         low, middle, high = 0, len(ordered) - 1, len(ordered)
         while low < high:
             cut = tuple(dataclasses.replace(
@@ -328,8 +325,7 @@ class _Ground:
                 if best is not None else None)
 
     def fewer(self) -> Offer | None:
-        """Ask for as much as there is room for, but at least one of each.
-        """
+        """Return an offer of as many as there is room for, at least one."""
         lowered = [dataclasses.replace(demand, least=1, most=1)
                    if demand.affinity else
                    dataclasses.replace(demand, least=min(1, demand.least),
@@ -339,8 +335,8 @@ class _Ground:
         answer = self._plan(lowered)
         for number, demand in enumerate(self._demands):
             if demand.affinity and isinstance(answer, plans.Plan):
-                # NOTE: it comes in its turn: those before it keep their
-                # shares.
+                # NOTE: demands are raised in order: those before this one keep
+                # their shares.
                 for before, there in enumerate(lowered[:number]):
                     if there.amounts is not None:
                         lowered[before] = _exactly(
@@ -350,15 +346,15 @@ class _Ground:
                 answer = self._plan(lowered)
         if isinstance(answer, plans.Refusal):
             return None
-        # NOTE: a search that is cut short may end otherwise for other
-        # numbers; so what is offered is planned as it would be asked for.
+        # NOTE: a limited search may end differently for other numbers, so the
+        # offer is planned as it would be requested.
         offered = tuple(_exactly(demand, len(granted)) for demand, granted
                         in zip(lowered, answer.granted, strict=True))
         for _ in range(_LOWERED):
             again = planning.plan(self._now, offered, self._limits, False)
             if isinstance(again, plans.Plan):
                 return Offer(Kind.FEWER, offered, nearest and answer.maximal)
-            # NOTE: so many had a place when the search was cut short.
+            # NOTE: this many had a place when the search ended.
             nearest = False
             left = again.demand.least - again.short
             if left < 1 or again.demand.affinity:
@@ -370,9 +366,9 @@ class _Ground:
 
     def _raise(self, lowered: list[bookings.Demand], number: int,
                most: int) -> bool:
-        """Raise a demand for one host as far as it can be.
+        """Raise a demand with affinity as far as possible.
 
-        :returns: whether it is proved that it cannot be raised more.
+        :returns: whether it is proved that it cannot be raised further.
         """
         demand, proved = lowered[number], True
         low, probe, high = 1, most, most + 1

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Choose one node: a snapshot in, a node or the reasons out."""
+"""Picks one node from a snapshot, or returns the reasons why there is none."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from ironic_reservations.model import told_times
 
 @dataclasses.dataclass(frozen=True)
 class Ask:
-    """What a client asks for.
+    """A request for a node.
 
-    :ivar instance_uuid: for whom the node is.
-    :ivar node_uuids: the nodes in the order of preference; ``None`` leaves
-        the choice to the resource class and the traits.
+    :ivar instance_uuid: the instance that the node is for.
+    :ivar node_uuids: the nodes in the order of preference; ``None``: pick by
+        resource class and traits.
     :ivar class_name: the class in Placement that the resource class has to
-        be.
+        match.
     :ivar forbidden: traits that the node must not have.
-    :ivar uuid: the reservation's uuid where the client chose it.
-    :ivar expires_at: when the promise ends; or
-    :ivar ttl: how many seconds after it was made; with neither, the default.
-    :ivar lease_reservation_id: the lease reservation that was shown, whose
-        nodes are no obstacle.
+    :ivar uuid: of the reservation, if the client has chosen it.
+    :ivar expires_at: when the reservation expires; or
+    :ivar ttl: after how many seconds; with neither, the default.
+    :ivar lease_reservation_id: the lease reservation of the proof, whose nodes
+        are no obstacle.
     :ivar powered: whether Ironic has to know the power state of the node, as
-        its own allocations demand.
+        for its own allocations.
     """
 
     instance_uuid: str
@@ -61,9 +61,9 @@ class Ask:
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """The nodes that were asked for and what stands on their timelines.
+    """The requested nodes with their bookings.
 
-    :ivar until: how long the node is needed; ``None``: nobody knows.
+    :ivar until: how long the node is needed; ``None``: unknown.
     """
 
     nodes: Mapping[str, facts.Node]
@@ -76,8 +76,8 @@ class Snapshot:
 class Picked:
     """A node to claim, and why those before it in the list were skipped.
 
-    :ivar promised: those of them that have no obstacle but the promise to a
-        lease that starts too early, and that might go elsewhere.
+    :ivar promised: those of them whose only obstacle is a booking of a lease,
+        which could be moved.
     """
 
     node: facts.Node
@@ -87,7 +87,7 @@ class Picked:
 
 @dataclasses.dataclass(frozen=True)
 class Refused:
-    """No node can be claimed; one reason for each node that was looked at.
+    """No node can be claimed; there is a reason for each examined node.
 
     :ivar promised: as in :class:`Picked`.
     """
@@ -98,13 +98,13 @@ class Refused:
 
 def pick(ask: Ask, snapshot: Snapshot,
          sees: facts.Visibility) -> Picked | Refused:
-    """Choose the first node of the list that can be promised now.
+    """Pick the first node of the list that can be reserved now.
 
-    :param ask: the request; where it names no nodes, the order is that of
+    :param ask: the request; if it names no nodes, the order is that of
         ``snapshot.nodes``.
-    :param snapshot: every node of the list that is known, with its bookings.
-    :param sees: which nodes the caller may know of.
-    :returns: the node, or a reason for each one of the list.
+    :param snapshot: all known nodes of the list with their bookings.
+    :param sees: the nodes that the caller may see.
+    :returns: the node, or a reason for each node of the list.
     """
     order: Iterable[str] = (snapshot.nodes if ask.node_uuids is None
                             else ask.node_uuids)
@@ -128,9 +128,9 @@ def pick(ask: Ask, snapshot: Snapshot,
 
 def promise(uuid: str, occupancy: facts.Occupancy | None,
             until: datetime.datetime | None) -> reasons.Reason | None:
-    """Return the cause that a node is promised to a lease too early.
+    """Return the reason if a lease has booked a node too early.
 
-    :param until: how long it is needed; ``None``: nobody knows.
+    :param until: how long the node is needed; ``None``: unknown.
     """
     later = None if occupancy is None else occupancy.leased.later
     if later is None or until is not None and later >= until:
@@ -143,9 +143,9 @@ def promise(uuid: str, occupancy: facts.Occupancy | None,
 
 def maintenance(uuid: str, occupancy: facts.Occupancy | None,
                 until: datetime.datetime | None) -> reasons.Reason | None:
-    """Return the cause that a maintenance window begins too early.
+    """Return the reason if a maintenance window begins too early.
 
-    :param until: how long the node is needed; ``None``: nobody knows.
+    :param until: how long the node is needed; ``None``: unknown.
     """
     later = None if occupancy is None else occupancy.maintained.later
     if later is None or until is not None and later >= until:
@@ -158,14 +158,14 @@ def maintenance(uuid: str, occupancy: facts.Occupancy | None,
 def why_not(ask: Ask, uuid: str, node: facts.Node | None,
             occupancy: facts.Occupancy | None, now: datetime.datetime,
             sees: facts.Visibility) -> reasons.Reason | None:
-    """Return the cause for which one node cannot be promised, or ``None``.
+    """Return the reason why a node cannot be reserved now, or ``None``.
 
-    What will not pass by itself comes before what will, so that a client
-    does not wait for a node that it can never have.
+    Lasting reasons come before passing ones, so that a client does not wait
+    for a node that it can never have.
     """
     if node is None or not sees.sees(node):
-        # NOTE: the same words for both, so that a project cannot find out
-        # which nodes others have.
+        # NOTE: the same text for both, so that a project cannot find out which
+        # nodes exist.
         return reasons.Reason(uuid, reasons.NODE_NOT_FOUND,
                               'does not exist, or is not visible to you')
     if ask.resource_class and node.resource_class != ask.resource_class:
@@ -241,7 +241,7 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
 
 
 def is_of_class(resource_class: str | None, class_name: str) -> bool:
-    """Return whether a resource class is a class in Placement."""
+    """Return whether a resource class is a given class in Placement."""
     try:
         return flavors.class_of_node(resource_class) == class_name
     except ValueError:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Hosts and their bookings, as the search by ejection sees them."""
+"""Hosts and their bookings in the search by ejection."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from ironic_reservations.planner import units
 
 
 class Piece:
-    """A unit, and where it is while places are looked for.
+    """A unit and its place during the search.
 
-    :ivar what: the unit that it is.
-    :ivar start: when it begins.
-    :ivar end: when it ends, without cleaning.
-    :ivar until: from when on others can have a whole host that it had.
-    :ivar hosts: the numbers of those that it may be on.
-    :ivar home: where it was at first; -1 for what is new.
-    :ivar node: where it is now.
-    :ivar weight: infinite for what has to stay.
-    :ivar first: what it weighed at first.
+    :ivar what: the unit.
+    :ivar start: of the unit.
+    :ivar end: of the unit, without cleaning.
+    :ivar until: when a whole host becomes available to others.
+    :ivar hosts: the numbers of the hosts that it may be on.
+    :ivar home: its initial host; -1 for a new one.
+    :ivar node: its present host.
+    :ivar weight: infinite if it has to stay.
+    :ivar first: its initial weight.
     """
 
     __slots__ = ('end', 'first', 'home', 'hosts', 'node', 'start', 'until',
@@ -41,9 +41,9 @@ class Piece:
     def __init__(self, what: units.Unit, start: int, end: int, until: int,
                  hosts: Sequence[int], home: int, movable: bool = True,
                  part: float = 1.0) -> None:
-        """Begin with where it is.
+        """Set up a piece on its initial host.
 
-        :param part: how much of a host it has, above 0 and up to 1.
+        :param part: the part of a host that it takes, above 0 and up to 1.
         """
         self.what = what
         self.start, self.end, self.until = start, end, until
@@ -54,28 +54,28 @@ class Piece:
 
 
 class Row(Protocol):
-    """What is on a host while places are looked for.
+    """The pieces on a host during the search.
 
-    :ivar effort: how many steps it takes to look at it once.
+    :ivar effort: the number of steps for examining it once.
     """
 
     effort: int
 
     def pieces(self) -> Sequence[Piece]:
-        """Return what is there."""
+        """Return the pieces on the host."""
 
     def cost(self, piece: Piece) -> float:
-        """Return the weight of those who would have to leave.
+        """Return the weight of the pieces that would have to leave.
 
-        Not above zero where nobody would: the better it fits, the lower.
-        Infinite where it cannot be had.
+        It is zero or less if there are none, lower for a better fit, and
+        infinite if there can be no room.
         """
 
     def blockers(self, piece: Piece) -> Sequence[Piece]:
-        """Return those who would have to leave, where it can be had."""
+        """Return the pieces that would have to leave, if there can be room."""
 
     def put(self, piece: Piece) -> None:
-        """Place a piece where there is room for it."""
+        """Place a piece for which there is room."""
 
     def take(self, piece: Piece) -> None:
-        """Take a piece away."""
+        """Remove a piece."""

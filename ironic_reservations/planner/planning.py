@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Admission of demands for windows of time: fit, repair, search, or refuse.
+"""Admits demands for windows of time: fit, repair, search, or refuse.
 
-The order in which hosts are numbered decides which hosts are taken, never
-whether: what is refused as proved is refused in every order.
+The numbering of hosts affects which hosts are used, but not whether a demand
+is served: a proved refusal holds for every order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ironic_reservations.planner import timeline
 from ironic_reservations.planner import units
 
 LIMITS = budget.Limits()
-#: How many nodes are tried for a booking that others make room for.
+#: How many nodes are tried in the second round of exchanges.
 _HOMES = 8
 
 
@@ -48,20 +48,20 @@ def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
          limits: budget.Limits = LIMITS,
          explained: bool = True, steps: budget.Budget | None = None
          ) -> plans.Plan | plans.Refusal:
-    """Plan demands together: all of them are served, or none is.
+    """Plan demands together: all of them are served, or none.
 
-    Each gets its least; then the first gets as many more as there is room
-    for, up to its most; then the second, and so on, those for shares before
-    those for whole hosts.  Bookings that are not movable stay.  So does an
-    affinity group that grows or that has partly started.  No demand gets a
-    loan that is not free again in time.
+    Each gets its minimum; then the first gets as many more as there is room
+    for, up to its maximum, then the second, and so on, shares before whole
+    hosts. Bookings that are not movable stay, and so does an affinity group
+    that grows or has partly started. No demand gets a loan that would not be
+    free in time.
 
-    :param now: the current timeline, without the bookings that the demands
+    :param now: the present timeline, without the bookings that the demands
         replace.
     :param explained: whether a refusal has to name hosts and blockers.
-    :param steps: what this plan and others may take together, and from which
-        it is taken; ``None``: each takes what its limits say.
-    :raises ValueError: where two demands share an id.
+    :param steps: a budget shared by several plans, from which the steps are
+        taken; ``None``: only the limits apply.
+    :raises ValueError: two demands have the same id.
     """
     if len({demand.id for demand in demands}) < len(demands):
         raise ValueError('Two of the demands share an id. Give each its own, '
@@ -76,12 +76,12 @@ def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 
 def _plan(now: timeline.Timeline, planner: _Planner,
           explained: bool) -> plans.Plan | plans.Refusal:
-    # All get their least, those that leave the least choice first.
+    # All get their minimum, the demands with the least choice first.
     for each in sorted(planner.served, key=served_module.hardest):
         lacking = planner.serve(each, each.demand.least)
         if lacking is not None:
             return explain.refusal(planner.draft, each, lacking, explained)
-    # Each gets more, as far as there is room: whole hosts come last.
+    # Each gets more as far as there is room, demands for whole hosts last.
     maximal = True
     for each in sorted(planner.served, key=served_module.shares_first):
         lacking = planner.serve(each, each.demand.most)
@@ -93,7 +93,7 @@ def _plan(now: timeline.Timeline, planner: _Planner,
 class _Planner:
     """Demands that are planned together on one timeline.
 
-    :ivar draft: with what serves them so far.
+    :ivar draft: including the bookings that serve them so far.
     """
 
     def __init__(self, now: timeline.Timeline,
@@ -112,7 +112,8 @@ class _Planner:
             if demand.affinity else ()) for demand in demands]
 
     def _part(self, steps: int) -> budget.Budget:
-        """Return so many steps, or as many as are left for all."""
+        """Return a budget of steps, limited by what is left of the shared one.
+        """
         if self._steps is None:
             return budget.Budget(steps)
         self._parts.append(budget.Budget(min(
@@ -124,13 +125,13 @@ class _Planner:
         return sum(part.spent for part in self._parts)
 
     def settle(self) -> None:
-        """Take what was spent from what there is for all."""
+        """Take the spent steps from the shared budget."""
         if self._steps is not None:
             self._steps.left -= self._spent
 
     @functools.cached_property
     def _groups(self) -> served_module.Groups:
-        """The groups with affinity that are there."""
+        """The existing groups with affinity."""
         return served_module.groups(self._now, self._demands)
 
     @functools.cached_property
@@ -141,7 +142,7 @@ class _Planner:
     def serve(self, served: served_module.Served,
               wanted: int) -> plans.Lacking | None:
         """Find places until there are ``wanted``, or no more."""
-        # 1. Where nobody has to move.
+        # 1. Without moving any booking.
         if served.count < wanted:
             served.take(self.draft, fit.fit(
                 self.draft, served.demand, served.template,
@@ -160,10 +161,10 @@ class _Planner:
         return None
 
     def _one_more(self, progress: _Progress) -> plans.Lacking | None:
-        """Find a place for one more unit, where others go elsewhere for it.
+        """Find a place for one more unit by moving others.
 
-        NOTE: in this order because where all nodes are alike, and mostly
-        where they are not, the first one finds a place if there is one.
+        NOTE: exchanges come first: if all nodes are alike, and mostly
+        otherwise, they find a place if there is one.
         """
         draft, limits, served = self.draft, self._limits, progress.served
         unit = served.unit()
@@ -172,13 +173,13 @@ class _Planner:
                 draft, unit.parts[0], 1, self._pinned,
                 self._part(limits.swap)):
             return None
-        # 3. Not at all, if it can be proved.
+        # 3. Refuse, if it can be proved that there is no place.
         lacking = self._shortage(progress, unit)
         if lacking is not None:
             return lacking
-        # 4. By chains of moves, or exchanges that are tried on more nodes.
-        # NOTE: where one was not found by a chain, the next one of the same
-        # demand hardly will be; what is proved does not depend on it.
+        # 4. By chains of moves, or by exchanges on more nodes.
+        # NOTE: if no chain was found for one unit, none is tried for the next
+        # ones of the same demand; proofs do not depend on it.
         progress.chain = progress.chain and served.whole and chains.chain(
             draft, unit.parts[0], self._pinned, self._part(limits.chain))
         if progress.chain:
@@ -187,33 +188,33 @@ class _Planner:
                 draft, unit.parts[0], _HOMES, self._pinned,
                 self._part(limits.swap)):
             return None
-        # 5. By making room on hosts that are shared.
+        # 5. By making room on shared hosts.
         progress.repair = progress.repair and repair.make_room(
             draft, unit, self._pinned, progress.steps)
         if progress.repair:
             return None
-        # 6. By trying everything.
+        # 6. By an exact search.
         match search.search(draft, unit, self._pinned,
                             self._part(limits.search)):
             case search.Outcome.FOUND:
                 return None
             case search.Outcome.NONE:
                 return plans.Lacking(plans.Cause.NO_ASSIGNMENT)
-        # 7. By ejecting whoever is in the way.
+        # 7. By ejecting the bookings in the way.
         if ejection.eject(draft, unit, self._pinned, self._ejections):
             return None
         return plans.Lacking(plans.Cause.SEARCH_LIMIT)
 
     def _shortage(self, progress: _Progress,
                   unit: units.Unit) -> plans.Lacking | None:
-        """Return why there is no room for sure, if that can be proved."""
+        """Return a proof that there is no room, if one is found."""
         draft, served = self.draft, progress.served
         if not progress.shares_move:
             found = hall.find(draft, unit.parts[0],
                               self._part(self._limits.proof))
             return None if found is None else plans.Lacking(
                 plans.Cause.SHORTAGE, found.at, found.holders)
-        # NOTE: of what is wanted besides, one more is better than none.
+        # NOTE: beyond the minimum, units are added one by one.
         wanted = max(served.demand.least, served.count + served.unit_size)
         size = served.unit_size
         count = wanted // size
@@ -225,8 +226,8 @@ class _Planner:
         at = bounds.overfull(draft, served.template, lacking)
         if at is None:
             return None
-        # NOTE: some of them may get a place once others move; only those
-        # are said to lack for whom that is proved not to help.
+        # NOTE: some of them may get a place once others move; only those for
+        # which this is proved impossible are counted as lacking.
         placeable = bisect.bisect_left(
             range(1, lacking), True, key=lambda more: bounds.overfull(
                 draft, served.template, more) is not None)
@@ -237,10 +238,10 @@ class _Planner:
 class _Progress:
     """A demand, and which steps are still worth trying for it.
 
-    :ivar shares_move: whether shares could make room for it.
+    :ivar shares_move: whether moving shares could make room for it.
     :ivar chain: whether chains of moves are tried.
     :ivar repair: whether making room among shares is tried.
-    :ivar steps: for making room among them.
+    :ivar steps: the budget for making room among shares.
     """
 
     def __init__(self, served: served_module.Served, shares_move: bool,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the planner answers: a whole plan, or a refusal that says why."""
+"""The results of the planner: a complete plan, or a refusal with reasons."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from ironic_reservations.planner import timeline as timeline_module
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """A booking that has not started goes to another host.
+    """A move of a booking that has not started.
 
-    :ivar booking: as it is then.
+    :ivar booking: the booking after the move.
+    :ivar node: its new host.
     """
 
     booking: bookings.Booking
@@ -38,13 +39,13 @@ class Move:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """The complete assignment of every booking, old and new.
+    """The complete assignment of all bookings, old and new.
 
-    :ivar draft: with all of it.
-    :ivar granted: for each demand, its new bookings, each on its host.
-    :ivar moves: what changes for bookings that were there before.
-    :ivar maximal: whether it is proved that no demand can get more than it
-        gets here, given what those before it get.
+    :ivar draft: with all of them.
+    :ivar granted: for each demand, its new bookings.
+    :ivar moves: the existing bookings that move.
+    :ivar maximal: whether it is proved that no demand can get more than here,
+        given what those before it get.
     """
 
     draft: timeline_module.Draft
@@ -54,35 +55,34 @@ class Plan:
 
     @functools.cached_property
     def timeline(self) -> timeline_module.Timeline:
-        """Return it as a value."""
-        # NOTE: few ask for it, and to make it copies the rows of all hosts.
+        """The resulting timeline."""
+        # NOTE: computed on demand, since it copies the rows of all hosts.
         return self.draft.timeline()
 
 
 class Cause(enum.StrEnum):
     """Why a demand was refused."""
 
-    #: At one instant, bookings that must be there leave too little.
+    #: At one instant, bookings that must be there leave too little room.
     SHORTAGE = 'shortage'
     #: Every assignment of the bookings that may move has been ruled out.
     NO_ASSIGNMENT = 'no_assignment'
-    #: Not proved: there may be an assignment that was not found in time.
+    #: Not proved: there may be an assignment, but none was found in time.
     SEARCH_LIMIT = 'search_limit'
 
     @property
     def proved(self) -> bool:
-        """Return whether it is certain that there is no assignment."""
+        """Whether it is certain that there is no assignment."""
         return self is not Cause.SEARCH_LIMIT
 
 
 @dataclasses.dataclass(frozen=True)
 class Lacking:
-    """Why one more could not be had.
+    """Why one more unit cannot be placed.
 
-    :ivar at: the instant of a shortage, where it is known.
-    :ivar holders: who has all of each host that would do then.
-    :ivar short: how many are lacking at least, where more than one may be
-        and that is proved.
+    :ivar at: the instant of a shortage, if it is known.
+    :ivar holders: the bookings that hold all suitable hosts then.
+    :ivar short: how many are lacking at least, if more than one is proved.
     """
 
     cause: Cause
@@ -93,11 +93,10 @@ class Lacking:
 
 @dataclasses.dataclass(frozen=True)
 class HostShortage:
-    """What a host lacks for more of a demand than it has room for.
+    """What a host lacks for one more of a demand.
 
-    :ivar room: how many of the hosts, or of the shares, that were asked for
-        there is room for.
-    :ivar spells: what is short for one more, and from when to when, within
+    :ivar room: how many of the requested hosts or shares fit.
+    :ivar spells: the resources that are short for one more, and when, within
         the window.
     """
 
@@ -110,12 +109,12 @@ class HostShortage:
 class Refusal:
     """Not all demands can be served, so none is.
 
-    :ivar demand: a demand that cannot be, together with the others.
-    :ivar short: for how many of its hosts or shares there is no room.
+    :ivar demand: one that cannot be served together with the others.
+    :ivar short: how many of its hosts or shares have no room.
     :ivar at: the first instant of a shortage.
-    :ivar hosts: for each eligible host what it lacks, as the others' plans
-        stand; at most :data:`MOST_HOSTS`, those with the most room first.
-    :ivar blockers: the bookings in the way there, by their starts.
+    :ivar hosts: what each eligible host lacks; at most :data:`MOST_HOSTS`,
+        those with the most room first.
+    :ivar blockers: the bookings in the way there, ordered by start.
     """
 
     cause: Cause
@@ -126,14 +125,14 @@ class Refusal:
     blockers: tuple[bookings.Booking, ...] = ()
 
 
-#: How many hosts, and how many of what is in the way, a refusal names.
+#: The maximum number of hosts, and of blockers, that a refusal names.
 MOST_HOSTS = 100
 
 
 def compared(now: timeline_module.Timeline, draft: timeline_module.Draft,
              demands: Sequence[served_module.Served],
              maximal: bool) -> Plan:
-    """Return what has been drafted as a plan, beside what was there.
+    """Return a draft as a plan, compared with the timeline before.
 
     :param maximal: as in :class:`Plan`.
     """

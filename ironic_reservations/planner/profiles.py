@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What there is too little of for a demand over time, whatever moves."""
+"""Computes when there is too little for a demand, whatever moves."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from ironic_reservations.planner import fleet
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
 
-#: After everything that is planned.
+#: Later than anything that is planned.
 _EVER = 1 << 80
 
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """Over time, how much there is of all that one demand needs.
+    """How much there is over time of everything that a demand needs.
 
     :ivar whole: whether it needs whole hosts, and time for cleaning.
     """
@@ -43,14 +43,14 @@ class Profile:
     whole: bool
 
     def end(self, demand: bookings.Demand) -> int:
-        """Return the end of the window over which there has to be room."""
+        """Return the end of the window for which there has to be room."""
         return demand.until if self.whole else demand.end
 
     def missing(self, demand: bookings.Demand) -> tuple[int, int] | None:
-        """Return when there is too little at first, and until when at last.
+        """Return when there is first too little, and until when at last.
 
-        :param demand: the one that the profile is of, over any window.
-        :returns: ``None`` where there is never too little in its window.
+        :param demand: the profile's demand, over any window.
+        :returns: ``None`` if there is never too little in its window.
         """
         found = [missing for track in self.tracks if (
             missing := track.missing(demand.start, self.end(demand)))
@@ -61,7 +61,7 @@ class Profile:
 
 
 def of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:
-    """Return what there is over time of what a demand needs."""
+    """Return the profile of a demand."""
     if demand.amounts is None or not demand.eligible & now.compute:
         return Profile((_free(now, demand),), True)
     tracks = [_staying(now, demand, demand.amounts)]
@@ -72,7 +72,7 @@ def of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:
 
 @dataclasses.dataclass(frozen=True)
 class _Track:
-    """Over time, how much there is of what is needed all the time.
+    """How much there is of one thing over time, and how much is needed.
 
     :ivar instants: at which it changes.
     :ivar free: how much there is before all of them, and after each.
@@ -83,7 +83,7 @@ class _Track:
     needed: int
 
     def missing(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return from when to when there is too little."""
+        """Return when there is first too little, and until when at last."""
         instants, needed, free = self.instants, self.needed, self.free
         first = bisect.bisect_right(instants, start)
         last = bisect.bisect_left(instants, end)
@@ -107,7 +107,7 @@ def _changing(free: int, changes: dict[int, int], needed: int) -> _Track:
 
 
 def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
-    """Return how many hosts nobody has who cannot leave them all."""
+    """Return the number of hosts without bookings that cannot leave them."""
     starts: list[int] = []
     untils: list[int] = []
     for node in fleet.members(demand.eligible):
@@ -130,9 +130,9 @@ def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
 def _captives(now: timeline.Timeline, nodes: int,
               there: Sequence[bookings.Booking]
               ) -> Iterator[bookings.Booking]:
-    """Yield the bookings of a host of a set that cannot leave the set.
+    """Yield the bookings on a host that cannot leave a set of hosts.
 
-    NOTE: one that can have a share instead needs no host of it.
+    NOTE: a booking that could have a share instead needs no host of the set.
     """
     last, leaves = nodes, False
     for booking in there:
@@ -146,7 +146,7 @@ def _captives(now: timeline.Timeline, nodes: int,
 
 def _staying(now: timeline.Timeline, demand: bookings.Demand,
              amounts: inventories.Amounts) -> _Track:
-    """Return how many shares what has to stay leaves room for."""
+    """Return how many shares fit beside bookings that have to stay."""
     needed = demand.least
     at_most = None
     if demand.affinity is True:
@@ -172,7 +172,7 @@ def _staying(now: timeline.Timeline, demand: bookings.Demand,
 
 def _whole_steps(now: timeline.Timeline,
                  node: int) -> Iterator[tuple[int | None, int]]:
-    """Yield from when on a host is free of what has to stay, and when not."""
+    """Yield from when a host is free of bookings that stay (1) or not (0)."""
     yield None, 1
     for start, end in shares.runs((each.start, each.end)
                                   for each in now.rows[node]
@@ -184,8 +184,7 @@ def _whole_steps(now: timeline.Timeline,
 def _shared_steps(now: timeline.Timeline, node: int,
                   amounts: inventories.Amounts
                   ) -> Iterator[tuple[int | None, int]]:
-    """Yield how many shares what has to stay leaves room for, over time.
-    """
+    """Yield from when how many shares fit beside bookings that stay."""
     capacity = now.capacities[node] or {}
 
     def room(used: dict[str, int]) -> int:
@@ -195,7 +194,7 @@ def _shared_steps(now: timeline.Timeline, node: int,
 
     yield None, room({})
     staying = [each for each in now.rows[node] if not each.movable]
-    # NOTE: shares never stand where the host is promised whole.
+    # NOTE: shares never overlap with bookings of the whole host.
     whole = [each for each in staying if each.amounts is None]
     sharing = [each for each in staying if each.amounts is not None]
     found = [(each.start, 0) for each in whole]
@@ -205,6 +204,6 @@ def _shared_steps(now: timeline.Timeline, node: int,
         found.extend((at, room(used))
                      for at, _, used in shares.steps(sharing, start, end))
         found.append((end, room({})))
-    # NOTE: where one ends and another begins, what begins counts.
+    # NOTE: at the same instant, starts sort after ends, and win.
     found.sort(key=lambda each: (each[0], -each[1]))
     yield from found

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The hosts, and their bookings, to which moves can lead from some hosts."""
+"""Finds the hosts that moves can reach from some hosts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ironic_reservations.planner import timeline
 
 def rows(now: timeline.Timeline | timeline.Draft, eligible: int
          ) -> Iterator[tuple[int, tuple[bookings.Booking, ...]]]:
-    """Yield each host that a chain of moves could reach, and its bookings.
+    """Yield each host that a chain of moves could reach, with its bookings.
 
     :param eligible: the set of hosts from which the chains start.
     """
@@ -43,10 +43,9 @@ def hosts(now: timeline.Timeline | timeline.Draft, eligible: int) -> int:
 
 def shares_may_move(now: timeline.Timeline | timeline.Draft,
                     eligible: int) -> bool:
-    """Return whether a share of a compute host may have to make room.
+    """Return whether a share of a compute host could make room.
 
-    Where none may, a host that is shared is as good as one that has to stay
-    promised.
+    If none can, shared hosts count as taken.
     """
     if not now.compute:
         return False

@@ -24,18 +24,18 @@ from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
 from ironic_reservations.planner import units
 
-#: How many hosts are tried for what others make room for, and looked at.
+#: How many hosts are tried for a unit, and examined.
 _HOMES = 8
 _LOOKED_AT = 24
-#: How long the chain of those who make room for each other can be.
+#: The maximum depth of moves that make room for moves.
 _DEPTH = 2
 
 
 def make_room(draft: timeline.Draft, wanted: units.Unit,
               pinned: frozenset[str], steps: budget.Budget) -> bool:
-    """Place a unit where others can leave; return whether it could be done.
+    """Place a unit by moving others; return whether it was possible.
 
-    The draft is changed only where it could.
+    The draft is changed only if it was.
     """
     try:
         return _make_room(draft, wanted, pinned, steps, _DEPTH, 0)
@@ -46,7 +46,7 @@ def make_room(draft: timeline.Draft, wanted: units.Unit,
 def _make_room(draft: timeline.Draft, wanted: units.Unit,
                pinned: frozenset[str], steps: budget.Budget, depth: int,
                settled: int) -> bool:
-    """Place a unit; what is on settled hosts stays."""
+    """Place a unit; bookings on settled hosts stay."""
     found: list[tuple[int, int, list[units.Unit]]] = []
     for node in _nearest(draft, wanted, settled, steps):
         leaving = _in_the_way(draft, wanted, node, pinned, steps)
@@ -67,7 +67,7 @@ def _make_room(draft: timeline.Draft, wanted: units.Unit,
 
 def _nearest(draft: timeline.Draft, wanted: units.Unit, settled: int,
              steps: budget.Budget) -> list[int]:
-    """Return the hosts that have the least too much for a unit."""
+    """Return the hosts that have the least excess for a unit."""
     found: list[tuple[float, int, int]] = []
     for node in fleet.members(wanted.eligible & ~settled):
         capacity = draft.capacities[node]
@@ -98,7 +98,7 @@ def _nearest(draft: timeline.Draft, wanted: units.Unit, settled: int,
 def _rehouse(draft: timeline.Draft, leaving: list[units.Unit],
              pinned: frozenset[str], steps: budget.Budget, depth: int,
              settled: int) -> bool:
-    # NOTE: what is hard to place is placed first.
+    # NOTE: units that are hard to place come first.
     for each in sorted(leaving, key=_size, reverse=True):
         steps.spend(1 + each.eligible.bit_count())
         node = units.best(draft, each, settled)
@@ -124,9 +124,9 @@ def _amount(pair: tuple[str, int]) -> int:
 def _in_the_way(draft: timeline.Draft, wanted: units.Unit, node: int,
                 pinned: frozenset[str], steps: budget.Budget
                 ) -> list[units.Unit] | None:
-    """Return what has to leave a host for a unit.
+    """Return the units that have to leave a host for another one.
 
-    :returns: ``None`` where it would not do, or some of it has to stay.
+    :returns: ``None`` if that would not suffice, or some of them have to stay.
     """
     capacity = draft.capacities[node]
     until = wanted.lets_go(capacity is not None)
@@ -168,7 +168,8 @@ def _in_the_way(draft: timeline.Draft, wanted: units.Unit, node: int,
 
 def _choose(spell: shares.Spell,
             there: list[units.Unit]) -> units.Unit | None:
-    """Choose who leaves: the smallest that is enough, or the largest."""
+    """Choose the smallest unit that is large enough to leave, or the largest.
+    """
     name = spell.resource_class
     having = []
     for each in there:

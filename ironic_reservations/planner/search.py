@@ -10,13 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Exact search through all assignments of the bookings that may move.
+"""Exact search through all assignments of the movable bookings.
 
 The units that compete with the new one, directly or through others, are placed
-again in the order of their starts.  For the units that follow, only the times
-matter at which each host is free again; of hosts that are equal in all that
-matters to them, one is tried.  A state that has proved hopeless is remembered
-and never entered again.
+again in the order of their starts. For later units, only the times matter at
+which each host becomes free; of hosts that are equivalent for them, one is
+tried. A state that has proved hopeless is remembered and not entered again.
 """
 
 from __future__ import annotations
@@ -45,19 +44,19 @@ class Outcome(enum.Enum):
     UNKNOWN = 'unknown'
 
 
-#: What has been placed on a host: until when, its amounts (none: all of the
-#: host), and the group that has one booking on a host at most.
+#: A placed unit: its end, its amounts (empty: the whole host), and its group
+#: if a host may have only one booking of it.
 _Placed = tuple[int, inventories.Amounts, str]
-#: What has been placed and is there still, by host.
+#: The placed units that have not ended, by host.
 _Taken = dict[int, tuple[_Placed, ...]]
 _State = tuple[int, tuple[tuple[int, tuple[_Placed, ...]], ...]]
 
 
 def search(draft: timeline.Draft, wanted: units.Unit, pinned: frozenset[str],
            steps: budget.Budget) -> Outcome:
-    """Place a unit, wherever those that can move have to go for it.
+    """Place a unit by moving any movable bookings.
 
-    The draft is changed only where a place is found.
+    The draft is changed only if a place is found.
 
     :param pinned: the groups that stay where they are.
     """
@@ -66,8 +65,8 @@ def search(draft: timeline.Draft, wanted: units.Unit, pinned: frozenset[str],
         near = [each for each in involved
                 if each.start < wanted.until and wanted.start < each.until]
         if len(near) < len(involved):
-            # NOTE: most often it is enough to move those in the window, and
-            # it is seen much sooner.  No proof comes of it.
+            # NOTE: mostly it is enough to move bookings in the window, which
+            # is found much sooner. A failure proves nothing.
             part = budget.Budget(steps.left // 3)
             steps.spend(part.left)
             try:
@@ -85,13 +84,13 @@ def search(draft: timeline.Draft, wanted: units.Unit, pinned: frozenset[str],
 def _involved(draft: timeline.Draft, wanted: units.Unit,
               pinned: frozenset[str],
               steps: budget.Budget) -> list[units.Unit]:
-    """Return all units whose place the new one could depend on."""
+    """Return all units on which the place of the new one could depend."""
     found: list[units.Unit] = []
     for node, there in reach.rows(draft, wanted.eligible):
         steps.spend(1 + len(there) // _looks(draft))
         found.extend(units.movable(draft, node, there, pinned))
-    # A run is broken off where nothing stands; what comes after does not
-    # depend on what came before.  The new unit may join several.
+    # A run ends where there is no unit; later ones do not depend on earlier
+    # ones. The new unit may join several runs.
     found.append(wanted)
     found.sort(key=_start)
     runs: list[list[units.Unit]] = []
@@ -128,9 +127,10 @@ def _assign(draft: timeline.Draft, wanted: units.Unit,
 class _Problem:
     """Units to place, in the order of their starts, and where they can go.
 
-    :ivar domains: for each unit, the hosts on which what stays leaves room.
-    :ivar cells: sets of hosts that are alike to every unit, those that the
-        fewest units can use first.
+    :ivar domains: for each unit, the hosts with room beside bookings that
+        stay.
+    :ivar cells: sets of hosts that are equivalent for every unit, those that
+        the fewest units can use first.
     """
 
     def __init__(self, draft: timeline.Draft, wanted: units.Unit,
@@ -179,8 +179,7 @@ class _Problem:
         return sorted(cells, key=lambda cell: (uses[cell], cell))
 
     def _alike(self, compute: int) -> list[int]:
-        """Return sets of compute hosts that have the same left, over time.
-        """
+        """Return sets of compute hosts with the same room over time."""
         first = self.units[0].start
         last = max(each.end for each in self.units)
         alike: dict[object, int] = {}
@@ -193,14 +192,15 @@ class _Problem:
         return list(alike.values())
 
     def solve(self, steps: budget.Budget) -> list[int] | None:
-        """Return a host for each unit, or ``None`` where there is no way.
+        """Return a host for each unit, or ``None`` if there is no solution.
 
-        :raises budget.Exhausted: where the steps do not suffice to tell.
+        :raises budget.Exhausted: the steps did not suffice.
         """
         count, looks = len(self.units), _looks(self._rest)
         hopeless: set[_State] = set()
         chosen: list[int] = []
-        # What is taken when each unit starts, and where it can go still.
+        # For each level: what is taken when the unit starts, and the hosts
+        # that have not been tried.
         taken: list[_Taken] = [{}]
         choices = [self._choices(0, {})]
         while len(chosen) < count:
@@ -251,7 +251,7 @@ class _Problem:
                                     for node, placed in taken.items()]))
 
     def _choices(self, level: int, taken: _Taken) -> Iterator[int]:
-        """Yield the hosts to try: where it is now, then one of each kind."""
+        """Yield the hosts to try: the present one, then one of each kind."""
         domain = self.domains[level]
         unit = self.units[level]
         seen: set[tuple[int, tuple[_Placed, ...]]] = set()
@@ -277,10 +277,10 @@ class _Problem:
 
     def _has_room(self, unit: units.Unit, node: int,
                   placed: Sequence[_Placed]) -> bool:
-        """Return whether a host of the domain has room beside what is placed.
+        """Return whether a host of the domain has room beside placed units.
 
-        NOTE: all of it began before and ends by and by, so that it never
-        gets more; what stays there may begin later.
+        NOTE: all placed units began earlier, so that their usage only
+        decreases; bookings that stay may begin later.
         """
         if not placed:
             return True
@@ -303,7 +303,8 @@ class _Problem:
 
 
 def _looks(draft: timeline.Draft) -> int:
-    """Return how much is looked at for one step; shares take longer."""
+    """Return how many bookings are examined in one step; shares take longer.
+    """
     return 4 if draft.compute else 8
 
 
@@ -312,7 +313,7 @@ def _start(each: units.Unit) -> int:
 
 
 def _order(each: units.Unit) -> tuple[int, bool, int]:
-    # NOTE: of those that start together, the large ones first.
+    # NOTE: at the same start, large units come first.
     if each.amounts is None:
         return each.start, False, 0
     return each.start, True, -max(amount for _, amount in each.amounts)

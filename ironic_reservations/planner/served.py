@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A demand while it is being planned, and what serves it so far."""
+"""A demand during planning, and what serves it so far."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
 from ironic_reservations.planner import units
 
-#: The bookings of the groups that are on one host each.
+#: The bookings of groups with affinity, by group.
 Groups = Mapping[str, Sequence[bookings.Booking]]
 
 
@@ -31,8 +31,8 @@ Groups = Mapping[str, Sequence[bookings.Booking]]
 class Served:
     """A demand, and how many of its hosts or shares it has so far.
 
-    :ivar template: a unit of it, on no host yet; the others are like it.
-    :ivar whole: whether it has all of any host that it gets.
+    :ivar template: a unit of it without a host; the others are like it.
+    :ivar whole: whether it takes the whole of any host that it gets.
     """
 
     demand: bookings.Demand
@@ -42,17 +42,17 @@ class Served:
 
     @property
     def unit_size(self) -> int:
-        """Return how many hosts or shares a unit counts for."""
+        """How many hosts or shares a unit counts for."""
         return len(self.template.parts)
 
     def ids(self) -> frozenset[str]:
-        """Return the ids of what serves the demand so far."""
+        """Return the ids of the bookings that serve the demand so far."""
         first = self.demand.first
         return frozenset(f'{self.demand.id}/{count}' for count in range(
             first, first + self.count))
 
     def unit(self) -> units.Unit:
-        """Return the next unit, on no host yet."""
+        """Return the next unit, without a host."""
         if self.unit_size > 1:
             return self.template
         return dataclasses.replace(self.template, parts=(
@@ -60,7 +60,7 @@ class Served:
 
     def take(self, draft: timeline.Draft,
              places: Sequence[tuple[int, int]]) -> None:
-        """Place units: pairs of a host and how many of them it gets."""
+        """Place units, given as pairs of a host and a number of units."""
         made = []
         for node, count in places:
             for _ in range(count * self.unit_size):
@@ -71,9 +71,9 @@ class Served:
 
 def of(draft: timeline.Draft, demand: bookings.Demand,
        siblings: Sequence[bookings.Booking]) -> Served:
-    """Return a demand of which nothing is served yet.
+    """Return a demand that has nothing yet.
 
-    :param siblings: what has to be on the same host.
+    :param siblings: bookings that have to be on the same host.
     """
     template = _template(draft, demand)
     if siblings:
@@ -87,7 +87,8 @@ def of(draft: timeline.Draft, demand: bookings.Demand,
 
 
 def hardest(served: Served) -> tuple[int, int]:
-    """Order demands: those that leave the least choice come first."""
+    """Return the sort key by which demands with the least choice come first.
+    """
     demand = served.demand
     if demand.amounts is None:
         return 0, 0
@@ -97,16 +98,16 @@ def hardest(served: Served) -> tuple[int, int]:
 
 
 def shares_first(served: Served) -> bool:
-    """Order demands: those for whole hosts come last."""
+    """Return the sort key by which demands for whole hosts come last."""
     return served.demand.amounts is None
 
 
 def groups(now: timeline.Timeline,
            demands: Sequence[bookings.Demand]) -> Groups:
-    """Return the groups that are on one host each.
+    """Return the groups with affinity.
 
-    NOTE: a node of Ironic has one of a group at most, so those matter only
-    to a demand that would add to them.
+    NOTE: a node of Ironic has at most one booking of a group, so that groups
+    there matter only to a demand that adds to them.
     """
     nodes = (range(now.nodes) if any(each.affinity for each in demands)
              else fleet.members(now.compute))
@@ -128,11 +129,11 @@ def pinned(there: Groups,
 
 
 def _template(draft: timeline.Draft, demand: bookings.Demand) -> units.Unit:
-    """Return one unit of a demand, on no host yet."""
+    """Return one unit of a demand, without a host."""
     count = 1
     if demand.affinity is True:
-        # NOTE: one more than any host has room for is as impossible as any
-        # number that somebody may send.
+        # NOTE: limited to one more than any host can have, which is as
+        # impossible as any larger number.
         count = min(demand.most, 1 + max(1, _most_together(draft, demand)))
     return units.unit([demand.booking(number, -1)
                        for number in range(count)], draft)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Compute hosts that are shared, as the search by ejection sees them."""
+"""The row of a shared compute host in the search by ejection."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ import math
 from ironic_reservations.planner import places
 from ironic_reservations.planner import shares
 
-#: Before everything that is planned.
+#: Earlier than anything that is planned.
 _START = -(1 << 80)
 
 
-#: So much of a class is missing, from when until when.
+#: A class, the amount that is missing, and from when until when.
 _Short = tuple[str, int, int, int]
 
 
 class Row:
-    """A host of which each has a share, or one all of it.
+    """A host that is shared, or booked as a whole.
 
-    What is left of each class is kept from instant to instant; of what is
-    short, those leave who cover the most of it for their weight.
+    What is left of each class is stored for each instant. To make room, those
+    pieces leave that cover the most of the shortage for their weight.
     """
 
     effort = 200
 
     def __init__(self, capacity: shares.Capacity) -> None:
-        """Begin with a host on which nothing is."""
+        """Set up an empty host."""
         self._capacity = capacity
         self._times = [_START]
         self._left = {name: [amount] for name, amount in capacity.items()}
@@ -47,18 +47,18 @@ class Row:
         self._pieces: list[places.Piece] = []
 
     def pieces(self) -> Sequence[places.Piece]:
-        """Return what is there."""
+        """Return the pieces on the host."""
         return self._pieces
 
     def put(self, piece: places.Piece) -> None:
-        """Place a piece, in whose way nobody should be."""
+        """Place a piece for which there should be room."""
         place = bisect.bisect_left(self._starts, piece.start)
         self._starts.insert(place, piece.start)
         self._pieces.insert(place, piece)
         self._spend(piece, 1)
 
     def take(self, piece: places.Piece) -> None:
-        """Take a piece away."""
+        """Remove a piece."""
         place = self._pieces.index(piece)
         del self._starts[place], self._pieces[place]
         self._spend(piece, -1)
@@ -69,13 +69,13 @@ class Row:
             return
         first, last = self._cut(piece.start), self._cut(piece.end)
         for name, amount in amounts:
-            # NOTE: what has started may have what the host has no more.
+            # NOTE: started bookings may have a class that the host has lost.
             left = self._left.setdefault(name, [0] * len(self._times))
             for place in range(first, last):
                 left[place] -= sign * amount
 
     def _cut(self, at: int) -> int:
-        """Return the place of what begins at an instant."""
+        """Return the index of the step that begins at an instant."""
         place = bisect.bisect_left(self._times, at)
         if place == len(self._times) or self._times[place] != at:
             self._times.insert(place, at)
@@ -84,7 +84,7 @@ class Row:
         return place
 
     def cost(self, piece: places.Piece) -> float:
-        """Return the weight of those in the way; not above zero for none."""
+        """Return the weight of the pieces in the way, 0 or less for none."""
         leaving = self._leaving(piece)
         if leaving is None:
             return math.inf
@@ -92,14 +92,14 @@ class Row:
             return sum([each.weight for each in leaving])
         if piece.what.amounts is None:
             return 0.0
-        # NOTE: the fullest first, so that whole hosts are left.
+        # NOTE: the fullest host is preferred, so that whole hosts are left.
         first, last = self._span(piece)
         spare = sum(min(self._left[name][first:last]) / amount
                     for name, amount in piece.what.amounts)
         return -1 / (1 + spare)
 
     def blockers(self, piece: places.Piece) -> Sequence[places.Piece]:
-        """Return those who would have to leave."""
+        """Return the pieces that would have to leave."""
         return self._leaving(piece) or ()
 
     def _span(self, piece: places.Piece) -> tuple[int, int]:
@@ -107,7 +107,7 @@ class Row:
                 bisect.bisect_left(self._times, piece.end))
 
     def _near(self, piece: places.Piece) -> list[places.Piece]:
-        """Return what overlaps a piece."""
+        """Return the pieces that overlap with one."""
         start = piece.start
         until = piece.until if piece.what.amounts is None else piece.end
         last = bisect.bisect_left(self._starts, until)
@@ -116,7 +116,7 @@ class Row:
                     else each.end) > start]
 
     def _leaving(self, piece: places.Piece) -> list[places.Piece] | None:
-        """Return who would leave, ``None`` where it cannot be had."""
+        """Return the pieces that would leave; ``None`` if there is no way."""
         amounts, apart = piece.what.amounts, piece.what.apart
         near = self._near(piece)
         if amounts is None:
@@ -134,8 +134,8 @@ class Row:
         for each in leaving:
             short = _without(short, each)
         while short:
-            # NOTE: what is short first has to be covered by somebody there,
-            # so that the others need not be compared.
+            # NOTE: the first shortage has to be covered by a piece there, so
+            # that the others need not be compared.
             at = short[0][2]
             chosen, best = None, 0.0
             for each in staying:
@@ -151,9 +151,10 @@ class Row:
         return leaving
 
     def _short(self, piece: places.Piece) -> list[_Short] | None:
-        """Return what is short of each class, and from when until when.
+        """Return the shortage of each class, and when.
 
-        :returns: ``None`` where the host has too little of a class at all.
+        :returns: ``None`` if the host is too small for the piece even if
+            empty.
         """
         first, last = self._span(piece)
         times = self._times
@@ -174,7 +175,7 @@ class Row:
         return found
 
     def _covered(self, piece: places.Piece, short: list[_Short]) -> float:
-        """Return how much of what is short a piece has."""
+        """Return how much of a shortage a piece covers."""
         if piece.weight == math.inf:
             return 0.0
         amounts = {name: amount / self._capacity[name]
@@ -190,7 +191,7 @@ class Row:
 
 
 def _without(short: list[_Short], piece: places.Piece) -> list[_Short]:
-    """Return what is short still where a piece has left."""
+    """Return the shortage that is left after a piece has left."""
     if piece.what.amounts is None:
         return short
     amounts = dict(piece.what.amounts)

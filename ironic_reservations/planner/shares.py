@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How much of a compute host its instances have, over time."""
+"""Computes how much of a compute host its instances have, over time."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ Capacity = Mapping[str, int]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Spell:
-    """A time over which a host has too little for what is asked.
+    """A period over which a host has too little.
 
-    :ivar resource_class: ``None`` where somebody has all of the host, or
-        all of it is wanted.
+    :ivar resource_class: ``None`` if the whole host is taken or requested.
     :ivar short: how much is missing at the worst instant.
     """
 
@@ -48,7 +47,7 @@ def between(there: Sequence[bookings.Booking], start: int,
 
 
 def times(wanted: inventories.Amounts, count: int) -> inventories.Amounts:
-    """Return what so many instances of a size need together."""
+    """Return the amounts for several instances of one size."""
     if count == 1:
         return wanted
     return tuple((name, amount * count) for name, amount in wanted)
@@ -56,9 +55,9 @@ def times(wanted: inventories.Amounts, count: int) -> inventories.Amounts:
 
 def room(capacity: Capacity, there: Sequence[bookings.Booking],
          wanted: inventories.Amounts, start: int, end: int) -> int:
-    """Count the instances of one size that there is room for all the time.
+    """Return how many instances of one size fit over the whole window.
 
-    :param there: the instances on the host, by their starts.
+    :param there: the instances on the host, ordered by start.
     """
     near = between(there, start, end)
     peaks = peak(near, start) if near else {}
@@ -69,7 +68,7 @@ def room(capacity: Capacity, there: Sequence[bookings.Booking],
 def peak(near: Sequence[bookings.Booking], start: int) -> dict[str, int]:
     """Return the most that instances have of each class from ``start`` on.
 
-    :param near: those that end after it, by their starts.
+    :param near: the instances that end after it, ordered by start.
     """
     used: dict[str, int] = {}
     first = 0
@@ -103,7 +102,7 @@ def _end(each: bookings.Booking) -> int:
 
 def steps(there: Iterable[bookings.Booking], start: int, end: int
           ) -> Iterator[tuple[int, int, dict[str, int]]]:
-    """Return what instances have of each class, from instant to instant.
+    """Yield what instances have of each class, from instant to instant.
 
     :returns: (from, until, amounts), which cover [start, end).
     """
@@ -127,7 +126,7 @@ def steps(there: Iterable[bookings.Booking], start: int, end: int
 def spells(capacity: Capacity, there: Iterable[bookings.Booking],
            wanted: inventories.Amounts, start: int,
            end: int) -> tuple[Spell, ...]:
-    """Return when a host has too little of which class, class by class."""
+    """Return when a host has too little, for each class."""
     found: dict[str, list[Spell]] = {}
     for begin, until, used in steps(there, start, end):
         for name, amount in wanted:
@@ -147,7 +146,7 @@ def spells(capacity: Capacity, there: Iterable[bookings.Booking],
 
 
 def runs(there: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join windows that overlap or meet, in order."""
+    """Merge windows that overlap or touch, in order."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(there):
         if joined and start <= joined[-1][1]:
@@ -159,9 +158,9 @@ def runs(there: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def fits(capacity: Capacity, there: Iterable[bookings.Booking],
          each: bookings.Booking) -> bool:
-    """Return whether an instance has what it needs on its host.
+    """Return whether there is enough on a host for one of its instances.
 
-    :param there: all instances on the host, it among them.
+    :param there: all instances on the host, including that one.
     """
     return all(used[name] <= capacity.get(name, 0)
                for _, _, used in steps(there, each.start, each.end)
@@ -170,10 +169,10 @@ def fits(capacity: Capacity, there: Iterable[bookings.Booking],
 
 def homeless(capacity: Capacity, there: Sequence[bookings.Booking]
              ) -> frozenset[str]:
-    """Return the ids of what may move and has no room where it stands.
+    """Return the ids of movable instances without room on their host.
 
-    NOTE: none is planned so; but an inventory may have shrunk since, or what
-    has started may have been extended.
+    NOTE: none is planned so; but the inventory may have shrunk, or a started
+    instance may have been extended.
     """
     ordered = sorted(there, key=lambda each: each.start)
     if not ordered or all(

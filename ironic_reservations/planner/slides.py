@@ -10,23 +10,22 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Plan demands together of which some may start at other times.
+"""Plans demands of which some may start at other times.
 
-A demand whose window is open slides within it: so it makes room for others,
-or finds room for itself.
+A demand with open dates slides within its window, to make room for others or
+to find room for itself.
 
-**Which starts are tried.** In any plan, each demand that slides can begin
-earlier until it begins with its window, or where a booking of a host lets go.
-So of all plans one is left where each begins so; and the demands in the order
-of their starts each begin where one lets go that was placed before.  All
-orders of the demands are tried, and for each demand the beginning of its
-window and each instant at which anything that is there lets go: if there is a
-plan, one of these is one.  Where all have been tried and planning never gave
-up, there is none.  What is not permitted at these starts may be at others, so
-that then nothing is proved.
+**Which starts are tried.** In any plan, each sliding demand can begin earlier,
+until it begins with its window or where a booking of a host ends. So every
+plan can be turned into one in which each begins so; in the order of their
+starts, each begins where one that was placed before ends. All orders of the
+demands are tried, and for each demand the beginning of its window and each
+instant at which any booking ends: if there is a plan, one of these is one. If
+all have been tried and no search gave up, there is none. If some starts were
+not permitted, others might have been, so that nothing is proved.
 
-All plans take their steps from one budget, so that however many are made,
-they take no longer than a few hard ones.
+All plans take their steps from one budget, so that together they take no
+longer than a few hard ones.
 """
 
 from __future__ import annotations
@@ -46,20 +45,20 @@ from ironic_reservations.planner import timeline
 
 _Demands = tuple[bookings.Demand, ...]
 
-#: So many plans are made before it is given up.
+#: The maximum number of plans.
 TRIES = 150
-#: They take so many steps together.
+#: The maximum number of steps of all plans together.
 STEPS = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Sliding:
-    """Demands that start together, at some instant of a window.
+    """Demands that start together at some instant of a window.
 
-    :ivar demands: that begin at one instant, and end at one.
-    :ivar earliest: they do not begin before.
-    :ivar latest: they do not begin after.
-    :ivar preferred: where they begin now; ``None``: nowhere.
+    :ivar demands: with the same start and the same end.
+    :ivar earliest: the earliest start.
+    :ivar latest: the latest start.
+    :ivar preferred: the present start; ``None``: none.
     """
 
     demands: _Demands
@@ -68,7 +67,7 @@ class Sliding:
     preferred: int | None = None
 
     def at(self, start: int) -> _Demands:
-        """Return the demands as they are when they begin at an instant."""
+        """Return the demands with a given start."""
         return tuple(dataclasses.replace(
             each, start=start, end=start + each.end - each.start)
             for each in self.demands)
@@ -76,11 +75,10 @@ class Sliding:
 
 @dataclasses.dataclass(frozen=True)
 class Slid:
-    """A plan, and where in it the demands are that slide.
+    """A plan, and the starts of the sliding demands in it.
 
-    :ivar starts: of each of them, in the order in which they were given.
-    :ivar plan: grants the demands that are firm, and then those of each that
-        slides.
+    :ivar starts: in the order in which the demands were given.
+    :ivar plan: grants the firm demands, and then those that slide.
     """
 
     starts: tuple[int, ...]
@@ -93,27 +91,28 @@ def slide(now: timeline.Timeline, firm: Sequence[bookings.Demand],
           tries: int = TRIES, steps: int = STEPS,
           permits: Callable[[Mapping[int, int]], bool] = lambda starts: True,
           late: Callable[[], bool] = lambda: False) -> Slid | bool:
-    """Plan demands together of which some may start at other times.
+    """Plan demands of which some may start at other times.
 
-    Those that slide stay where they begin now, if they can; otherwise they
-    begin as early as they can.
+    Sliding demands keep their present start if possible; otherwise they begin
+    as early as possible.
 
-    :param now: without what the demands replace.
-    :param firm: those that do not slide.
-    :param grain: starts that are a multiple of it come first.
-    :param tries: so many plans are made at most.
-    :param steps: they take so many together.
-    :param permits: tells whether some that slide, by their numbers, may begin
-        when they would; where they may not, more of them may not either.
-    :param late: tells whether it is time to give up.
-    :returns: where there is none, whether that is proved.
+    :param now: without the bookings that the demands replace.
+    :param firm: demands with fixed dates.
+    :param sliding: demands with open dates.
+    :param grain: starts that are a multiple of it are tried first.
+    :param tries: the maximum number of plans.
+    :param steps: the maximum number of steps of all plans together.
+    :param permits: returns whether sliding demands, by their numbers, may have
+        given starts; if not, a superset may not either.
+    :param late: returns whether it is time to give up.
+    :returns: the plan; if there is none, whether that is proved.
     """
     return _Search(now, tuple(firm), sliding, grain, limits, tries,
                    budget.Budget(steps), permits, late).run()
 
 
 class _Search:
-    """A search through the orders and the starts of demands that slide."""
+    """A search through the orders and the starts of sliding demands."""
 
     def __init__(self, now: timeline.Timeline, firm: _Demands,
                  sliding: Sequence[Sliding], grain: int,
@@ -140,14 +139,14 @@ class _Search:
             each.end for each in there if each.amounts is not None}
 
     def run(self) -> Slid | bool:
-        """Return the first plan that is found."""
+        """Return the first plan found; if none, whether that is proved."""
         if self._firm and self._plan({}) is None:
             return self._proved
         found = self._place({})
         return self._proved if found is None else found
 
     def _plan(self, starts: dict[int, int]) -> plans.Plan | None:
-        """Plan what is firm and what has a start, if that is not too much."""
+        """Plan the firm demands and those with a start, within the limits."""
         if self._is_over():
             return None
         self._tries -= 1
@@ -162,7 +161,7 @@ class _Search:
         return None
 
     def _is_over(self) -> bool:
-        """Return whether it is given up, so that nothing is proved."""
+        """Return whether a limit is reached, so that nothing is proved."""
         if self._tries <= 0 or self._steps.left <= 0 or self._late():
             self._proved = False
             return True
@@ -171,7 +170,7 @@ class _Search:
     def _may(self, starts: dict[int, int]) -> bool:
         """Return whether starts are permitted.
 
-        NOTE: where they are not, others may be that are not tried.
+        NOTE: if they are not, others might be that are not tried.
         """
         if self._permits(starts):
             return True
@@ -181,14 +180,14 @@ class _Search:
         return False
 
     def _place(self, starts: dict[int, int]) -> Slid | None:
-        """Find starts for all that have none yet."""
+        """Find starts for all demands that have none yet."""
         left = [number for number in range(len(self._sliding))
                 if number not in starts]
         for number in left:
             one = self._sliding[number]
             for start in self._candidates(one, starts):
                 more = {**starts, number: start}
-                # NOTE: in another order it is the same.
+                # NOTE: the order of the choices does not matter.
                 key = frozenset(more.items())
                 if key in self._seen:
                     continue
@@ -208,7 +207,7 @@ class _Search:
 
     def _candidates(self, one: Sliding,
                     starts: dict[int, int]) -> Iterator[int]:
-        """Yield the starts to try, the one that it has first."""
+        """Yield the starts to try, the present one first."""
         lets_go = set(self._lets_go)
         for each in (*self._firm, *(
                 each for number, start in starts.items()
@@ -220,7 +219,8 @@ class _Search:
         even = {-(-at // grain) * grain for at in lets_go} | {one.earliest}
         if one.preferred is not None:
             yield one.preferred
-        # NOTE: what is not even comes last, since people read it.
+        # NOTE: starts that are no multiple of the grain come last, since users
+        # see them.
         for found in (even, lets_go - even):
             yield from sorted(
                 each for each in found - {one.preferred}

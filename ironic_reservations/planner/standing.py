@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Convert the rows of one host to bookings of the planner."""
+"""Converts the rows of one host to bookings of the planner."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import covered
 
-#: Before and after everything that is planned.
+#: A window around everything that is planned.
 ALWAYS = (-bookings.FOREVER, bookings.FOREVER)
 _MINUTE = 60 * instants.SECOND
 
 
 @dataclasses.dataclass(frozen=True)
 class Standing:
-    """One host, and every promise of its node.
+    """One host with all bookings of its node.
 
-    :ivar reservation: a live reservation of the node, if there is one.
-    :ivar busy: whether a guarded request for the node is under way.
-    :ivar instances: what the lease reservations ask for that are of
-        instances and have something here, by their ids.
+    :ivar reservation: the live reservation of the node, if there is one.
+    :ivar busy: whether a guarded request for the node is in flight.
+    :ivar instances: the instance reservations with bookings here, by lease
+        reservation.
     :ivar windows: the maintenance windows of the node that are not over.
     """
 
@@ -59,14 +59,17 @@ class Standing:
     windows: tuple[maintenance.NodeWindow, ...] = ()
 
     def at(self, now: datetime.datetime) -> leases.NodeBooking | None:
-        """Return the booking that holds the node at an instant."""
+        """Return the booking that has the node at an instant."""
         for booking, _ in self.promised:
             if booking.has_node(now):
                 return booking
         return None
 
     def unfit(self) -> str | None:
-        """Return why the host can serve nothing new, in words, if so."""
+        """Return why the host cannot be used for new bookings, in words.
+
+        :returns: ``None``: it can.
+        """
         node = self.host.node
         if not self.host.reservable or not node.reservable:
             return 'is closed by the operator'
@@ -75,16 +78,19 @@ class Standing:
         return self._unusable() or self._taken()
 
     def broken(self) -> str | None:
-        """Return why the node is of no use to anybody, in words, if so."""
+        """Return why the node cannot be used by anybody, in words.
+
+        :returns: ``None``: it can.
+        """
         return node_condition.broken(self.host.node)
 
     def maintained(self) -> bool:
-        """Return whether a maintenance window may stand on it in Ironic."""
+        """Return whether a window may have written maintenance to Ironic."""
         return any(each.written for each in self.windows)
 
     def _unusable(self) -> str | None:
         if self.maintained():
-            # NOTE: that passes when the window does, which has its place.
+            # NOTE: this maintenance ends with the window, which is drawn.
             return node_condition.broken(dataclasses.replace(
                 self.host.node, maintenance=False))
         return self.broken()
@@ -92,9 +98,9 @@ class Standing:
     def _taken(self) -> str | None:
         node = self.host.node
         if self.promised_now():
-            # What is deployed there goes when its lease is over.
+            # What is deployed there ends with its lease.
             return None
-        # NOTE: requests of a window itself pass with it.
+        # NOTE: requests in flight that belong to a window end with it.
         if (self.busy and not self.maintained()) or (
                 self.reservation is not None and
                 self.reservation.state is not facts.State.RESERVED):
@@ -114,7 +120,7 @@ class Standing:
                 and not self.promised_now() and not self.maintained())
 
     def promised_now(self) -> bool:
-        """Return whether a lease that has started holds the node."""
+        """Return whether a lease that has started has the node."""
         return self._promised_now
 
     @functools.cached_property
@@ -126,17 +132,17 @@ class Standing:
         return False
 
 
-#: Between what the planner calls a booking, and the number of a part of it.
+#: Separates the id of a booking and the number of a part of it.
 _PART = '#'
 
 
 def name(booking: leases.NodeBooking) -> str:
-    """Return the name that the planner uses for the booking of a row."""
+    """Return the id in the planner of a row's booking."""
     return f'{booking.reservation_id}/{booking.place}'
 
 
 def whole(ident: str) -> str:
-    """Return what the planner calls the booking that a part is of.
+    """Return the id of the booking that a part belongs to.
 
     :param ident: of a booking, or of a part of one.
     """
@@ -147,13 +153,13 @@ def draw(standing: Standing, number: int, now: datetime.datetime,
          margin: int,
          eligible: Callable[[requirements.Requirement], int]
          ) -> list[bookings.Booking]:
-    """Return the bookings of one host as the planner wants them.
+    """Return the bookings of one host for the planner.
 
-    A host that can serve nothing new is taken for ever; what has been
-    planned on it already is not drawn, and stands to be planned anew.  On
-    any other host everything has its place, so that nobody else gets it:
-    where two overlap, one of them keeps what the other one leaves of it, and
-    does not move; see :func:`stranded` for what is planned anew then.
+    A host that cannot be used for new bookings is taken for ever; bookings
+    planned on it are not drawn, and have to be planned again. On any other
+    host every booking keeps its place, so that nobody else gets it: if two
+    overlap, one of them keeps only the part outside the other, and does not
+    move; see :func:`stranded` for what has to be planned again.
 
     :param margin: for cleaning, in microseconds.
     :param eligible: returns the set of hosts that meet a requirement.
@@ -186,9 +192,9 @@ def draw(standing: Standing, number: int, now: datetime.datetime,
             standing.promised, drawn, strict=False)] + others)
 
 
-#: Who keeps a place that several have, the first of these: what has begun,
-#: what is about to, a reservation or a maintenance window, what may move,
-#: what stands to be planned anew, and what is late with giving its place back.
+#: The ranks by which overlapping bookings keep their place: started, about to
+#: start, a reservation or a maintenance window, movable, to be planned again,
+#: and late.
 _BEGUN, _STARTING, _RESERVED, _MOVABLE, _HOMELESS, _LATE = range(6)
 
 
@@ -203,7 +209,7 @@ def _rank(row: leases.NodeBooking, drawn: bookings.Booking,
 
 def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
            margin: int, eligible: int) -> bookings.Booking:
-    """Return the promise of one row, whatever else stands on the host.
+    """Return the booking of one row, regardless of others on the host.
 
     :param margin: for cleaning, in microseconds.
     """
@@ -211,7 +217,7 @@ def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
 
 
 def turn(standing: Standing, now: datetime.datetime) -> int | None:
-    """Return when the bookings have to be drawn anew, if nothing changes."""
+    """Return when the bookings have to be drawn again if nothing changes."""
     instant = instants.instant(now)
     turns = [instants.instant(booking.ends_at if booking.begun
                               else booking.starts_at)
@@ -238,20 +244,19 @@ def stranded(standing: Standing, now: datetime.datetime
 
 
 def late(now: datetime.datetime) -> int:
-    """Return from when on a node can be promised that is not back in time.
+    """Return from when a node can be booked that is late.
 
-    NOTE: with a minute, and in whole minutes, so that an offer that begins
-    then can be accepted for a while.
+    NOTE: at least one minute ahead, and in whole minutes, so that an offer
+    that begins then can be accepted for a while.
     """
     return (instants.instant(now) // _MINUTE + 2) * _MINUTE
 
 
 def windows(standing: Standing, now: datetime.datetime,
             without: Collection[str]) -> list[tuple[int, int]]:
-    """Return when a host is promised, whoever else has been promised it.
+    """Return the windows over which a host is booked.
 
-    :param without: the bookings that are left out, by what the planner
-        calls them.
+    :param without: the ids of bookings to leave out.
     """
     drawn = [of_row(row, 0, now, 0, 1) for row, _ in standing.promised
              if name(row) not in without]
@@ -273,8 +278,8 @@ def _booking(booking: leases.NodeBooking, number: int,
              movable: bool) -> bookings.Booking:
     start, end = _window(booking)
     if booking.begun and booking.ends_at <= now:
-        # NOTE: a node that has not been taken back yet is nobody else's.
-        # The drawing holds until the minute is over.
+        # NOTE: a node that has not been taken back yet is not available to
+        # others. The result is valid until the end of the minute.
         end = max(end, instants.instant(now) // _MINUTE * _MINUTE)
         margin = max(margin, late(now) - end)
     return bookings.Booking(name(booking), start, end, number, eligible,
@@ -292,10 +297,10 @@ def _window(row: leases.NodeBooking | facts.Reservation
 
 
 def _homeless(standing: Standing, now: datetime.datetime) -> frozenset[int]:
-    """Return the ids of what may move, and has to.
+    """Return the ids of bookings that have to move, and may.
 
-    NOTE: none is planned so; but a reservation may have been renewed, or a
-    node been taken by somebody who was let through all the same.
+    NOTE: none is planned so; but a reservation may have been renewed, or the
+    node may have been taken by a request that was let through.
     """
     if len(standing.promised) + (standing.reservation is not None) + len(
             standing.windows) < 2:
@@ -310,8 +315,8 @@ def _homeless(standing: Standing, now: datetime.datetime) -> frozenset[int]:
     maintained = covered.Covered(windows)
     for booking, _ in standing.promised:
         begin, end = _window(booking)
-        # NOTE: what is about to start keeps its node, but not from a window
-        # that was booked over it.
+        # NOTE: a booking that is about to start keeps its node, unless a
+        # window was booked over it.
         moves = _movable(booking, now) or (
             not booking.begun and booking.ends_at > now
             and maintained.meets((begin, end)))
@@ -331,12 +336,12 @@ def _homeless(standing: Standing, now: datetime.datetime) -> frozenset[int]:
 
 def clipped(there: list[bookings.Booking],
              ranks: Callable[[], list[int]]) -> list[bookings.Booking]:
-    """Have each booking let go of the node where another one has it.
+    """Clip bookings that overlap.
 
-    NOTE: they are planned so; but a longer margin may have been configured
-    since, a node may be late, and the lessee of a node may have reserved it.
+    NOTE: they are not planned so; but a longer margin may have been
+    configured, a node may be late, or its lessee may have reserved it.
 
-    :param ranks: returns the rank of each; the lower one keeps what both have.
+    :param ranks: returns the rank of each; the lower one keeps the overlap.
     """
     drawn = sorted(there, key=operator.attrgetter('start'))
     if any(one.end > other.start
@@ -356,9 +361,9 @@ def clipped(there: list[bookings.Booking],
 
 def _parts(booking: bookings.Booking, kept: covered.Covered
            ) -> list[bookings.Booking]:
-    """Return the parts that others leave of a booking, which do not move.
+    """Return the parts of a booking that others leave, which do not move.
 
-    :param kept: what others keep; then what all of them have.
+    :param kept: what others keep; the booking is added to it.
     """
     windows = kept.add((booking.start, booking.end))
     if windows == [(booking.start, booking.end)]:

@@ -12,12 +12,11 @@
 
 """Repair by exchanges between two nodes: Kempe chains on intervals.
 
-A booking that stands in the way, all of another node that overlaps it, all
-of the first that overlaps those, and so on, change places.  Where all nodes
-are alike and only bookings that have begun are fixed, going through a
-window from its start to its end in this manner always makes room for it,
-unless at some instant every node is taken: at the start of the booking in
-the way, another node is free.
+A booking in the way, all bookings of another node that overlap it, all of the
+first node that overlap those, and so on, change places. If all nodes are alike
+and only started bookings are fixed, going through a window from its start to
+its end in this way always makes room for it, unless at some instant every node
+is taken: at the start of the booking in the way, another node is free.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from ironic_reservations.planner import fleet
 from ironic_reservations.planner import timeline
 from ironic_reservations.planner import units
 
-#: How many nodes that could take an obstacle are compared at a time.
+#: How many nodes for a booking in the way are compared at a time.
 _COMPARED = 64
 
 _Component = tuple[list[bookings.Booking], list[bookings.Booking]]
@@ -40,12 +39,12 @@ _Component = tuple[list[bookings.Booking], list[bookings.Booking]]
 
 def swap(draft: timeline.Draft, wanted: bookings.Booking, homes: int,
          pinned: frozenset[str], steps: budget.Budget) -> bool:
-    """Place a booking by exchanges; return whether it could be done.
+    """Place a booking by exchanges; return whether it was possible.
 
-    The draft is changed only where it could.
+    The draft is changed only if it was.
 
-    :param homes: how many nodes are tried for the new booking; where all
-        nodes are alike, one will do.
+    :param homes: how many nodes are tried for the new booking; if all nodes
+        are alike, one is enough.
     :param pinned: the groups that stay where they are.
     """
     try:
@@ -62,7 +61,8 @@ def swap(draft: timeline.Draft, wanted: bookings.Booking, homes: int,
 
 def _homes(draft: timeline.Draft, wanted: bookings.Booking, count: int,
            pinned: frozenset[str], steps: budget.Budget) -> list[int]:
-    """Return nodes free at the start, those that are so the longest first."""
+    """Return nodes that are free at the start, those free for longest first.
+    """
     start, until = wanted.start, wanted.until
     find = bisect.bisect_right
     all_starts, all_untils = draft.starts, draft.untils
@@ -85,8 +85,8 @@ def _homes(draft: timeline.Draft, wanted: bookings.Booking, count: int,
 
 def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
            pinned: frozenset[str], steps: budget.Budget) -> bool:
-    # NOTE: each exchange moves the first booking in the way to a later
-    # start, so this ends.
+    # NOTE: this ends, since after each exchange the first booking in the way
+    # starts later.
     while True:
         obstacles = draft.held(home, wanted.start, wanted.until)
         if not obstacles:
@@ -105,7 +105,7 @@ def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
 def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
              obstacle: bookings.Booking, pinned: frozenset[str],
              steps: budget.Budget) -> tuple[int, _Component] | None:
-    """Choose who takes the obstacle: who leaves room for the longest."""
+    """Choose the node that takes the booking in the way, and its exchange."""
     at, until = obstacle.start, wanted.until
     find = bisect.bisect_right
     found: list[tuple[int, int]] = []
@@ -115,7 +115,7 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
         place = find(starts, at)
         if place and draft.untils[node][place - 1] > at or node == home:
             continue
-        # What comes next there will be in the way next, so the later the
+        # The next booking there will be in the way next, so a later one is
         # better.
         following = starts[place] if place < len(starts) else until
         found.append((-min(following, until), node))
@@ -131,7 +131,7 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
 def _smallest(draft: timeline.Draft, home: int, obstacle: bookings.Booking,
               found: list[tuple[int, int]], pinned: frozenset[str],
               steps: budget.Budget) -> tuple[int, _Component] | None:
-    """Return who has the least to move, of those that leave the most room.
+    """Return the smallest exchange among the nodes that leave the most room.
     """
     best: tuple[int, _Component] | None = None
     reach = size = 0
@@ -151,7 +151,7 @@ def _smallest(draft: timeline.Draft, home: int, obstacle: bookings.Booking,
 def _component(draft: timeline.Draft, home: int, partner: int,
                obstacle: bookings.Booking, pinned: frozenset[str],
                steps: budget.Budget) -> _Component | None:
-    """Return what changes places with ``obstacle``; ``None`` if it cannot."""
+    """Return the bookings to exchange, ``None`` if it is not possible."""
     sides: _Component = ([obstacle], [])
     steps.spend()
     nodes = (home, partner)

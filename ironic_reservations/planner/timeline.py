@@ -10,16 +10,16 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Every booking of every host, sorted: the present plan.
+"""All bookings of all hosts, sorted: the present plan.
 
-The row of a host is of one of two kinds.  A node of Ironic is *exclusive*: it
-has one booking at a time.  A compute host is *shared*: its bookings are
-shares, up to its capacity of each resource class at each instant; or one
-booking has all of it.
+The row of a host is of one of two kinds. A node of Ironic is *exclusive*: it
+has one booking at a time. A compute host is *shared*: its bookings are shares,
+up to its capacity of each resource class at each instant; or one booking has
+all of it.
 
-Rows of both kinds show when the host is taken, and which booking has all of it
-then.  So code that needs a whole host reads all rows alike: a time in which a
-compute host is shared is one window that no single booking holds.
+Rows of both kinds show when the host is taken, and which booking has all of
+it. Code that needs a whole host treats all rows alike: a period in which a
+compute host is shared is one window without a single holder.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ from ironic_reservations.planner import fleet
 from ironic_reservations.planner import gaps as gaps_module
 from ironic_reservations.planner import shares
 
-#: Who has all of a host over a window; ``None``: bookings share it.
+#: The booking of a whole host over a window; ``None``: it is shared.
 _Holder = bookings.Booking | None
 _Row = tuple[bookings.Booking, ...]
-#: So many hosts may differ from what is known of the gaps.
+#: How many hosts may have changed before the gaps are updated.
 _STALE = 64
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Timeline:
-    """The bookings of each host in the order of their starts.
+    """The bookings of each host, ordered by start.
 
-    A value: changes give another timeline, which shares with this one what
-    did not change.
+    It is immutable: a change returns another timeline, which shares the
+    unchanged parts with this one.
 
-    :ivar capacities: for each compute host, how much it has of each class;
-        ``None`` for a node of Ironic.
+    :ivar capacities: for each compute host, its capacity by class; ``None``
+        for a node of Ironic.
     :ivar compute: the set of compute hosts.
     :ivar rows: for each host, its bookings.
-    :ivar starts: for each host, when it becomes taken.
-    :ivar untils: for each host, when it is free again each time.
-    :ivar holders: for each host, who has all of it each time.
-    :ivar gaps: when nobody had them, and
-    :ivar changed: the hosts of which that is not known.
+    :ivar starts: for each host, the instants at which it becomes taken.
+    :ivar untils: for each host, the instants at which it becomes free.
+    :ivar holders: for each host, the booking that has all of it each time.
+    :ivar gaps: the gaps of the hosts, except
+    :ivar changed: the hosts that have changed since.
     """
 
     capacities: tuple[shares.Capacity | None, ...]
@@ -73,10 +73,10 @@ class Timeline:
     @classmethod
     def of(cls, capacities: Sequence[shares.Capacity | None],
            there: Iterable[bookings.Booking] = ()) -> Timeline:
-        """Sort bookings by host and start.
+        """Return the timeline of some bookings.
 
-        :raises ValueError: where a host is promised twice, or a share that
-            may move has no room.
+        :raises ValueError: a host is booked twice, or has no room for a
+            movable share.
         """
         lists: dict[int, list[bookings.Booking]] = {}
         for booking in there:
@@ -88,11 +88,11 @@ class Timeline:
 
     @property
     def nodes(self) -> int:
-        """Return the number of hosts."""
+        """The number of hosts."""
         return len(self.rows)
 
     def promised(self) -> Iterator[bookings.Booking]:
-        """Yield every booking, host by host."""
+        """Yield all bookings, host by host."""
         for row in self.rows:
             yield from row
 
@@ -114,7 +114,7 @@ class Timeline:
 
 @dataclasses.dataclass(slots=True)
 class Draft:
-    """A timeline while it is being changed; a host's row is replaced whole."""
+    """A timeline that can be changed; a host's row is replaced as a whole."""
 
     capacities: Sequence[shares.Capacity | None]
     compute: int
@@ -127,7 +127,7 @@ class Draft:
 
     @classmethod
     def empty(cls, capacities: Sequence[shares.Capacity | None]) -> Draft:
-        """Begin with hosts of which nothing is promised."""
+        """Return a draft of hosts without bookings."""
         count = len(capacities)
         return cls(list(capacities), fleet.mask(
             node for node, capacity in enumerate(capacities)
@@ -137,14 +137,14 @@ class Draft:
 
     @classmethod
     def of(cls, timeline: Timeline) -> Draft:
-        """Begin with a timeline."""
+        """Return a draft of a timeline."""
         return cls(timeline.capacities, timeline.compute,
                    list(timeline.rows), list(timeline.starts),
                    list(timeline.untils), list(timeline.holders),
                    timeline.gaps, set(timeline.changed))
 
     def copy(self) -> Draft:
-        """Return a draft that can be thrown away."""
+        """Return a copy."""
         return Draft(self.capacities, self.compute, list(self.rows),
                      list(self.starts), list(self.untils),
                      list(self.holders), self.gaps, set(self.changed))
@@ -156,7 +156,7 @@ class Draft:
         self.gaps, self.changed = other.gaps, other.changed
 
     def timeline(self) -> Timeline:
-        """Return what has been drafted."""
+        """Return the timeline of this draft."""
         starts, untils = tuple(self.starts), tuple(self.untils)
         if len(self.changed) > _STALE:
             self.gaps = self.gaps.updated(starts, untils, self.changed)
@@ -167,7 +167,7 @@ class Draft:
                         frozenset(self.changed))
 
     def append(self, capacity: shares.Capacity | None) -> int:
-        """Take in one more host, and return its number."""
+        """Add a host, and return its number."""
         node = len(self.rows)
         self._resizable().append(None)
         self.rows.append(())
@@ -179,7 +179,8 @@ class Draft:
         return node
 
     def resize(self, node: int, capacity: shares.Capacity | None) -> None:
-        """Change what a host has; its row has to be written afterwards."""
+        """Change the capacity of a host; its row has to be written afterwards.
+        """
         self._resizable()[node] = capacity
         self.compute &= ~(1 << node)
         if capacity is not None:
@@ -193,20 +194,19 @@ class Draft:
     def write(self, node: int, row: Iterable[bookings.Booking]) -> None:
         """Replace all bookings of a host.
 
-        :raises ValueError: where it is promised whole and something else
-            besides, or has no room for a share that may move and was not
-            there before.
+        :raises ValueError: it is booked as a whole and otherwise at the same
+            time, or has no room for a movable share that was not there before.
         """
         self._replace(node, row, _check)
 
     def draw(self, node: int, row: Iterable[bookings.Booking]) -> None:
-        """Replace all bookings of a host, as the database has them.
+        """Replace all bookings of a host by those of the database.
 
-        NOTE: a host that is promised to more than it has room for stays so:
-        nothing new gets in, and what leaves makes room.
+        NOTE: a host may have more bookings than room: then nothing new is
+        placed there until some have left.
 
-        :raises ValueError: where it is promised whole and something else
-            besides.
+        :raises ValueError: it is booked as a whole and otherwise at the same
+            time.
         """
         self._replace(node, row, None)
 
@@ -237,25 +237,25 @@ class Draft:
         self.changed.add(node)
 
     def whole_hosts(self, booking: bookings.Booking) -> int:
-        """Return the set of hosts that a booking would have all of.
+        """Return the set of hosts of which a booking would have all.
 
-        NOTE: for whatever sees of a row only when it is taken, and so does
-        not know whether there is room for a share.
+        NOTE: for code that only sees when a row is taken, and not whether
+        there is room for a share.
         """
         if booking.amounts is None or not self.compute:
             return booking.eligible
         return booking.eligible & ~self.compute
 
     def free(self, node: int, start: int, until: int) -> bool:
-        """Return whether nobody has any of a host in [start, until)."""
+        """Return whether a host has no bookings in [start, until)."""
         place = bisect.bisect_left(self.starts[node], until)
         return not place or self.untils[node][place - 1] <= start
 
     def held(self, node: int, start: int,
              until: int) -> tuple[_Holder, ...]:
-        """Return who has all of a host at some time of [start, until).
+        """Return the bookings of a whole host in [start, until).
 
-        :returns: ``None`` among them where bookings share it.
+        :returns: with ``None`` for periods in which it is shared.
         """
         last = bisect.bisect_left(self.starts[node], until)
         first = bisect.bisect_right(self.untils[node], start)
@@ -274,21 +274,21 @@ class Draft:
                       and self.until(each, node) > start])
 
     def is_shared(self, node: int) -> bool:
-        """Return whether bookings share a host at any time."""
+        """Return whether a host is shared at any time."""
         return bool(self.compute >> node & 1) and None in self.holders[node]
 
     def until(self, booking: bookings.Booking, node: int) -> int:
-        """Return from when on others can have what a booking has."""
+        """Return when the place of a booking becomes available to others."""
         if booking.amounts is not None and self.compute >> node & 1:
-            # NOTE: nobody cleans a host because an instance has left it.
+            # NOTE: a compute host is not cleaned after an instance.
             return booking.end
         return booking.end + booking.margin
 
     def put(self, arriving: Iterable[bookings.Booking],
             leaving: Iterable[bookings.Booking] = ()) -> None:
-        """Place bookings on the hosts that they name.
+        """Place bookings on their hosts.
 
-        :param leaving: bookings to take away first, as they stand here.
+        :param leaving: bookings to remove first, with their present hosts.
         :raises ValueError: as :meth:`write`.
         """
         out: dict[int, set[str]] = {}
@@ -305,9 +305,9 @@ class Draft:
 
 
 def differing(after: Timeline | Draft, before: Timeline) -> Iterator[int]:
-    """Yield the hosts whose bookings are not as they were.
+    """Yield the hosts whose bookings differ.
 
-    :param after: of the same hosts.
+    :param after: a timeline of the same hosts.
     """
     nodes = (sorted(after.changed | before.changed)
              if after.gaps is before.gaps else range(before.nodes))
@@ -316,8 +316,8 @@ def differing(after: Timeline | Draft, before: Timeline) -> Iterator[int]:
             yield node
 
 
-#: Refuses what a host may not be promised: its number, what it has, all its
-#: bookings before, and its shares after.
+#: Raises if a row is not allowed; called with the number of the host, its
+#: capacity, all its bookings before, and its shares after.
 _Check = Callable[[int, shares.Capacity, Sequence[bookings.Booking],
                    Sequence[bookings.Booking]], None]
 
@@ -333,7 +333,7 @@ def _name(holder: _Holder) -> str:
 def _windows(row: Sequence[bookings.Booking],
              sharing: Sequence[bookings.Booking]
              ) -> list[tuple[int, int, _Holder]]:
-    """Return when a compute host is taken, and who has all of it then."""
+    """Return when a compute host is taken, and the holder of all of it."""
     found: list[tuple[int, int, _Holder]] = [
         (start, end, None) for start, end in shares.runs(
             (each.start, each.end) for each in sharing)]
@@ -347,10 +347,10 @@ def _windows(row: Sequence[bookings.Booking],
 def _check(node: int, capacity: shares.Capacity,
            before: Sequence[bookings.Booking],
            there: Sequence[bookings.Booking]) -> None:
-    """Refuse a row with a share for which there is no room.
+    """Raise if there is no room for a new movable share.
 
-    NOTE: an inventory may have shrunk below what is promised, or something
-    be late; so that what was there before may have no room.
+    NOTE: bookings that were there before may have no room, since the inventory
+    may have shrunk, or a booking may be late.
     """
     if not any(each.movable for each in there):
         return

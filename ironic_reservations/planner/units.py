@@ -28,12 +28,12 @@ from ironic_reservations.planner import timeline
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unit:
-    """A booking, or all bookings of a group on one host.
+    """A booking, or all bookings of a group with affinity.
 
-    :ivar parts: what is placed; all of it in one window.
-    :ivar amounts: what they need together; ``None``: all of the host.
-    :ivar eligible: the set of hosts that would do when they are empty.
-    :ivar apart: the group that has one booking on a host at most.
+    :ivar parts: the bookings, all with the same window.
+    :ivar amounts: of all parts together; ``None``: the whole host.
+    :ivar eligible: the set of hosts that would be suitable if they were empty.
+    :ivar apart: its group, if a host may have only one booking of it.
     """
 
     parts: tuple[bookings.Booking, ...]
@@ -46,16 +46,16 @@ class Unit:
 
     @property
     def node(self) -> int:
-        """Return the number of the host that it is on."""
+        """The number of its host."""
         return self.parts[0].node
 
     @property
     def until(self) -> int:
-        """Return the instant from which a whole host is free again."""
+        """The instant from which a whole host is free again."""
         return self.end + self.margin
 
     def lets_go(self, compute: bool) -> int:
-        """Return from when on others can have its place.
+        """Return when its place becomes available to others.
 
         :param compute: whether it is on a compute host.
         """
@@ -64,23 +64,23 @@ class Unit:
         return self.end + self.margin
 
     def on(self, node: int) -> list[bookings.Booking]:
-        """Return the parts as they are on another host."""
+        """Return the parts on another host."""
         return [dataclasses.replace(part, node=node) for part in self.parts]
 
 
 def unit(parts: Sequence[bookings.Booking], draft: timeline.Draft) -> Unit:
-    """Return bookings of one window as a unit."""
+    """Return bookings with the same window as a unit."""
     first = parts[0]
     eligible = first.eligible
     if first.node >= 0:
-        # NOTE: what is there can stay, though the host may not do any more
-        # for what is new.
+        # NOTE: a booking can stay on its host even if that is not eligible any
+        # more.
         eligible |= 1 << first.node
     if first.amounts is None:
         return Unit((first,), first.start, first.end, first.margin, None,
                     eligible)
     if len(parts) > 1:
-        # NOTE: a node of Ironic has room for one.
+        # NOTE: a node of Ironic has room for one booking.
         eligible &= draft.compute
     return Unit(tuple(parts), first.start, first.end, first.margin,
                 shares.times(first.amounts, len(parts)), eligible,
@@ -88,7 +88,7 @@ def unit(parts: Sequence[bookings.Booking], draft: timeline.Draft) -> Unit:
 
 
 def leaves(booking: bookings.Booking, pinned: frozenset[str]) -> bool:
-    """Return whether one that has all of a host may leave it."""
+    """Return whether a booking of a whole host may leave it."""
     return booking.movable and not (
         booking.affinity and booking.group in pinned)
 
@@ -96,7 +96,7 @@ def leaves(booking: bookings.Booking, pinned: frozenset[str]) -> bool:
 def movable(draft: timeline.Draft, node: int,
             there: Iterable[bookings.Booking],
             pinned: frozenset[str]) -> Iterator[Unit]:
-    """Yield what may leave a host, from some of what is on it.
+    """Yield the units that may leave a host, among some of its bookings.
 
     :param pinned: the groups that stay where they are.
     """
@@ -113,7 +113,7 @@ def movable(draft: timeline.Draft, node: int,
 
 
 def takes(draft: timeline.Draft, node: int, wanted: Unit) -> bool:
-    """Return whether a host has room for a unit as it stands."""
+    """Return whether a host has room for a unit without moves."""
     capacity = draft.capacities[node]
     if capacity is None or wanted.amounts is None:
         return draft.free(node, wanted.start, wanted.until)
@@ -126,7 +126,10 @@ def takes(draft: timeline.Draft, node: int, wanted: Unit) -> bool:
 
 def room(draft: timeline.Draft, node: int, amounts: inventories.Amounts,
          start: int, end: int, apart: str = '') -> int:
-    """Count the shares of one size that a compute host has room for."""
+    """Return how many shares of one size fit on a compute host.
+
+    :param apart: a group of which the host may have only one booking.
+    """
     capacity = draft.capacities[node]
     assert capacity is not None
     if any(holder is not None for holder in draft.held(node, start, end)):
@@ -141,7 +144,7 @@ def room(draft: timeline.Draft, node: int, amounts: inventories.Amounts,
 
 
 def without(draft: timeline.Draft, units: Iterable[Unit]) -> timeline.Draft:
-    """Return a draft from which units have been taken away."""
+    """Return a draft without some units."""
     rest = draft.copy()
     rest.put((), [part for each in units for part in each.parts])
     return rest
@@ -149,10 +152,12 @@ def without(draft: timeline.Draft, units: Iterable[Unit]) -> timeline.Draft:
 
 def best(draft: timeline.Draft, wanted: Unit,
          forbidden: int = 0) -> int | None:
-    """Find the host that a unit leaves the least of, as it stands.
+    """Return the host on which a unit leaves the least room, without moves.
 
-    Compute hosts come before nodes of Ironic for what needs a share, and
-    those that are shared already before those that are empty.
+    For shares, compute hosts come before nodes of Ironic, and shared hosts
+    before empty ones.
+
+    :param forbidden: a set of hosts to leave out.
     """
     found: list[tuple[int, int, int]] = []
     for node in fleet.members(wanted.eligible & ~forbidden):

@@ -46,7 +46,7 @@ def list_rules() -> list[policy.RuleDefault]:
     return [rule for resource in (roles, reservation, lease, host,
                                   availability, calendar, limits,
                                   maintenance, usage)
-            for rule in resource.list_rules()]
+            for rule in resource.RULES]
 
 
 def get_enforcer() -> policy.Enforcer:

@@ -14,23 +14,16 @@
 
 from __future__ import annotations
 
-from oslo_policy import policy
+import functools
 
 from ironic_reservations.policies import roles
+from ironic_reservations.policies import rules
 
-NAME = 'reservation:availability:%s'
+_rule = functools.partial(rules.rule, 'reservation:availability:')
 
-_rules = [
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get',
-        check_str=roles.ANY_READER,
-        scope_types=['system', 'project'],
-        description='Show the numbers of free hosts over time, without the '
-                    'names of hosts.',
-        operations=[{'path': '/v1/availability', 'method': 'GET'}]),
+RULES = [
+    _rule('get', roles.ANY_READER,
+          'Show the numbers of free hosts over time, without the names of '
+          'hosts.',
+          'GET /v1/availability'),
 ]
-
-
-def list_rules() -> list[policy.RuleDefault]:
-    """List the rules."""
-    return list(_rules)

@@ -14,45 +14,29 @@
 
 from __future__ import annotations
 
-from oslo_policy import policy
+import functools
 
 from ironic_reservations.policies import roles
+from ironic_reservations.policies import rules
 
-NAME = 'reservation:calendar:%s'
+_rule = functools.partial(rules.rule, 'reservation:calendar:')
 
-_rules = [
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get',
-        check_str=roles.ANY_READER,
-        scope_types=['system', 'project'],
-        description='See the numbers of free hosts over time, and when each '
-                    'host is taken. Leases that the caller may not list are '
-                    'shown without id, name and project.',
-        operations=[{'path': '/v1/calendar', 'method': 'GET'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get_hosts',
-        check_str=roles.SYSTEM_READER,
-        scope_types=['system', 'project'],
-        description='See the name, the node and the provision state of every '
-                    'host in the calendar. Without this rule, a caller sees '
-                    'them only for hosts that its project owns, is the lessee '
-                    'of, or has in a lease.',
-        operations=[{'path': '/v1/calendar?rows=true', 'method': 'GET'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'token',
-        check_str=roles.ANY_READER,
-        scope_types=['system', 'project'],
-        description='Make and revoke a token with which a calendar program '
-                    "reads the leases of the caller's project. Whenever the "
-                    'token is used, this rule and reservation:lease:list are '
-                    "checked again, with the user's roles at that time.",
-        operations=[{'path': '/v1/calendar/token', 'method': 'POST'},
-                    {'path': '/v1/calendar/token', 'method': 'GET'},
-                    {'path': '/v1/calendar/token', 'method': 'DELETE'},
-                    {'path': '/v1/leases.ics', 'method': 'GET'}]),
+RULES = [
+    _rule('get', roles.ANY_READER,
+          'See the numbers of free hosts over time, and when each host is '
+          'taken. Leases that the caller may not list are shown without id, '
+          'name and project.',
+          'GET /v1/calendar'),
+    _rule('get_hosts', roles.SYSTEM_READER,
+          'See the name, the node and the provision state of every host in '
+          'the calendar. Without this rule, a caller sees them only for hosts '
+          'that its project owns, is the lessee of, or has in a lease.',
+          'GET /v1/calendar?rows=true'),
+    _rule('token', roles.ANY_READER,
+          "Make and revoke a token with which a calendar program reads the "
+          "leases of the caller's project. Whenever the token is used, this "
+          "rule and reservation:lease:list are checked again, with the user's "
+          "roles at that time.",
+          'POST /v1/calendar/token', 'GET /v1/calendar/token',
+          'DELETE /v1/calendar/token', 'GET /v1/leases.ics'),
 ]
-
-
-def list_rules() -> list[policy.RuleDefault]:
-    """Return the rules."""
-    return list(_rules)

@@ -14,94 +14,47 @@
 
 from __future__ import annotations
 
-from oslo_policy import policy
+import functools
 
 from ironic_reservations.policies import roles
+from ironic_reservations.policies import rules
 
-NAME = 'reservation:host:%s'
+_rule = functools.partial(rules.rule, 'reservation:host:')
 
-_rules = [
-    policy.DocumentedRuleDefault(
-        name=NAME % 'create',
-        check_str=roles.SYSTEM_MEMBER,
-        scope_types=['system', 'project'],
-        description='Open a node, or all nodes of a resource class, to '
-                    'leases.',
-        operations=[{'path': '/v1/os-hosts', 'method': 'POST'}],
-        deprecated_rule=roles.legacy(NAME % 'create')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get',
-        check_str=roles.SYSTEM_READER,
-        scope_types=['system', 'project'],
-        description='List and show hosts.',
-        operations=[{'path': '/v1/os-hosts', 'method': 'GET'},
-                    {'path': '/v1/os-hosts/{id}', 'method': 'GET'}],
-        deprecated_rule=roles.legacy(NAME % 'get')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'update',
-        check_str=roles.SYSTEM_MEMBER,
-        scope_types=['system', 'project'],
-        description='Change the capabilities of a host, or close it to new '
-                    'leases.',
-        operations=[{'path': '/v1/os-hosts/{id}', 'method': 'PUT'}],
-        deprecated_rule=roles.legacy(NAME % 'update')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'delete',
-        check_str=roles.SYSTEM_MEMBER,
-        scope_types=['system', 'project'],
-        description='Remove a host from leases.',
-        operations=[{'path': '/v1/os-hosts/{id}', 'method': 'DELETE'}],
-        deprecated_rule=roles.legacy(NAME % 'delete')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get_allocations',
-        check_str=roles.SYSTEM_READER,
-        scope_types=['system', 'project'],
-        description='Show which lease has which host at which times. The id '
-                    'of a reservation is a proof: everybody who can read it '
-                    'may deploy with it.',
-        operations=[{'path': '/v1/os-hosts/allocations', 'method': 'GET'},
-                    {'path': '/v1/os-hosts/{id}/allocation',
-                     'method': 'GET'}],
-        deprecated_rule=roles.legacy(NAME % 'get_allocations')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get_allocation_times',
-        check_str=roles.SYSTEM_READER,
-        scope_types=['system', 'project'],
-        description='Show at which times hosts are promised, but not to which '
-                    'lease: with this rule alone, a caller gets null for each '
-                    'lease, and for each reservation an id that is the same '
-                    'on all of its hosts and proves nothing. The calendars of '
-                    'blazar-dashboard need this rule and '
-                    'reservation:host:get.',
-        operations=[{'path': '/v1/os-hosts/allocations', 'method': 'GET'},
-                    {'path': '/v1/os-hosts/{id}/allocation',
-                     'method': 'GET'}],
-        deprecated_rule=roles.legacy(NAME % 'get_allocation_times')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'list_properties',
-        check_str=roles.ANY_READER,
-        scope_types=['system', 'project'],
-        description='List the host properties that leases may use.',
-        operations=[{'path': '/v1/os-hosts/properties', 'method': 'GET'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'list_private_properties',
-        check_str=roles.SYSTEM_READER,
-        scope_types=['system', 'project'],
-        description='List private host properties, too, and use them in '
-                    'leases.',
-        operations=[{'path': '/v1/os-hosts/properties', 'method': 'GET'}],
-        deprecated_rule=roles.legacy(NAME % 'list_private_properties')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'update_property',
-        check_str=roles.SYSTEM_MEMBER,
-        scope_types=['system', 'project'],
-        description='Make a host property private or public.',
-        operations=[{'path': '/v1/os-hosts/properties/{name}',
-                     'method': 'PATCH'}],
-        deprecated_rule=roles.legacy(NAME % 'update_property')),
+RULES = [
+    _rule('create', roles.SYSTEM_MEMBER,
+          'Open a node, or all nodes of a resource class, to leases.',
+          'POST /v1/os-hosts', legacy=True),
+    _rule('get', roles.SYSTEM_READER,
+          'List and show hosts.',
+          'GET /v1/os-hosts', 'GET /v1/os-hosts/{id}', legacy=True),
+    _rule('update', roles.SYSTEM_MEMBER,
+          'Change the capabilities of a host, or close it to new leases.',
+          'PUT /v1/os-hosts/{id}', legacy=True),
+    _rule('delete', roles.SYSTEM_MEMBER,
+          'Remove a host from leases.',
+          'DELETE /v1/os-hosts/{id}', legacy=True),
+    _rule('get_allocations', roles.SYSTEM_READER,
+          'Show which lease has which host at which times. The id of a '
+          'reservation is a proof: everybody who can read it may deploy with '
+          'it.',
+          'GET /v1/os-hosts/allocations', 'GET /v1/os-hosts/{id}/allocation',
+          legacy=True),
+    _rule('get_allocation_times', roles.SYSTEM_READER,
+          'Show at which times hosts are promised, but not to which lease: '
+          'with this rule alone, a caller gets null for each lease, and for '
+          'each reservation an id that is the same on all of its hosts and '
+          'proves nothing. The calendars of blazar-dashboard need this rule '
+          'and reservation:host:get.',
+          'GET /v1/os-hosts/allocations', 'GET /v1/os-hosts/{id}/allocation',
+          legacy=True),
+    _rule('list_properties', roles.ANY_READER,
+          'List the host properties that leases may use.',
+          'GET /v1/os-hosts/properties'),
+    _rule('list_private_properties', roles.SYSTEM_READER,
+          'List private host properties, too, and use them in leases.',
+          'GET /v1/os-hosts/properties', legacy=True),
+    _rule('update_property', roles.SYSTEM_MEMBER,
+          'Make a host property private or public.',
+          'PATCH /v1/os-hosts/properties/{name}', legacy=True),
 ]
-
-
-def list_rules() -> list[policy.RuleDefault]:
-    """List the rules."""
-    return list(_rules)

@@ -14,75 +14,38 @@
 
 from __future__ import annotations
 
-from oslo_policy import policy
+import functools
 
 from ironic_reservations.policies import roles
+from ironic_reservations.policies import rules
 
-NAME = 'reservation:lease:%s'
+_rule = functools.partial(rules.rule, 'reservation:lease:')
 
-_rules = [
-    policy.DocumentedRuleDefault(
-        name=NAME % 'create',
-        check_str=roles.ANY_MEMBER,
-        scope_types=['system', 'project'],
-        description="Make a lease for the caller's own project, or check "
-                    'whether it could be made.',
-        operations=[{'path': '/v1/leases', 'method': 'POST'}],
-        deprecated_rule=roles.legacy(NAME % 'create')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get',
-        check_str=f'({roles.SYSTEM_READER}) or ({roles.OWN_READER})',
-        scope_types=['system', 'project'],
-        description='Show a lease. The id of each of its reservations is a '
-                    'proof: everybody who can read it may deploy with it.',
-        operations=[{'path': '/v1/leases/{id}', 'method': 'GET'}],
-        deprecated_rule=roles.legacy(NAME % 'get')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'list',
-        check_str=roles.ANY_READER,
-        scope_types=['system', 'project'],
-        description="List the leases of the caller's own project.",
-        operations=[{'path': '/v1/leases', 'method': 'GET'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'list_all',
-        check_str=roles.SYSTEM_READER,
-        scope_types=['system', 'project'],
-        description='List the leases of all projects.',
-        operations=[{'path': '/v1/leases', 'method': 'GET'}],
-        deprecated_rule=roles.legacy(NAME % 'list_all')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'update',
-        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
-        scope_types=['system', 'project'],
-        description='Change a lease.',
-        operations=[{'path': '/v1/leases/{id}', 'method': 'PUT'}],
-        deprecated_rule=roles.legacy(NAME % 'update')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'delete',
-        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
-        scope_types=['system', 'project'],
-        description='End a lease.',
-        operations=[{'path': '/v1/leases/{id}', 'method': 'DELETE'}],
-        deprecated_rule=roles.legacy(NAME % 'delete')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'exceed_limits',
-        check_str=roles.SYSTEM_MEMBER,
-        scope_types=['system', 'project'],
-        description='Make and change leases beyond the limits of a project '
-                    'in [leases].',
-        operations=[{'path': '/v1/leases', 'method': 'POST'},
-                    {'path': '/v1/leases/{id}', 'method': 'PUT'}],
-        deprecated_rule=roles.legacy(NAME % 'exceed_limits')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'set_priority',
-        check_str=roles.SYSTEM_MEMBER,
-        scope_types=['system', 'project'],
-        description='Queue a lease with a priority above 0.',
-        operations=[{'path': '/v1/leases', 'method': 'POST'}],
-        deprecated_rule=roles.legacy(NAME % 'set_priority')),
+RULES = [
+    _rule('create', roles.ANY_MEMBER,
+          "Make a lease for the caller's own project, or check whether it "
+          "could be made.",
+          'POST /v1/leases', legacy=True),
+    _rule('get', f'({roles.SYSTEM_READER}) or ({roles.OWN_READER})',
+          'Show a lease. The id of each of its reservations is a proof: '
+          'everybody who can read it may deploy with it.',
+          'GET /v1/leases/{id}', legacy=True),
+    _rule('list', roles.ANY_READER,
+          "List the leases of the caller's own project.",
+          'GET /v1/leases'),
+    _rule('list_all', roles.SYSTEM_READER,
+          'List the leases of all projects.',
+          'GET /v1/leases', legacy=True),
+    _rule('update', f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
+          'Change a lease.',
+          'PUT /v1/leases/{id}', legacy=True),
+    _rule('delete', f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
+          'End a lease.',
+          'DELETE /v1/leases/{id}', legacy=True),
+    _rule('exceed_limits', roles.SYSTEM_MEMBER,
+          'Make and change leases beyond the limits of a project in [leases].',
+          'POST /v1/leases', 'PUT /v1/leases/{id}', legacy=True),
+    _rule('set_priority', roles.SYSTEM_MEMBER,
+          'Queue a lease with a priority above 0.',
+          'POST /v1/leases', legacy=True),
 ]
-
-
-def list_rules() -> list[policy.RuleDefault]:
-    """List the rules."""
-    return list(_rules)

@@ -14,30 +14,18 @@
 
 from __future__ import annotations
 
-from oslo_policy import policy
+import functools
 
 from ironic_reservations.policies import roles
+from ironic_reservations.policies import rules
 
-NAME = 'reservation:limits:%s'
+_rule = functools.partial(rules.rule, 'reservation:limits:')
 
-_rules = [
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get',
-        check_str=roles.ANY_READER,
-        scope_types=['system', 'project'],
-        description="See the limits of the caller's own project, and their "
-                    'use.',
-        operations=[{'path': '/v1/limits', 'method': 'GET'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get_all',
-        check_str=roles.SYSTEM_READER,
-        scope_types=['system', 'project'],
-        description='See the limits of any project, and their use.',
-        operations=[{'path': '/v1/limits?project={project}',
-                     'method': 'GET'}]),
+RULES = [
+    _rule('get', roles.ANY_READER,
+          "See the limits of the caller's own project, and their use.",
+          'GET /v1/limits'),
+    _rule('get_all', roles.SYSTEM_READER,
+          'See the limits of any project, and their use.',
+          'GET /v1/limits?project={project}'),
 ]
-
-
-def list_rules() -> list[policy.RuleDefault]:
-    """Return the rules."""
-    return list(_rules)

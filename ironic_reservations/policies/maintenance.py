@@ -14,36 +14,21 @@
 
 from __future__ import annotations
 
-from oslo_policy import policy
+import functools
 
 from ironic_reservations.policies import roles
+from ironic_reservations.policies import rules
 
-NAME = 'reservation:maintenance:%s'
+_rule = functools.partial(rules.rule, 'reservation:maintenance:')
 
-_rules = [
-    policy.DocumentedRuleDefault(
-        name=NAME % 'create',
-        check_str=roles.SYSTEM_MEMBER,
-        scope_types=['system', 'project'],
-        description='Book nodes for maintenance, or see the effects in a dry '
-                    'run.',
-        operations=[{'path': '/v1/maintenances', 'method': 'POST'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get',
-        check_str=roles.SYSTEM_READER,
-        scope_types=['system', 'project'],
-        description='List and show maintenance windows.',
-        operations=[{'path': '/v1/maintenances', 'method': 'GET'},
-                    {'path': '/v1/maintenances/{id}', 'method': 'GET'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'delete',
-        check_str=roles.SYSTEM_MEMBER,
-        scope_types=['system', 'project'],
-        description='End a maintenance window, or cancel it before its start.',
-        operations=[{'path': '/v1/maintenances/{id}', 'method': 'DELETE'}]),
+RULES = [
+    _rule('create', roles.SYSTEM_MEMBER,
+          'Book nodes for maintenance, or see the effects in a dry run.',
+          'POST /v1/maintenances'),
+    _rule('get', roles.SYSTEM_READER,
+          'List and show maintenance windows.',
+          'GET /v1/maintenances', 'GET /v1/maintenances/{id}'),
+    _rule('delete', roles.SYSTEM_MEMBER,
+          'End a maintenance window, or cancel it before its start.',
+          'DELETE /v1/maintenances/{id}'),
 ]
-
-
-def list_rules() -> list[policy.RuleDefault]:
-    """Return the rules."""
-    return list(_rules)

@@ -14,109 +14,56 @@
 
 from __future__ import annotations
 
-from oslo_policy import policy
+import functools
 
 from ironic_reservations.policies import roles
+from ironic_reservations.policies import rules
 
-NAME = 'baremetal:reservation:%s'
+_rule = functools.partial(rules.rule, 'baremetal:reservation:')
 
-_rules = [
-    policy.DocumentedRuleDefault(
-        name=NAME % 'create',
-        check_str=roles.ANY_MEMBER,
-        scope_types=['system', 'project'],
-        description='Reserve a node that the project owns or leases.',
-        operations=[{'path': '/v1/reservations', 'method': 'POST'}],
-        deprecated_rule=roles.legacy(NAME % 'create')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'create_any_node',
-        check_str=roles.SYSTEM_MEMBER,
-        scope_types=['system', 'project'],
-        description='Reserve a node of any owner.',
-        operations=[{'path': '/v1/reservations', 'method': 'POST'}],
-        deprecated_rule=roles.legacy(NAME % 'create_any_node')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get',
-        check_str=f'({roles.SYSTEM_READER}) or ({roles.OWN_READER})',
-        scope_types=['system', 'project'],
-        description='Show a reservation. Its uuid is a proof: everybody who '
-                    'can read it may deploy with it.',
-        operations=[{'path': '/v1/reservations/{uuid}', 'method': 'GET'}],
-        deprecated_rule=roles.legacy(NAME % 'get')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'list',
-        check_str=roles.ANY_READER,
-        scope_types=['system', 'project'],
-        description="List the reservations of the caller's own project.",
-        operations=[{'path': '/v1/reservations', 'method': 'GET'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'list_all',
-        check_str=roles.SYSTEM_READER,
-        scope_types=['system', 'project'],
-        description='List the reservations of all projects.',
-        operations=[{'path': '/v1/reservations', 'method': 'GET'}],
-        deprecated_rule=roles.legacy(NAME % 'list_all')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'update',
-        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
-        scope_types=['system', 'project'],
-        description='Renew a reservation.',
-        operations=[{'path': '/v1/reservations/{uuid}',
-                     'method': 'PATCH'}],
-        deprecated_rule=roles.legacy(NAME % 'update')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'delete',
-        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
-        scope_types=['system', 'project'],
-        description='Delete a reservation.',
-        operations=[{'path': '/v1/reservations/{uuid}',
-                     'method': 'DELETE'}],
-        deprecated_rule=roles.legacy(NAME % 'delete')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'exceed_limits',
-        check_str=roles.SYSTEM_MEMBER,
-        scope_types=['system', 'project'],
-        description='Make and renew reservations beyond the limits of a '
-                    'project in [reservations].',
-        operations=[{'path': '/v1/reservations', 'method': 'POST'},
-                    {'path': '/v1/reservations/{uuid}', 'method': 'PATCH'}],
-        deprecated_rule=roles.legacy(NAME % 'exceed_limits')),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'vouch',
-        check_str=roles.SERVICE,
-        scope_types=['system', 'project'],
-        description='Be trusted when naming the instance that a node is '
-                    'deployed for, if instance_uuid_from_service or '
-                    'proof_by_placement is set in the section [guard].',
-        operations=[{'path': '/v1/nodes/{node}', 'method': 'PATCH'},
-                    {'path': '/v1/nodes/{node}/states/provision',
-                     'method': 'PUT'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'use_any_proof',
-        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.SERVICE})',
-        scope_types=['system', 'project'],
-        description='Use the proof of a reservation or a lease that belongs '
-                    'to another project.',
-        operations=[{'path': '/v1/nodes/{node}', 'method': 'PATCH'},
-                    {'path': '/v1/nodes/{node}/states/provision',
-                     'method': 'PUT'},
-                    {'path': '/v1/allocations', 'method': 'POST'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'act_without_proof',
-        check_str=f'({roles.SYSTEM_MEMBER}) or ({roles.SERVICE})',
-        scope_types=['system', 'project'],
-        description='Do the actions that [guard] protected_acts lists on '
-                    'nodes that others have reserved or leased. Deploying and '
-                    'rebuilding are never included.',
-        operations=[{'path': '/v1/nodes/{node}/...', 'method': 'PUT'},
-                    {'path': '/v1/nodes/{node}/...', 'method': 'POST'},
-                    {'path': '/v1/nodes/{node}/...', 'method': 'DELETE'},
-                    {'path': '/v1/nodes/{node}', 'method': 'PATCH'},
-                    {'path': '/v1/allocations/{allocation}',
-                     'method': 'DELETE'}]),
+RULES = [
+    _rule('create', roles.ANY_MEMBER,
+          'Reserve a node that the project owns or leases.',
+          'POST /v1/reservations', legacy=True),
+    _rule('create_any_node', roles.SYSTEM_MEMBER,
+          'Reserve a node of any owner.',
+          'POST /v1/reservations', legacy=True),
+    _rule('get', f'({roles.SYSTEM_READER}) or ({roles.OWN_READER})',
+          'Show a reservation. Its uuid is a proof: everybody who can read it '
+          'may deploy with it.',
+          'GET /v1/reservations/{uuid}', legacy=True),
+    _rule('list', roles.ANY_READER,
+          "List the reservations of the caller's own project.",
+          'GET /v1/reservations'),
+    _rule('list_all', roles.SYSTEM_READER,
+          'List the reservations of all projects.',
+          'GET /v1/reservations', legacy=True),
+    _rule('update', f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
+          'Renew a reservation.',
+          'PATCH /v1/reservations/{uuid}', legacy=True),
+    _rule('delete', f'({roles.SYSTEM_MEMBER}) or ({roles.OWN_MEMBER})',
+          'Delete a reservation.',
+          'DELETE /v1/reservations/{uuid}', legacy=True),
+    _rule('exceed_limits', roles.SYSTEM_MEMBER,
+          'Make and renew reservations beyond the limits of a project in '
+          '[reservations].',
+          'POST /v1/reservations', 'PATCH /v1/reservations/{uuid}',
+          legacy=True),
+    _rule('vouch', roles.SERVICE,
+          'Be trusted when naming the instance that a node is deployed for, '
+          'if instance_uuid_from_service or proof_by_placement is set in the '
+          'section [guard].',
+          'PATCH /v1/nodes/{node}', 'PUT /v1/nodes/{node}/states/provision'),
+    _rule('use_any_proof', f'({roles.SYSTEM_MEMBER}) or ({roles.SERVICE})',
+          'Use the proof of a reservation or a lease that belongs to another '
+          'project.',
+          'PATCH /v1/nodes/{node}', 'PUT /v1/nodes/{node}/states/provision',
+          'POST /v1/allocations'),
+    _rule('act_without_proof', f'({roles.SYSTEM_MEMBER}) or ({roles.SERVICE})',
+          'Do the actions that [guard] protected_acts lists on nodes that '
+          'others have reserved or leased. Deploying and rebuilding are never '
+          'included.',
+          'PUT /v1/nodes/{node}/...', 'POST /v1/nodes/{node}/...',
+          'DELETE /v1/nodes/{node}/...', 'PATCH /v1/nodes/{node}',
+          'DELETE /v1/allocations/{allocation}'),
 ]
-
-
-def list_rules() -> list[policy.RuleDefault]:
-    """List the rules."""
-    return list(_rules)

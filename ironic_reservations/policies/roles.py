@@ -40,7 +40,7 @@ OWN_MEMBER = 'role:member and project_id:%(project_id)s'
 ANY_READER = '(role:reader) or (role:service)'
 ANY_MEMBER = f'({SYSTEM_MEMBER}) or (role:member)'
 
-_rules = [
+RULES: list[policy.RuleDefault] = [
     policy.RuleDefault(
         name=SERVICE_ROLE,
         check_str='role:service and '
@@ -55,21 +55,3 @@ _rules = [
                     'Used only if [oslo_policy] enforce_new_defaults is '
                     'false.'),
 ]
-
-
-def legacy(name: str) -> policy.DeprecatedRule:
-    """Return what a rule was before roles had a scope.
-
-    :param name: of the rule.
-    """
-    return policy.DeprecatedRule(
-        name=name, check_str='rule:is_admin',
-        deprecated_reason='The rules use system scope and the default roles: '
-                          'an administrator of a project is not an '
-                          'administrator of the cloud.',
-        deprecated_since='1.0')
-
-
-def list_rules() -> list[policy.RuleDefault]:
-    """Return the rules that those of the resources refer to."""
-    return list(_rules)

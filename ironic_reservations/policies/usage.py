@@ -14,30 +14,19 @@
 
 from __future__ import annotations
 
-from oslo_policy import policy
+import functools
 
 from ironic_reservations.policies import roles
+from ironic_reservations.policies import rules
 
-NAME = 'reservation:usage:%s'
+_rule = functools.partial(rules.rule, 'reservation:usage:')
 
-_rules = [
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get',
-        check_str=roles.ANY_READER,
-        scope_types=['system', 'project'],
-        description="See the promised and the used host hours of the caller's "
-                    'own project.',
-        operations=[{'path': '/v1/usage', 'method': 'GET'}]),
-    policy.DocumentedRuleDefault(
-        name=NAME % 'get_all',
-        check_str=roles.SYSTEM_READER,
-        scope_types=['system', 'project'],
-        description='See the host hours of any project, and of all projects.',
-        operations=[{'path': '/v1/usage?project={project}',
-                     'method': 'GET'}]),
+RULES = [
+    _rule('get', roles.ANY_READER,
+          "See the promised and the used host hours of the caller's own "
+          "project.",
+          'GET /v1/usage'),
+    _rule('get_all', roles.SYSTEM_READER,
+          'See the host hours of any project, and of all projects.',
+          'GET /v1/usage?project={project}'),
 ]
-
-
-def list_rules() -> list[policy.RuleDefault]:
-    """Return the rules."""
-    return list(_rules)

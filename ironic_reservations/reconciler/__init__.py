@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Keep the rows and Ironic in agreement: look, compare, act, look again."""
+"""Loops that keep Ironic, Placement and Nova in agreement with the rows."""

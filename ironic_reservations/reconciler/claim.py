@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Claims: work that one process at a time does for all.
+"""Claims: work that only one process does at a time.
 
-A claim in the database ends by the database's clock.  Its holder measures its
-age with a timer that cannot be set, from before the claim was written, and
-stops some time before others may take the claim over.
+A claim in the database ends by the clock of the database.  Its holder measures
+its age with the monotonic clock, from before the claim was written, and stops
+some time before others may take the claim over.
 """
 
 from __future__ import annotations
@@ -32,27 +32,26 @@ from ironic_reservations.engine import Engine
 
 LOG = log.getLogger(__name__)
 
-#: How much earlier, in seconds: more than the time that two processes tell
-#: may differ, and a fifth of a claim at least.
+#: How much earlier, in seconds: more than the clocks of two processes may
+#: differ, and at least a fifth of the claim.
 _MARGIN = 1.5
 _SHARE = 0.2
-#: What is kept of a host's name, since it is part of a name in the database.
+#: The length to which host names are cut in the names of owners.
 _HOST_NAME = 64
 
 
 def certain(ttl: float) -> float:
-    """Return for how long a claim surely holds, in seconds.
+    """Return how long a claim certainly holds, in seconds.
 
-    :param ttl: for how long it stands in the database, in seconds.
+    :param ttl: its lifetime in the database, in seconds.
     """
     return ttl - max(_MARGIN, ttl * _SHARE)
 
 
 def new_owner() -> str:
-    """Return a name for this process that no other ever has.
+    """Return a name for this process that no other process ever has.
 
-    NOTE: containers of one image may have the same name, and each of their
-    processes the same id.
+    NOTE: containers of one image may have the same host name and process ids.
     """
     return (f'{socket.gethostname()[:_HOST_NAME]}:{os.getpid()}:'
             f'{uuid_module.uuid4()}')

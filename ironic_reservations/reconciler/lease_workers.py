@@ -10,12 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Workers that share the leases of all processes among them.
+"""Workers that start and end leases; all processes share the work.
 
-A loop looks for leases that are due, the oldest first, and keeps the claims
-on those that are being worked on; it never asks Ironic for anything.  The
-workers work, each on one lease, so that one that takes its time holds up
-nobody else.
+A loop looks for leases that are due, the oldest first, and renews the claims
+on those that are in work; it never calls Ironic.  Each worker works on one
+lease, so that a slow one does not hold up the others.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ LOG = log.getLogger(__name__)
 class LeaseWorkers:
     """The workers of this process.
 
-    :param engine: with an Ironic to work on.
-    :ivar loop: gives them work.
+    :param engine: an engine with a client of Ironic.
+    :ivar loop: the loop that looks for work.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -54,29 +53,29 @@ class LeaseWorkers:
         self._owner = claim_module.new_owner()
         self._batches = itertools.count(1)
         self._lock = threading.Lock()
-        # NOTE: until when each surely is ours, by the timer.
+        # NOTE: until when each claim certainly holds, by the timer.
         self._held: dict[lease_claims.Claim, float] = {}
         self._unfinished: unfinished.Unfinished[lease_claims.Taken] = (
             unfinished.Unfinished())
-        # NOTE: how often work on each failed in a way that nobody expects.
+        # NOTE: how often the work on each lease failed unexpectedly.
         self._failed: collections.Counter[str] = collections.Counter()
         self._extended_at = engine.timer()
         self._queue: queue.SimpleQueue[lease_claims.Task | None] = (
             queue.SimpleQueue())
         self._workers: list[threading.Thread] = []
         self._stopping = threading.Event()
-        # NOTE: each lease has a claim of its own, so there is none to all.
+        # NOTE: without a claim, since each lease has its own.
         self.loop = loop.Loop('leases', (
             loop.Task(lambda _: self.extend()),
             loop.Task(lambda _: self._let_go()),
             loop.Task(lambda _: self._fill())))
 
     def start(self) -> None:
-        """Work on threads of this process."""
+        """Start the threads of the workers."""
         self.loop.start()
 
     def end(self) -> None:
-        """Finish what has been begun, and leave the rest to others."""
+        """Finish the leases in work, and leave the rest to others."""
         self._stopping.set()
         self.loop.end()
 
@@ -95,9 +94,9 @@ class LeaseWorkers:
         self._let_go(at_once=True)
 
     def one_pass(self, limit: int = 1000) -> int:
-        """Work on what is due, on this thread.
+        """Work on the leases that are due, in this thread.
 
-        :returns: on how many leases.
+        :returns: the number of these leases.
         """
         self._let_go()
         tasks = self._take(limit)
@@ -106,10 +105,10 @@ class LeaseWorkers:
         return len(tasks)
 
     def _fill(self) -> None:
-        """Take leases, if there is room.
+        """Claim leases, if there is room.
 
-        NOTE: a few more than there are workers, so that none of them waits
-        for the next look; not many, so that other processes get some.
+        NOTE: a few more than there are workers, so that none of these waits
+        for the next look; but not many, so that other processes get some.
         """
         workers = self._engine.conf.leases.workers
         room = 2 * workers - len(self._held)
@@ -119,8 +118,7 @@ class LeaseWorkers:
         for task in tasks:
             self._queue.put(task)
         if self._stopping.is_set():
-            # NOTE: who stopped has not waited for this any longer, and the
-            # workers may be gone.
+            # NOTE: stop() may have timed out, so the workers may be gone.
             self._leave()
             return
         while len(self._workers) < min(workers, len(self._held)):
@@ -158,9 +156,9 @@ class LeaseWorkers:
         return tasks
 
     def _certain(self, begun: float) -> float:
-        """Return until when a claim surely holds, by the timer.
+        """Return until when a claim certainly holds, by the timer.
 
-        :param begun: when it had not been written yet.
+        :param begun: a time before it was written.
         """
         return begun + claim_module.certain(
             self._engine.conf.leases.claim_ttl)
@@ -177,8 +175,8 @@ class LeaseWorkers:
             self._put_aside([claim])
         except Exception:
             LOG.exception('Working on the lease %s failed', claim.lease_id)
-            # NOTE: longer each time, for a bug that is always met; and no
-            # longer than the claim, which ends by itself.
+            # NOTE: the pause grows each time, up to the lifetime of the
+            # claim, in case the failure is permanent.
             with self._lock:
                 self._failed[claim.lease_id] += 1
                 failed = self._failed[claim.lease_id]
@@ -187,9 +185,8 @@ class LeaseWorkers:
         else:
             with self._lock:
                 self._failed.pop(claim.lease_id, None)
-            # NOTE: it was left where it was if the claim was not sure any
-            # more; but it may have been extended by a COMMIT of which nobody
-            # knows.
+            # NOTE: the work was abandoned if the claim was no longer certain,
+            # but a COMMIT without an answer may have renewed it.
             if not self._holds(claim):
                 self._put_aside([claim])
         finally:
@@ -202,7 +199,7 @@ class LeaseWorkers:
         return until is not None and self._engine.timer() < until
 
     def extend(self) -> None:
-        """Keep the claims on what is being worked on, when it is time."""
+        """Renew the claims on leases in work, when it is time."""
         begun = self._engine.timer()
         if begun - self._extended_at < (
                 self._engine.conf.leases.claim_ttl / 3):
@@ -226,13 +223,13 @@ class LeaseWorkers:
                              self._engine.conf.leases.claim_ttl, wait)
 
     def _let_go(self, at_once: bool = False) -> None:
-        """Let go of what could not be finished."""
+        """Give back claims on leases that could not be finished."""
         self._unfinished.let_go(
             functools.partial(lease_claims.drop, self._engine),
             self._engine.timer(), at_once)
 
     def _leave(self) -> None:
-        """Give back what nobody works on."""
+        """Give back claims on leases that no worker has begun."""
         ends = 0
         with contextlib.suppress(queue.Empty):
             while True:

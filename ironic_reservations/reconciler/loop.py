@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Loops: tasks that are done again and again, on a thread.
+"""Loops: threads that repeat tasks.
 
 :mod:`.loops` lists all of them.
 """
@@ -31,11 +31,11 @@ from ironic_reservations.reconciler import claim as claim_module
 
 LOG = log.getLogger(__name__)
 
-#: How long to wait, in seconds, between two looks, and after trouble.
+#: Seconds between two looks, and after a failure.
 _TICK = 1.0
 _TROUBLE = 5.0
 
-#: Asked by a task that takes long: whether it is to go on.
+#: Called by long tasks: whether to go on.
 GoesOn = Callable[[], bool]
 
 
@@ -59,7 +59,7 @@ class Task:
 
 
 class Loop:
-    """Does its tasks in their order, each when it is due.
+    """Runs its tasks in order, each when it is due.
 
     :param name: the name for threads and the log.
     :param claim: the claim to its work; ``None``: each process does it.
@@ -141,9 +141,9 @@ class Loop:
         for task in self.tasks:
             if self._stopping.is_set():
                 return
-            # NOTE: before each, since the one before may have taken longer
-            # than a claim lasts; and whether or not it is due, so that a
-            # claim does not end in between.
+            # NOTE: before each task, since the previous one may have taken
+            # longer than the claim lasts; and also if the task is not due, so
+            # that the claim does not end.
             if task.claimed and self.claim is not None:
                 mine = mine and self.claim.holds()
             if mine or not task.claimed:

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The loops of the reconciler: which there are, how often, under which claim.
+"""The loops of the reconciler, with their intervals and claims.
 
 Each has a thread of its own, so that an Ironic, a conductor or a Placement
-that does not answer holds up nothing else.  Each task looks at what is there,
-so that two processes that both take their turn do no harm.
+that does not answer holds up nothing else.  Each task begins with the present
+state, so it does no harm if two processes run it at once.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers
 from ironic_reservations.reconciler import loop
 
-#: How often, in seconds, notices are given up and deleted, and leases are
-#: looked for that start soon.
+#: Seconds between two passes that clean up notices, and between two that look
+#: for leases that start soon.
 _CLEAN_UP = 60
 _SOON = 10
 
@@ -57,7 +57,7 @@ _SOON = 10
 def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
     """Return the loop that keeps the mirror of Ironic's nodes.
 
-    :param poked: nodes that are to be read again soon, by whoever is asked.
+    :param poked: uuids of nodes to read again soon.
     """
     conf = engine.conf
     tasks = [loop.Task(lambda _: sweep.sweep(engine),
@@ -68,8 +68,8 @@ def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
         tasks = [
             loop.Task(lambda _: _refresh(engine, poked), claimed=False),
             *tasks,
-            # NOTE: again where it fails: the first reading of all nodes
-            # often comes before Ironic is up.
+            # NOTE: repeated at once after a failure, since Ironic is often not
+            # up when all nodes are read for the first time.
             loop.Task(lambda _: _refresh_all(engine),
                       conf.ironic.full_poll_interval),
             loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval)]
@@ -100,7 +100,7 @@ def _follow(engine: Engine) -> None:
 
 
 def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
-    """Return the loop that finds out what became of requests."""
+    """Return the loop that finds out unknown outcomes of requests."""
     requests = uncertain.Uncertain(engine, ironic)
     return loop.Loop('outcomes', (
         loop.Task(requests.look, engine.conf.ironic.poll_interval),
@@ -109,7 +109,7 @@ def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
 
 
 def answers(engine: Engine) -> loop.Loop:
-    """Return the loop that writes what this process knows of requests."""
+    """Return the loop that writes outcomes that this process remembers."""
     return loop.Loop('answers', (
         loop.Task(lambda _: engine.unwritten.write(engine.timer)),))
 
@@ -124,7 +124,7 @@ def dates(engine: Engine) -> loop.Loop:
 
 
 def maintenance(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
-    """Return the loop that has nodes in maintenance as windows say."""
+    """Return the loop that puts nodes into maintenance for their windows."""
     return loop.Loop('maintenance', (loop.Task(
         lambda goes_on: maintenance_keep.keep(engine, ironic, goes_on),
         engine.conf.ironic.poll_interval),), claim.Claim(
@@ -133,14 +133,14 @@ def maintenance(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
 
 
 def placement(engine: Engine) -> loop.Loop:
-    """Return the loop that keeps Placement as our rows say.
+    """Return the loop that keeps Placement in agreement with our rows.
 
-    :param engine: with a Placement.
+    :param engine: an engine with a client of Placement.
     """
     options = engine.conf.placement
     hosts = compute_mirror.ComputeMirror(engine)
-    # NOTE: what fails is not done again at once; one after the other would
-    # be a load on a Placement that is in trouble.
+    # NOTE: failed tasks wait for their interval, so that a Placement that is
+    # in trouble gets no additional load.
     tasks = [loop.Task(lambda _: placement_sync.recover(engine),
                        options.recover_interval),
              loop.Task(lambda _: hosts.refresh(), options.hosts_interval,
@@ -156,16 +156,17 @@ def placement(engine: Engine) -> loop.Loop:
 def webhook(engine: Engine, number: int, url: str) -> loop.Loop:
     """Return the loop that sends notices to a webhook.
 
-    NOTE: one for each, so that one that does not answer holds up no other.
+    NOTE: one loop for each, so that a silent webhook holds up no other.
 
-    :param number: of the webhook, for the log; its URL may be a secret.
+    :param number: the number of the webhook, for the log, since its URL may
+        be a secret.
     """
     return loop.Loop(f'webhook-{number}', (
         loop.Task(lambda goes_on: webhooks.deliver(engine, url, goes_on)),))
 
 
 def enforcement(engine: Engine) -> list[loop.Loop]:
-    """Return the loops that tell the enforcement service of leases."""
+    """Return the loops that report leases to the enforcement service."""
     return [
         loop.Loop('enforcement', (loop.Task(
             lambda goes_on: enforcement_commits.deliver(engine, goes_on)),)),
@@ -177,7 +178,7 @@ def enforcement(engine: Engine) -> list[loop.Loop]:
 
 
 def soon(engine: Engine) -> loop.Loop:
-    """Return the loop that finds out what starts soon."""
+    """Return the loop that looks for leases that start soon."""
     return loop.Loop('notices', (
         loop.Task(lambda _: before_start.write(engine), _SOON),
     ), claim.Claim(engine, 'notices', claim.new_owner(),
@@ -196,9 +197,9 @@ def mail(engine: Engine) -> loop.Loop:
 class Reconciler:
     """The loops of this process.
 
-    :ivar pid: the process that it was made in.
-    :ivar nodes: what each process has.
-    :ivar placement: where nodes are held in Placement.
+    :ivar pid: the id of the process that made it.
+    :ivar nodes: the loop that mirrors nodes.
+    :ivar placement: the loop for Placement, if it is enabled.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -228,12 +229,12 @@ class Reconciler:
                           engine.conf.notices.webhook_urls), 1)]
 
     def start(self) -> None:
-        """Run on threads of this process."""
+        """Start the threads of the loops."""
         for each in self._all:
             each.start()
 
     def end(self) -> None:
-        """Have :meth:`run` come to its end."""
+        """Let :meth:`run` return."""
         self._ended.set()
 
     def stop(self) -> None:
@@ -252,7 +253,7 @@ class Reconciler:
         self.stop()
 
     def poke(self, node_uuid: str) -> None:
-        """Have one node read again soon: something happened to it."""
+        """Mirror a node again soon, since something has happened to it."""
         self._poked.put(node_uuid)
 
 
@@ -263,10 +264,10 @@ _running_lock = threading.Lock()
 def start(engine: Engine) -> Reconciler:
     """Start the reconciler of this process, unless it runs.
 
-    All hosts are read once, on a thread of its own.
+    It also fills the snapshot, in a thread of its own.
 
-    To be called at each request: a server that forks after loading leaves
-    the threads in the parent, so that each child starts its own.
+    To be called with each request, since a server that forks after loading
+    leaves the threads in the parent, so each child has to start its own.
     """
     global _running
     running = _running
@@ -276,7 +277,7 @@ def start(engine: Engine) -> Reconciler:
         if _running is None or _running.pid != os.getpid():
             _running = Reconciler(engine)
             _running.start()
-            # NOTE: so that no request has to wait for all hosts to be read.
+            # NOTE: so that no request has to wait for the first snapshot.
             engine.snapshots.fill(engine.database, engine.clock)
         return _running
 

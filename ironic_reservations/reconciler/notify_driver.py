@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Hearing at once what Ironic does, where the operator switches it on.
+"""A notification driver for Ironic, which updates the mirror at once.
 
 In ``ironic.conf``::
 
@@ -20,8 +20,8 @@ In ``ironic.conf``::
     [oslo_messaging_notifications]
     driver = ironic_reservations
 
-Ironic then hands each of its notifications to this driver, in its own
-process and without a broker.  Polling goes on; this only makes it quicker.
+Ironic then passes each of its notifications to this driver, in its own
+process and without a broker.  Polling continues; this only makes it faster.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _PREFIX = 'baremetal.node.'
 
 
 class MirrorDriver(notifier.Driver):  # type: ignore[misc]
-    """Has a node read again when Ironic says that something happened."""
+    """Mirrors a node again when Ironic notifies of a change."""
 
     def notify(self, context: Any, message: dict[str, Any], priority: str,
                retry: int) -> None:
-        """Take a notification from Ironic."""
+        """Handle a notification of Ironic."""
         running = loops.current()
         if running is None or not message.get('event_type', '').startswith(
                 _PREFIX):

@@ -30,10 +30,11 @@ NAME = 'neutron'
 
 def application(environ: dict[str, Any], start_response: Any
                 ) -> Iterable[bytes]:
-    """Answer each list with an empty one."""
-    last = environ['PATH_INFO'].rstrip('/').rpartition('/')[2]
-    kind = last.removesuffix('.json').replace('-', '_')
-    body = json.dumps({'versions': []} if not kind else {kind: []})
+    """Answer each list with an empty one, and allow any number of ports."""
+    path = environ['PATH_INFO'].rstrip('/')
+    kind = path.rpartition('/')[2].removesuffix('.json').replace('-', '_')
+    body = json.dumps({'quota': {'port': -1}} if '/quotas/' in path
+                      else {'versions': []} if not kind else {kind: []})
     start_response('200 OK', [('Content-Type', 'application/json'),
                               ('Content-Length', str(len(body)))])
     return [body.encode()]

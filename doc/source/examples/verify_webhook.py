@@ -28,12 +28,17 @@ def verify(key, headers, body):
     :param headers: of the request, with names in lower case.
     :param body: of the request, the bytes as they were received.
     """
-    sent_at = int(headers['webhook-timestamp'])
+    try:
+        ident = headers['webhook-id']
+        sent_at = int(headers['webhook-timestamp'])
+        signatures = headers['webhook-signature'].split()
+    except (KeyError, ValueError):
+        return False
     if abs(time.time() - sent_at) > TOLERANCE:
         return False
-    message = f"{headers['webhook-id']}.{sent_at}.".encode() + body
+    message = f'{ident}.{sent_at}.'.encode() + body
     expected = base64.b64encode(hmac.new(
         base64.b64decode(key.removeprefix('whsec_')), message,
         hashlib.sha256).digest()).decode()
-    return any(hmac.compare_digest(f'v1,{expected}', shown)
-               for shown in headers['webhook-signature'].split())
+    return any(hmac.compare_digest(f'v1,{expected}'.encode(), shown.encode())
+               for shown in signatures)

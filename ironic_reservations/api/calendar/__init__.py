@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What serves the calendar: its page, its sessions, and its way to the API."""
+"""Serves the calendar page, its sessions and its access to the API."""

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How often, and how many at once, users may try to sign in.
+"""Limits attempts to sign in, by user and at the same time.
 
-NOTE: in this process: each one has its own counts, so that N of them allow N
-times as much. Keystone counts for itself, if it is told to.
+NOTE: the counts are kept by each process, so that N processes allow N times as
+many. Keystone has its own limits, if they are configured.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ import threading
 from ironic_reservations import clock
 from ironic_reservations import errors
 
-#: How many failures one user may have from one address, in how many seconds.
+#: How many failures one user may have from one address in WINDOW seconds.
 FAILURES = 10
 WINDOW = 300.0
-#: How many are looked at, at once, and how long, in seconds, others wait.
+#: How many attempts are checked at once, and how long others wait, in seconds.
 _AT_ONCE = 4
 _WAIT = 1.0
 #: How many users and addresses are remembered; the oldest are forgotten.
@@ -38,9 +38,9 @@ _REMEMBERED = 10000
 
 
 class Attempts:
-    """Counts failures, and lets a few in at a time.
+    """Counts failures, and limits concurrent attempts.
 
-    :param timer: tells the seconds since some moment.
+    :param timer: a monotonic clock, in seconds.
     """
 
     def __init__(self, timer: clock.Timer = clock.elapsed) -> None:
@@ -53,13 +53,14 @@ class Attempts:
 
     @contextlib.contextmanager
     def one(self, address: str, user: str) -> Iterator[None]:
-        """Let somebody try once.
+        """Allow one attempt, which is made in the block.
 
-        :param address: whence the request comes.
-        :raises TooManyAttempts: it was tried too often, or by too many.
+        :param address: of the client.
+        :raises TooManyAttempts: the user has failed too often, or too many
+            users try at once.
         """
-        # NOTE: names are the client's, so that of each as much is kept as of
-        # any other, and what is kept cannot be read.
+        # NOTE: a hash, since clients choose the names: its size is fixed, and
+        # the names cannot be read from it.
         who = hashlib.sha256(f'{address}\0{user}'.encode(
             'utf-8', 'surrogatepass')).digest()
         self._check(who)

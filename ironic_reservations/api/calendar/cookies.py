@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The one cookie of the calendar, and the token that protects its writes."""
+"""The session cookie of the calendar, and the CSRF token of its writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 
 NAME = 'ironic_reservations_calendar'
-#: By which a page shows that it could read our answers: other sites cannot.
+#: The header with the CSRF token, which pages of other sites cannot read.
 CSRF_HEADER = 'X-CSRF-Token'
 _CSRF_KEY = 'HTTP_X_CSRF_TOKEN'
 _CSRF_PURPOSE = b'ironic-reservations: the CSRF token of a calendar session'
@@ -32,15 +32,15 @@ _SITES = frozenset(('', 'same-origin', 'none'))
 
 
 def fits(value: str) -> bool:
-    """Check whether browsers keep a value as it is."""
+    """Return whether browsers store a value unchanged."""
     return _VALUE.fullmatch(value) is not None
 
 
 def read(environ: wsgi.Environ) -> str | None:
-    """Read the value of the cookie.
+    """Return the value of the session cookie, ``None`` without one.
 
-    NOTE: another application of the host, or of its domain, may set one of
-    the same name; of two, nobody can tell which is ours, so none counts.
+    NOTE: another application of the same host or domain may set a cookie of
+    the same name. If there are two, neither is used.
     """
     found = []
     for part in environ.get('HTTP_COOKIE', '').split(';'):
@@ -53,12 +53,12 @@ def read(environ: wsgi.Environ) -> str | None:
 
 
 def written(value: str, path: str, secure: bool) -> tuple[str, str]:
-    """Return the header that has a browser keep the cookie.
+    """Return the header that sets the cookie.
 
-    NOTE: no time: it goes when the browser ends, and the session may end
-    before.
+    NOTE: without an expiry: the browser deletes it when it is closed; the
+    session may end before.
 
-    :param path: below which the browser shows it.
+    :param path: of the cookie.
     :param secure: whether the browser uses https.
     """
     return ('Set-Cookie', f'{NAME}={value}; Path={path}; HttpOnly; '
@@ -66,7 +66,7 @@ def written(value: str, path: str, secure: bool) -> tuple[str, str]:
 
 
 def removed(path: str, secure: bool) -> tuple[str, str]:
-    """Return the header that has a browser forget the cookie."""
+    """Return the header that deletes the cookie."""
     name, value = written('', path, secure)
     return name, f'{value}; Max-Age=0'
 
@@ -74,16 +74,16 @@ def removed(path: str, secure: bool) -> tuple[str, str]:
 def csrf(value: str) -> str:
     """Return the CSRF token of a session.
 
-    :param value: of its cookie, which only its browser and this service
-        know, and which cannot be found from the token.
+    :param value: of its cookie, which is secret and cannot be derived from the
+        token.
     """
     return hmac.new(value.encode(), _CSRF_PURPOSE, hashlib.sha256).hexdigest()
 
 
 def check_origin(environ: wsgi.Environ) -> None:
-    """Check that no other site had the browser send this.
+    """Raise if another site made the browser send a request.
 
-    :raises CsrfTokenInvalid: the browser says that one had.
+    :raises CsrfTokenInvalid: the browser says so.
     """
     if environ.get('HTTP_SEC_FETCH_SITE', '') not in _SITES:
         raise errors.CsrfTokenInvalid(
@@ -92,10 +92,10 @@ def check_origin(environ: wsgi.Environ) -> None:
 
 
 def check_csrf(environ: wsgi.Environ, value: str | None) -> None:
-    """Check that the page itself wants a change.
+    """Raise unless a request comes from the page itself.
 
-    :param value: of the cookie of the session.
-    :raises CsrfTokenInvalid: nothing shows that.
+    :param value: of the session cookie.
+    :raises CsrfTokenInvalid: the CSRF token is missing or wrong.
     """
     check_origin(environ)
     shown = environ.get(_CSRF_KEY, '').encode('latin-1', 'replace')

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What users type in to sign in, read from the body of a request."""
+"""Reads the credentials in the body of a sign-in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from ironic_reservations import errors
 
-#: As long as anything is that Keystone takes, and more.
+#: Longer than any value that Keystone accepts.
 _MAX = 1024
 
 
@@ -26,12 +26,12 @@ def read(document: Any, required: tuple[str, ...],
          optional: tuple[str, ...] = ()) -> dict[str, str]:
     """Return the values of a document by their names.
 
-    NOTE: no value is ever told back, nor logged: a password might stand in
-    the place of a name.
+    NOTE: values are never returned in errors nor logged, and neither are
+    unknown keys: one of them may be a password.
 
     :raises Malformed: it is no object.
-    :raises UnknownKey: it has another name.
-    :raises InvalidValue: a value is missing, or no text of some length.
+    :raises UnknownKey: it has another key.
+    :raises InvalidValue: a value is missing, too long, or no string.
     """
     if not isinstance(document, dict):
         raise errors.Malformed('The body must be a JSON object.')

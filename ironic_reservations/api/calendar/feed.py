@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases as a calendar of RFC 5545.
+"""Writes leases as an iCalendar document (RFC 5545).
 
-NOTE: written by a library, icalendar, which is small, pure Python and kept up
-since 2005: how names of leases are escaped, folded after 75 bytes and encoded
-is nothing to get right twice.
+NOTE: this uses the library icalendar for the escaping, folding and encoding of
+names.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ _REFRESH = datetime.timedelta(minutes=15)
 
 
 def written(found: Iterable[leases.Lease], name: str) -> bytes:
-    """Return the calendar.
+    """Return the calendar of leases.
 
-    NOTE: nothing in it is a proof, and nothing tells when it was written, so
-    that it is the same for as long as the leases are.
+    NOTE: it contains no proof, and no time at which it was written, so that it
+    changes only if the leases do.
     """
     calendar = icalendar.Calendar()
     calendar.add('prodid', _PRODUCT)
@@ -62,7 +61,7 @@ def _event(lease: leases.Lease) -> icalendar.Event:
     event.add('summary', _printable(lease.name))
     event.add('description', _description(lease))
     event.add('status', _status(lease))
-    # NOTE: who has machines is free to meet people.
+    # NOTE: a lease does not make the person busy.
     event.add('transp', 'TRANSPARENT')
     return event
 
@@ -72,7 +71,7 @@ def _second(moment: datetime.datetime) -> datetime.datetime:
 
 
 def _printable(text: str) -> str:
-    """Return a name as a calendar may have it: without control characters."""
+    """Return a name with its control characters replaced by spaces."""
     return ''.join(each if each.isprintable() else ' ' for each in text)
 
 

@@ -10,14 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What every answer below the calendar's path says to browsers."""
+"""Security headers of the calendar's answers."""
 
 from __future__ import annotations
 
 from ironic_reservations.api import wsgi
 
-#: Nothing but what this server itself sends: no script in the page's text, no
-#: frame round it, no form to elsewhere.
+#: Allows only resources of this server: no inline scripts, no frames, no forms
+#: to other sites.
 _POLICY = '; '.join((
     "default-src 'none'", "script-src 'self'", "style-src 'self'",
     "img-src 'self' data:", "connect-src 'self'", "font-src 'self'",
@@ -30,14 +30,14 @@ _SECURITY = (
     ('Cross-Origin-Resource-Policy', 'same-origin'),
     ('Cross-Origin-Opener-Policy', 'same-origin'),
 )
-#: What would open a browser's own dialogue, or is about other credentials
-#: than those that were shown.
+#: Headers of the API that are removed: they would open the browser's own
+#: sign-in dialogue, set other cookies, or repeat those above.
 _NOT_FOR_PAGES = frozenset(('www-authenticate', 'set-cookie',
                             *(name.lower() for name, _ in _SECURITY)))
 
 
 def secured(answer: wsgi.Answer) -> wsgi.Answer:
-    """Return an answer with all headers that browsers protect users by."""
+    """Return an answer with the security headers."""
     named = {name.lower() for name, _ in answer.headers}
     added = list(_SECURITY)
     if 'cache-control' not in named:
@@ -47,7 +47,7 @@ def secured(answer: wsgi.Answer) -> wsgi.Answer:
 
 
 def for_page(answer: wsgi.Answer) -> wsgi.Answer:
-    """Return an answer of the API without what is not for a page."""
+    """Return an answer of the API without headers that are not for a page."""
     return wsgi.Answer(answer.status, [
         (name, value) for name, value in answer.headers
         if name.lower() not in _NOT_FOR_PAGES], answer.body, answer.reason)

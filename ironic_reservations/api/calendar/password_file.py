@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sessions of the users in a file of passwords (http_basic).
+"""Sessions of the users in a password file (http_basic).
 
-A form, and not the browser's own dialogue: what is typed into that goes along
-with every request to the host, those that other sites have sent among them,
-and to all of Ironic. The cookie says who signed in and until when that holds;
-it is signed with what the file has of the user, so that each process which
-reads that file can judge it, and another password ends it.
+The page has a form of its own: the browser would send the credentials from its
+own dialogue with every request to the host, also with those made by other
+sites, and to all of Ironic. The cookie contains the user and the end of the
+session. It is signed with the user's hash in the file, so that each process
+can verify it, and a new password ends the session.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ LOG = log.getLogger(__name__)
 
 _PURPOSE = b'ironic-reservations: a session of the calendar'
 _OF_TOKENS = b'ironic-reservations: a token of the calendar'
-#: What bcrypt looks at of a password.
+#: bcrypt ignores the rest of a password.
 _BCRYPT_BYTES = 72
 
 
 class PasswordFile:
-    """Knows who is in a file, and by which password.
+    """Signs users in with the passwords in a file.
 
     :param path: of the file, in Apache's format, with bcrypt.
-    :param lifetime: how long a session lasts, in seconds.
+    :param lifetime: of a session, in seconds.
     """
 
     name = 'http_basic'
@@ -65,13 +65,13 @@ class PasswordFile:
         self._attempts = attempts.Attempts()
 
     def begin(self) -> None:
-        """Return nothing: everybody has to sign in."""
+        """Return no cookie: every user has to sign in."""
 
     def fingerprint(self, user_id: str | None) -> str | None:
-        """Return what tells a user's password in the file from any other.
+        """Return a fingerprint of a user's present password.
 
-        NOTE: it is kept, so nothing can be found from it: neither what the
-        file has nor whether a password is the right one.
+        NOTE: it is stored, so it must not reveal the hash in the file, nor
+        allow passwords to be tried.
 
         :returns: ``None``: the user is not in the file.
         :raises Unexpected: the file cannot be read.
@@ -84,14 +84,14 @@ class PasswordFile:
     def sign_in(self, document: Any, environ: wsgi.Environ) -> str:
         """Check a user's password, and return the value of the cookie.
 
-        :raises SignInRefused: it is not that, or nobody is called so.
+        :raises SignInRefused: the user or the password is wrong.
         """
         given = credentials.read(document, ('username', 'password'))
         user = given['username']
         with self._attempts.one(environ.get('REMOTE_ADDR', ''), user):
             entries = self._entries()
             known = entries.get(user)
-            # NOTE: as much work for who is not there as for who is.
+            # NOTE: unknown users take the same time as known ones.
             against = known or next(iter(entries.values()), None)
             if against is None or not _matches(
                     given['password'], against) or known is None:
@@ -101,10 +101,10 @@ class PasswordFile:
 
     def look(self, value: str | None,
              environ: wsgi.Environ) -> sessions.Session:
-        """Return whose session a cookie stands for.
+        """Return the session of a cookie.
 
-        :raises SessionEnded: it is over, or was not made here, or the user
-            has another password by now, or is gone.
+        :raises SessionEnded: it has ended, is not genuine, or the user has
+            another password by now, or is not in the file any more.
         """
         user, until = self._read(value)
         return sessions.Session(
@@ -113,18 +113,18 @@ class PasswordFile:
                 until, datetime.UTC).strftime('%Y-%m-%dT%H:%M:%SZ'))
 
     def credentials(self, value: str | None) -> wsgi.Environ:
-        """Return that the user has been confirmed.
+        """Return the user as already authenticated.
 
-        NOTE: not the password, which nobody keeps.
+        NOTE: without the password, which is not kept.
 
-        :raises SessionEnded: there is no session, or no more.
+        :raises SessionEnded: there is no session, or it has ended.
         """
         user, _ = self._read(value)
         return {identity.SIGNED_IN: {'HTTP_X_USER': user,
                                      'HTTP_X_USER_NAME': user}}
 
     def sign_out(self, value: str) -> None:
-        """Do nothing: the session is its cookie."""
+        """Do nothing: the session is only the cookie."""
 
     def _read(self, value: str | None) -> tuple[str, int]:
         name, _, rest = (value or '').partition('.')
@@ -143,7 +143,7 @@ class PasswordFile:
         return user, ends
 
     def _entries(self) -> dict[str, bytes]:
-        """Return the users and the hashes of their passwords.
+        """Return the password hashes by user.
 
         :raises Unexpected: the file cannot be read.
         """

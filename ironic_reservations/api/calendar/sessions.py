@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sessions of the calendar's page, one way for each way to authenticate.
+"""Sessions of the calendar page, with one strategy for each authentication.
 
-A session is kept by the browser alone, in its cookie: any process can judge
+A session is stored only in the cookie of the browser: any process can verify
 it, and none has to remember it.
 """
 
@@ -27,7 +27,7 @@ from ironic_reservations.api import wsgi
 
 @dataclasses.dataclass(frozen=True)
 class Session:
-    """Who has signed in.
+    """The session of a user.
 
     :ivar user: with "id", "name" and, where there are domains, "domain".
     :ivar project: with "id", "name" and "domain"; ``None`` without projects.
@@ -42,37 +42,37 @@ class Session:
 class Strategy(Protocol):
     """How users sign in."""
 
-    #: As the configuration calls it.
+    #: Its value of ``auth_strategy``.
     name: str
 
     def begin(self) -> str | None:
-        """Return a cookie's value for who needs not sign in, else ``None``."""
+        """Return a cookie for users that need not sign in, else ``None``."""
 
     def fingerprint(self, user_id: str | None) -> str | None:
-        """Return what is another one once a user has another password.
+        """Return a text that changes with a user's password.
 
-        :param user_id: ``None``: nobody in particular.
-        :returns: an empty one where others ask for passwords; ``None``: there
-            is no user of that id.
+        :param user_id: ``None``: no particular user.
+        :returns: empty where this service does not check passwords; ``None``:
+            there is no such user.
         """
 
     def sign_in(self, document: Any, environ: wsgi.Environ) -> str:
-        """Check what a user shows, and return the value of the cookie.
+        """Check a user's credentials, and return the value of the cookie.
 
-        :raises ReservationError: the user does not get in.
+        :raises ReservationError: they are refused, or cannot be checked.
         """
 
     def look(self, value: str | None, environ: wsgi.Environ) -> Session:
-        """Return whose session a cookie stands for.
+        """Return the session of a cookie.
 
-        :raises SessionEnded: there is none, or no more.
+        :raises SessionEnded: there is none, or it has ended.
         """
 
     def credentials(self, value: str | None) -> wsgi.Environ:
-        """Return what of a request shows the API who sends it.
+        """Return the entries of the environ that authenticate a user.
 
-        :raises SessionEnded: there is no session, or no more.
+        :raises SessionEnded: there is no session, or it has ended.
         """
 
     def sign_out(self, value: str) -> None:
-        """End a session, as far as it does not end with its cookie."""
+        """End a session, as far as that takes more than its cookie."""

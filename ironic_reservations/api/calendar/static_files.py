@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The files of the page: a fixed list, read once, when the service starts.
+"""The files of the page: a fixed list, read once when the service starts.
 
-No path of a request is ever made a path of the file system.
+No path of a request is used as a path of the file system.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ import hashlib
 import pathlib
 import re
 
+from ironic_reservations.api import conditional
 from ironic_reservations.api import wsgi
 
 FOLDER = pathlib.Path(__file__).parents[2] / 'calendar' / 'static'
 INDEX = 'index.html'
-#: What is served; other files of the folder, such as licences, are not.
+#: The types that are served; other files of the folder, such as licences, are
+#: not.
 _TYPES = {
     '.css': 'text/css; charset=utf-8', '.html': 'text/html; charset=utf-8',
     '.ico': 'image/x-icon', '.js': 'text/javascript; charset=utf-8',
@@ -37,7 +39,8 @@ _TYPES = {
 _PACKED_ALREADY = frozenset(('.png', '.woff2'))
 _VERSION = re.compile(r'-[0-9]+\.[0-9]+\.[0-9]+[.-]')
 _FOREVER = 'public, max-age=31536000, immutable'
-#: Kept, and asked for again each time: a new release shows at once.
+#: Browsers revalidate such a file each time, so that a new release is used at
+#: once.
 _ASK = 'no-cache'
 
 
@@ -45,7 +48,7 @@ _ASK = 'no-cache'
 class File:
     """A file of the page.
 
-    :ivar packed: the same with gzip; ``None`` where that gains nothing.
+    :ivar packed: compressed with gzip; ``None`` if that saves nothing.
     """
 
     content_type: str
@@ -56,8 +59,7 @@ class File:
 
     def answer(self, environ: wsgi.Environ) -> wsgi.Answer:
         """Return the answer to a request for it."""
-        packed = self.packed is not None and _takes_gzip(
-            environ.get('HTTP_ACCEPT_ENCODING', ''))
+        packed = self.packed is not None and conditional.takes_gzip(environ)
         etag = f'"{self.etag}{"-gzip" if packed else ""}"'
         headers = [('ETag', etag), ('Cache-Control', self.cache),
                    ('Vary', 'Accept-Encoding')]
@@ -89,18 +91,9 @@ def _file(path: pathlib.Path, content_type: str) -> File:
     body = path.read_bytes()
     packed = None
     if path.suffix not in _PACKED_ALREADY:
-        # NOTE: no time in it, so that equal files are equal everywhere.
+        # NOTE: without a time, so that the result is reproducible.
         smaller = gzip.compress(body, mtime=0)
         packed = smaller if len(smaller) < len(body) else None
     return File(content_type, body, packed,
                 hashlib.sha256(body).hexdigest()[:32],
                 _FOREVER if _VERSION.search(path.name) else _ASK)
-
-
-def _takes_gzip(accepted: str) -> bool:
-    for each in accepted.lower().split(','):
-        coding, _, parameters = each.strip().partition(';')
-        if coding.strip() in ('gzip', '*'):
-            _, _, quality = parameters.replace(' ', '').partition('q=')
-            return quality.strip('0.') != '' or not quality
-    return False

@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which way users of the calendar sign in: the way callers of the API do."""
+"""Chooses how users of the calendar sign in: as callers of the API do."""
 
 from __future__ import annotations
 
 from oslo_config import cfg
 
-from ironic_reservations.api.calendar import open_house
+from ironic_reservations.api.calendar import noauth
 from ironic_reservations.api.calendar import password_file
 from ironic_reservations.api.calendar import sessions
 from ironic_reservations.api.calendar import tokens
@@ -25,14 +25,13 @@ from ironic_reservations.clouds import keystone
 
 def make(auth_strategy: str, settings: cfg.ConfigOpts, conf: cfg.ConfigOpts,
          identify: tokens.Identify | None) -> sessions.Strategy:
-    """Make it.
+    """Return the strategy.
 
     :param auth_strategy: how callers of the API are authenticated.
-    :param settings: where the options of that stand: in Ironic's
-        configuration, where we are part of its API.
+    :param settings: the configuration with the options of authentication:
+        Ironic's, where this runs inside its API.
     :param conf: our own configuration.
-    :param identify: has the credentials of a request checked; ``None``
-        where callers have none.
+    :param identify: checks the credentials of a request; ``None`` for noauth.
     """
     if auth_strategy == 'http_basic':
         return password_file.PasswordFile(
@@ -41,4 +40,4 @@ def make(auth_strategy: str, settings: cfg.ConfigOpts, conf: cfg.ConfigOpts,
     if auth_strategy == 'keystone':
         assert identify is not None
         return tokens.Tokens(keystone.Keystone(settings, conf), identify)
-    return open_house.OpenHouse()
+    return noauth.NoAuth()

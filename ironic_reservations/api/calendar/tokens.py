@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sessions of Keystone's users: the session is a token (keystone)."""
+"""Sessions of Keystone's users: the cookie contains the token (keystone)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ from ironic_reservations.api.calendar import credentials
 from ironic_reservations.api.calendar import sessions
 from ironic_reservations.clouds import keystone
 
-#: Has the credentials of a request checked as the API has them checked.
-#: Returns what is written into a request then, or the answer by which its
-#: sender is turned away.
+#: Authenticates a request as the API does. Returns the resulting environ, or
+#: the answer that refuses the request.
 Identify = Callable[[wsgi.Environ], wsgi.Environ | wsgi.Answer]
 
-#: How many tokens that have been ended are remembered.
+#: How many ended tokens are remembered.
 _REMEMBERED = 10000
 _TOKEN = 'HTTP_X_AUTH_TOKEN'  # noqa: S105 - the header's name
 _INFO = 'keystone.token_info'
@@ -45,7 +44,7 @@ _BY_CREDENTIAL = ('application_credential_id',
 
 
 class Tokens:
-    """Gets tokens, and has them judged by whoever judges the API's callers."""
+    """Gets tokens from Keystone, and has them validated as the API does."""
 
     name = 'keystone'
 
@@ -56,16 +55,16 @@ class Tokens:
         self._ended = _Ended()
 
     def begin(self) -> None:
-        """Return nothing: everybody has to sign in."""
+        """Return no cookie: every user has to sign in."""
 
     def fingerprint(self, user_id: str | None) -> str | None:
-        """Return that Keystone is to be asked, except for nobody."""
+        """Return an empty fingerprint: Keystone checks passwords."""
         return None if user_id is None else ''
 
     def sign_in(self, document: Any, environ: wsgi.Environ) -> str:
-        """Return a token of whoever Keystone lets in.
+        """Return a token for the credentials of a user.
 
-        :raises SignInRefused: Keystone does not.
+        :raises SignInRefused: Keystone refuses them.
         :raises KeystoneUnavailable: Keystone does not answer.
         """
         address = environ.get('REMOTE_ADDR', '')
@@ -93,9 +92,9 @@ class Tokens:
 
     def look(self, value: str | None,
              environ: wsgi.Environ) -> sessions.Session:
-        """Return whose token it is.
+        """Return the session of a token.
 
-        :raises SessionEnded: Keystone does not know it, or not any more.
+        :raises SessionEnded: the token is not valid, or not any more.
         :raises KeystoneUnavailable: Keystone does not answer.
         """
         shown = {**environ, **self.credentials(value),
@@ -112,9 +111,9 @@ class Tokens:
             expires_at=token.get('expires_at'))
 
     def credentials(self, value: str | None) -> wsgi.Environ:
-        """Return the token.
+        """Return the header with the token.
 
-        :raises SessionEnded: there is none, or it was ended here.
+        :raises SessionEnded: there is no token, or it was ended here.
         """
         if value is None or value in self._ended:
             raise errors.SessionEnded()
@@ -132,8 +131,8 @@ class Tokens:
 class _Ended:
     """The tokens of users who have signed out in this process.
 
-    NOTE: keystonemiddleware remembers for minutes that a token was valid,
-    whatever Keystone says by now.
+    NOTE: keystonemiddleware caches for minutes that a token is valid, even if
+    Keystone has revoked it.
     """
 
     def __init__(self) -> None:
@@ -142,7 +141,7 @@ class _Ended:
             collections.OrderedDict())
 
     def add(self, token: str) -> None:
-        """Remember a token; of too many, the oldest are forgotten."""
+        """Remember a token, and forget the oldest if there are too many."""
         with self._lock:
             self._digests[_digest(token)] = None
             while len(self._digests) > _REMEMBERED:

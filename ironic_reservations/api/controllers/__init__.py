@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Controllers: which handler serves which path."""
+"""Controllers: the handlers of all paths."""

@@ -10,11 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What all controllers have in common, and what of them is served."""
+"""The base class of all controllers, and the methods that they serve."""
 
 from __future__ import annotations
 
 from typing import Any
+from typing import ClassVar
 
 import pecan
 from pecan import rest as pecan_rest
@@ -26,49 +27,66 @@ from ironic_reservations.engine import Engine
 
 
 class Controller(pecan_rest.RestController):
-    """The methods at a path and at those below it, as pecan routes them.
+    """The handlers of a path and of the paths below it, as in pecan.
 
-    :param engine: does what is asked.
-    :param enforcer: judges who may ask for it.
+    :param engine: carries requests out.
+    :param enforcer: checks policies.
+    :cvar _policy: the prefix of the names of the policy rules.
     """
+
+    _policy: ClassVar[str]
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
         self._engine = engine
         self._enforcer = enforcer
 
+    def _authorize(self, call: expose.Call, action: str,
+                   **target: Any) -> None:
+        """Check that the caller may do something.
+
+        :param target: to what, if not to a thing of the caller's own project.
+        :raises Forbidden: the policy does not allow it.
+        """
+        self._enforcer.authorize(call.context, self._policy + action, {
+            'project_id': call.context.project_id, **target})
+
+    def _may(self, call: expose.Call, action: str, **target: Any) -> bool:
+        return self._enforcer.check(call.context, self._policy + action, {
+            'project_id': call.context.project_id, **target})
+
     @pecan.expose()
     def _route(self, args: list[str],
                request: pecan.Request) -> tuple[Any, list[str]]:
-        """Return the handler of a request, which is known by now.
+        """Return the handler of a request, which ``strict`` has found.
 
-        NOTE: pecan finds the same one, as a test shows, but makes a class of
-        its own for each of the five signatures that it looks at on the way.
+        NOTE: pecan would find the same one, as a test shows, but creates a
+        class for each of the five signatures that it inspects on the way.
         """
         return request.environ[strict.HANDLER], args
 
     @expose.expose()
     def options(self, call: expose.Call, *segments: str) -> pecan.Response:
-        """Return which methods there are."""
+        """Return the allowed methods."""
         return expose.empty(Allow=', '.join(call.environ[strict.ALLOW]))
 
 
 def collection(controller: Controller) -> strict.Handlers:
-    """Return what of a controller serves its own path, by HTTP method."""
+    """Return the handlers of a collection, by HTTP method."""
     return _served(controller, GET='get_all', POST='post')
 
 
 def sole(controller: Controller) -> strict.Handlers:
-    """Return what serves the path of what a caller has one of, or none."""
+    """Return the handlers of a resource that a caller has at most one of."""
     return _served(controller, GET='get', POST='post', DELETE='delete')
 
 
 def single(controller: Controller) -> strict.Handlers:
-    """Return what of a controller serves the path of one document."""
+    """Return the handlers of a read-only document."""
     return _served(controller, GET='get')
 
 
 def item(controller: Controller) -> strict.Handlers:
-    """Return what of a controller serves the path of one of its things."""
+    """Return the handlers of an item of a collection."""
     return _served(controller, GET='get_one', PUT='put', PATCH='patch',
                    DELETE='delete')
 

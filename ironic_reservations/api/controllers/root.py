@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The root, the description of the API, and the paths that are served."""
+"""The root, the description of the API, and the routes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ironic_reservations.engine import Engine
 
 
 class RootController(rest.Controller):
-    """The root that pecan routes from."""
+    """The root controller of pecan."""
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
                  metrics: api_metrics.Metrics,
@@ -41,17 +41,17 @@ class RootController(rest.Controller):
         super().__init__(engine, enforcer)
         self.v1 = v1.Controller(engine, enforcer, metrics, fingerprint)
         self.description = DescriptionController(engine, enforcer)
-        # NOTE: pecan finds controllers as attributes, by their paths.
+        # NOTE: pecan finds controllers as attributes named like their paths.
         setattr(self, 'openapi.json', self.description)
 
     @expose.expose()
     def get(self, call: expose.Call) -> pecan.Response:
-        """Describe the versions."""
+        """Return the versions."""
         return expose.answer(version.versions(call, self._engine.conf))
 
 
 class DescriptionController(rest.Controller):
-    """The OpenAPI description of all this."""
+    """The OpenAPI description."""
 
     @expose.expose()
     def get(self, call: expose.Call) -> pecan.Response:
@@ -66,7 +66,7 @@ def _description() -> Any:
 
 
 def routes(root: RootController) -> strict.Routes:
-    """Return all paths that are served, with what serves them."""
+    """Return the handlers of all paths."""
     below = root.v1
     hosts = below.hosts
     return {

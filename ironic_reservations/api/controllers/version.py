@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What keystoneauth discovers the API and its versions by."""
+"""Version documents, as keystoneauth discovers them."""
 
 from __future__ import annotations
 

@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The layers round the controllers."""
+"""The layers around the controllers."""

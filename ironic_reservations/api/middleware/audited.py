@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the audit is told of requests to the API."""
+"""Records requests in the audit trail."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ _UNKNOWN = 'unknown'
 
 def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
            code: str | None) -> None:
-    """Record a request that changes something, unless nobody sent it.
+    """Record a request that changes something.
 
-    NOTE: who has no valid credentials could fill the log with it.
+    NOTE: unauthenticated requests are not recorded, since anybody could fill
+    the log with them.
 
-    :param code: of the refusal.
+    :param code: of the refusal, if it was refused.
     """
     action = _ACTIONS.get(environ['REQUEST_METHOD'])
     who = environ.get(identity.KEY)
@@ -49,7 +50,7 @@ def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
     if kind is None:
         return
     if kind == 'calendar_token':
-        # NOTE: nothing but whose it is tells one from another.
+        # NOTE: a token has no id, so the id of its user is used.
         names[2:] = [who.user_id or _UNKNOWN]
     if kind == 'host' and names[2:3] == ['properties'] and len(names) > 3:
         kind = 'host_property'
@@ -63,7 +64,7 @@ def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
 
 
 def _only_tried(query: str) -> bool:
-    """Return whether a query asks for a dry run, as the handlers read it."""
+    """Return whether a query asks for a dry run, as handlers parse it."""
     for name, value in parse.parse_qsl(query):
         if name == 'dry_run':
             try:

@@ -24,10 +24,10 @@ from ironic_reservations.api import wsgi
 
 
 class BasicAuth:
-    """Lets through whoever is in the file, and tells who that is.
+    """Authenticates users of the file, and stores who they are.
 
-    NOTE: not oslo.middleware's own class: it reads its option from the
-    global configuration, and takes what fails behind it for a wrong
+    NOTE: oslo.middleware's own class is not used: it reads its option from the
+    global configuration, and treats errors of the application as a wrong
     password.
 
     :param path: an Apache htpasswd file with bcrypt hashes.

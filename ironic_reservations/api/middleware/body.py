@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Request bodies: one JSON document in UTF-8, or a refusal.
+"""Reads request bodies: one JSON document in UTF-8.
 
-What comes through can be read in one way only, whatever reads it next.
+Documents that parsers might interpret in different ways are refused.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.model import nesting
 
-#: Where the body is kept for whoever answers the request.
+#: The key of the environ for the body.
 KEY = 'ironic_reservations.body'
 
 JSON = 'application/json'
 JSON_PATCH = 'application/json-patch+json'
 
-#: No document of this API is half as deep.
+#: More than twice the depth of any document of this API.
 _MAX_DEPTH = 16
 _ESCAPED_SURROGATE = re.compile(r'\\u[dD][89a-fA-F]')
 _LENGTH = re.compile(r'[0-9]{1,18}')
 
 
 class Body:
-    """The body of a request, which nobody has read yet.
+    """The unread body of a request.
 
     :param environ: of the request.
-    :param max_size: the largest one that is read, in bytes.
+    :param max_size: the largest size that is accepted, in bytes.
     """
 
     def __init__(self, environ: wsgi.Environ, max_size: int) -> None:
@@ -50,9 +50,9 @@ class Body:
         self._max_size = max_size
 
     def expect_json(self) -> Any:
-        """Read the document.
+        """Return the document.
 
-        :raises ReservationError: there is none, or it cannot be read.
+        :raises ReservationError: there is none, or it cannot be parsed.
         """
         raw = _read(self._environ, self._max_size)
         if not raw:
@@ -62,9 +62,9 @@ class Body:
         return _load(raw)
 
     def expect_nothing(self) -> None:
-        """Check that there is no body.
+        """Raise if there is a body.
 
-        :raises Malformed: there is one, which nobody would read.
+        :raises Malformed: there is one.
         """
         if (self._environ.get('HTTP_TRANSFER_ENCODING')
                 or self._environ.get('CONTENT_LENGTH', '').strip('0')):
@@ -89,7 +89,7 @@ def _read(environ: wsgi.Environ, max_size: int) -> bytes:
             'less in one request, for example fewer nodes.')
     chunks = []
     while length:
-        # NOTE: a server may give less than what is asked for.
+        # NOTE: a server may return less than requested.
         chunk = environ['wsgi.input'].read(length)
         if not chunk:
             raise errors.Malformed(
@@ -148,7 +148,7 @@ def _load(raw: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) != len(pairs):
-        # NOTE: readers differ in which one they believe.
+        # NOTE: parsers differ in which one they use.
         raise ValueError('an object has the same key twice')
     return out
 

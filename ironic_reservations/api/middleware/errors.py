@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""From whatever went wrong to an answer; nothing of a traceback gets out."""
+"""Turns exceptions into answers, without tracebacks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ironic_reservations.db import connection
 
 LOG = log.getLogger(__name__)
 
-#: What pecan refuses by itself.
+#: Errors that pecan raises itself.
 _PECAN = {
     400: (errors.Malformed, 'The request cannot be read.'),
     404: (errors.ResourceNotFound, 'There is nothing at this path.'),
@@ -36,7 +36,7 @@ _PECAN = {
 
 
 def from_pecan(exc: webob_exc.HTTPException) -> errors.ReservationError:
-    """Return the error that stands for one of pecan's own."""
+    """Return our error for one of pecan's own."""
     kind, sentence = _PECAN.get(exc.status_int, (None, ''))
     if kind is None:
         return unexpected()
@@ -52,9 +52,9 @@ def unexpected() -> errors.Unexpected:
 
 def translated(exc: Exception,
                environ: wsgi.Environ) -> errors.ReservationError:
-    """Return the error to answer with; log what is not meant for clients.
+    """Return the error to answer with, and log unexpected ones.
 
-    :param exc: what went wrong; it is being handled.
+    :param exc: the exception that is being handled.
     """
     if isinstance(exc, errors.ReservationError):
         return exc
@@ -71,10 +71,10 @@ def translated(exc: Exception,
 
 def answer(error: errors.ReservationError, environ: wsgi.Environ,
            dialect: dialects.Dialect, minor: int | None) -> wsgi.Answer:
-    """Return the answer that tells of an error.
+    """Return the answer for an error.
 
-    :param dialect: how the client is spoken to.
-    :param minor: the version in use; ``None`` where none could be agreed.
+    :param dialect: the format of the answer.
+    :param minor: the version in use; ``None`` if none could be agreed on.
     """
     status, body = dialect.render(
         error, environ.get('openstack.request_id'),

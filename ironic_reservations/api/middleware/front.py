@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The outermost layer: version, errors and metrics of every answer."""
+"""The outermost layer: versions, errors, metrics and the audit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.api import dialects
-from ironic_reservations.api import logged
+from ironic_reservations.api import log_text
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import audited
 from ironic_reservations.api.middleware import errors as api_errors
@@ -30,12 +30,12 @@ from ironic_reservations.engine import audit
 
 LOG = log.getLogger(__name__)
 
-#: Where the layers inside find the minor version in use.
+#: The key of the environ for the minor version in use.
 MINOR = 'ironic_reservations.minor'
 
 
 class Front:
-    """Agrees on a version and turns what goes wrong into an answer."""
+    """Determines the version, and turns exceptions into answers."""
 
     def __init__(self, application: wsgi.Application,
                  metrics: api_metrics.Metrics, events: audit.Audit) -> None:
@@ -46,8 +46,8 @@ class Front:
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
         method = environ['REQUEST_METHOD']
-        # NOTE: inside Ironic the thread serves Ironic too, and its log
-        # lines must not carry the id of a request of ours.
+        # NOTE: inside Ironic, the thread has a context of Ironic's, which has
+        # to be restored for its log lines.
         before = oslo_context.get_current()
         dialect = dialects.of(environ.get('PATH_INFO', ''))
         minor: int | None = None
@@ -68,16 +68,16 @@ class Front:
         self._metrics.count(method, answer.status, code)
         audited.record(self._events, environ, answer, code)
         LOG.info('[%s] %s %s - %d%s', environ.get('openstack.request_id'),
-                 logged.quoted(method), logged.path(environ), answer.status,
-                 '' if code is None else f' {code}')
+                 log_text.quoted(method), log_text.path(environ),
+                 answer.status, '' if code is None else f' {code}')
         answer.headers.extend(dialect.line.headers(minor))
         return answer.send(start_response, with_body=method != 'HEAD')
 
 
 def _make_plain(environ: wsgi.Environ) -> None:
-    """Leave one spelling of each path, and GET for HEAD.
+    """Remove a trailing slash from the path, and make HEAD a GET.
 
-    :raises Malformed: the path is not text.
+    :raises Malformed: the path is not UTF-8.
     """
     path = environ.get('PATH_INFO', '')
     try:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The health check: oslo.middleware's, with a look at the database."""
+"""The health check: oslo.middleware's, with a check of the database."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from oslo_middleware.healthcheck import pluginbase
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.engine import Engine
 
-#: An answer of the database that is younger, in seconds, will do.
+#: The age, in seconds, up to which an answer of the database is used.
 _FRESH = 1.0
-#: How long, in seconds, another one is waited for.
+#: How long to wait for another one, in seconds.
 _PATIENCE = 1.0
 
 
 class Database(pluginbase.HealthcheckBaseExtension):
-    """Healthy as long as the database answers, and this host's clock is right.
+    """Checks the database, this host's clock, and that all hosts are known.
 
-    That is, once the process knows all hosts: the first request must not
-    have to wait until they have been read.
+    The process is healthy only once it has read all hosts, so that the first
+    request does not have to wait for that.
 
-    NOTE: asked on a connection of its own and on another thread, so that it
-    is told in time whatever the database does.
+    NOTE: it uses a connection and a thread of its own, so that it answers in
+    time whatever the database does.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -48,7 +48,7 @@ class Database(pluginbase.HealthcheckBaseExtension):
                                         engine.conf.database.max_clock_skew))
 
     def healthcheck(self, server_port: int) -> pluginbase.HealthcheckResult:
-        """Ask the database for the time, and have all hosts read."""
+        """Return the result of the checks."""
         known, silent = self._clock.answered(_FRESH, _PATIENCE)
         if known is None:
             return pluginbase.HealthcheckResult(
@@ -77,14 +77,11 @@ class Database(pluginbase.HealthcheckBaseExtension):
 
 
 class Health(healthcheck.Healthcheck):
-    """The application at /healthcheck.
-
-    The backends of [healthcheck] are asked besides.
-    """
+    """The application at /healthcheck, with the backends of [healthcheck]."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(None, engine.conf)
-        # NOTE: plugins are made from the configuration alone, and the one
-        # that matters needs the connections that the API itself uses.
+        # NOTE: oslo.middleware builds plugins from the configuration alone,
+        # but this one needs the engine.
         self._backends: list[Any] = [  # type: ignore[assignment]
             *self._backends, types.SimpleNamespace(obj=Database(engine))]

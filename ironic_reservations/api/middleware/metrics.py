@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Prometheus metrics of this process, in a registry of our own."""
+"""Prometheus metrics of this process."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from ironic_reservations.model import leases
 _METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
                       'OPTIONS'))
 _PREFIX = 'ironic_reservations_'
-#: How long, in seconds, the database may take to tell the time.
+#: How long to wait for the time of the database, in seconds.
 _PATIENCE = 1.0
 
 
 class Metrics:
-    """What the API counts; served as an application of its own.
+    """Counts requests, and serves /metrics.
 
-    NOTE: never the library's global registry, which belongs to Ironic where
-    we run inside its process.
+    NOTE: with a registry of its own: the library's global one belongs to
+    Ironic where this runs inside its process.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -73,10 +73,10 @@ class Metrics:
     def count(self, method: str, status: int, code: str | None) -> None:
         """Count an answer.
 
-        :param code: of the error that it tells of, if it does.
+        :param code: of the error, if it is one.
         """
-        # NOTE: a client may invent methods; a label for each would let it
-        # fill the memory.
+        # NOTE: clients may send any method, and a label for each would fill
+        # the memory.
         self._requests.labels(method if method in _METHODS else 'other',
                               str(status)).inc()
         if code is not None:
@@ -84,7 +84,7 @@ class Metrics:
 
     @contextlib.contextmanager
     def picking(self) -> Iterator[None]:
-        """Measure a pick, successful or not."""
+        """Measure the time of a pick, successful or not."""
         with self._picks.time():
             yield
 
@@ -99,13 +99,13 @@ class Metrics:
 
 
 class _Gauges(prometheus_registry.Collector):
-    """Gauges of what stands in the database, read when somebody asks."""
+    """Gauges that are read from the database when /metrics is."""
 
-    #: The name of each, what it tells, and by what.
+    #: The name, the help text and the labels of each.
     gauges: tuple[tuple[str, str, tuple[str, ...]], ...]
 
     def describe(self) -> Iterable[core.Metric]:
-        """Name the metrics without asking the database."""
+        """Return the metrics without reading the database."""
         return self._families()
 
     def _families(self) -> list[core.GaugeMetricFamily]:
@@ -113,26 +113,26 @@ class _Gauges(prometheus_registry.Collector):
                 for name, text, labels in self.gauges]
 
     def collect(self) -> Iterable[core.Metric]:
-        """Read all of them, or none."""
+        """Return all metrics, or none if the database does not answer."""
         families = self._families()
         try:
             self.read(families)
         except errors.DatabaseUnavailable:
-            # NOTE: the other metrics are wanted most of all now; a gauge
-            # that is absent does not claim that there are none.
+            # NOTE: the other metrics must still be served; absent gauges are
+            # better than wrong ones.
             return []
         return families
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Add what is there.
+        """Add the values.
 
-        :raises DatabaseUnavailable: it cannot be told.
+        :raises DatabaseUnavailable: they cannot be read.
         """
         raise NotImplementedError
 
 
 class _Live(_Gauges):
-    """Reservations and leases."""
+    """Gauges of reservations and leases."""
 
     gauges = (
         ('live', 'Live reservations, by state.', ('state',)),
@@ -155,7 +155,7 @@ class _Live(_Gauges):
         self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Count all of it."""
+        """Add the values."""
         live, unsure, oldest, there, waiting, leased, draining = families
         counted = counts.live(self._engine)
         for state in facts.State:
@@ -175,7 +175,7 @@ class _Live(_Gauges):
 
 
 class _Clock(_Gauges):
-    """How this host's clock stands to the database's."""
+    """Gauges of this host's clock against the database's."""
 
     gauges = (
         ('clock_skew_seconds',
@@ -191,7 +191,7 @@ class _Clock(_Gauges):
         self._clock = clock
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Add what has been measured, or measure it."""
+        """Add the last measurement, or a new one if it is old."""
         skew, error, silence = families
         known, silent = self._clock.answered(db_clock.REFRESH, _PATIENCE)
         if known is not None:
@@ -201,7 +201,7 @@ class _Clock(_Gauges):
 
 
 class _Held(_Gauges):
-    """What is held in Placement, and what the last audit has found."""
+    """Gauges of holds in Placement and of the last audit."""
 
     gauges = (
         ('holds', 'Holds in Placement, by state.', ('state',)),
@@ -218,7 +218,7 @@ class _Held(_Gauges):
         self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Count all of it."""
+        """Add the values."""
         held, found, remaining, audited = families
         counted = counts.held(self._engine)
         for state in holds.HoldState:
@@ -232,7 +232,7 @@ class _Held(_Gauges):
 
 
 class _Notices(_Gauges):
-    """What is in the outbox."""
+    """Gauges of the outbox."""
 
     gauges = (
         ('notices_waiting',
@@ -248,7 +248,7 @@ class _Notices(_Gauges):
         self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Count all of it."""
+        """Add the values."""
         waiting, oldest, given_up = families
         for channel, one in counts.notices(self._engine).items():
             waiting.add_metric((channel.value,), one.waiting)

@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What reaches pecan: a path and a method that are served, and no more.
+"""Finds the handler of each request, and hides from pecan what it guesses by.
 
-pecan guesses.  It takes methods from queries (``_method``), arguments from
-queries and bodies, types from extensions, and handlers from whatever a class
-has that is called like a part of the path.  Here, in front of it, each request
-finds its handler by the whole path and the method or is refused; what an id
-stands for, the query and the body are kept for the handler.
+pecan takes methods from queries (``_method``), arguments from queries and
+bodies, types from extensions, and handlers from any attribute named like a
+part of the path. Here, in front of it, each request is matched by its whole
+path and method, or refused; the ids in the path, the query and the body are
+stored for the handler.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from ironic_reservations.api.middleware import body
 from ironic_reservations.api.middleware import errors as api_errors
 from ironic_reservations.api.middleware import front
 
-#: Stands for one segment of a path, which the handler is given.
+#: Matches one segment of a path, which is passed to the handler.
 ANY = '*'
-#: Where the handler of a request is found, and where that finds the query,
-#: those segments, and the methods that there are at the path.
+#: The keys of the environ for the handler, the query, the matched segments and
+#: the methods that are allowed at the path.
 HANDLER = 'ironic_reservations.handler'
 QUERY = 'ironic_reservations.query'
 SEGMENTS = 'ironic_reservations.segments'
 ALLOW = 'ironic_reservations.allow'
 
-#: Handlers by HTTP method, in the order in which methods are listed; the one
-#: of GET serves HEAD, too.
+#: Handlers by HTTP method, in the order of the Allow header; the handler of
+#: GET serves HEAD, too.
 Handlers = Mapping[str, Any]
-#: By path, in segments.
+#: Handlers by path, in segments.
 Routes = Mapping[tuple[str, ...], Handlers]
 
 
 class Strict:
-    """Lets through what is served, and keeps from pecan what it guesses by.
+    """Passes requests with a known path and method on to pecan.
 
-    NOTE: no body is read here, nor by what comes next: who sends it, what
-    for, and whether anything is there to take it is found out before.
+    NOTE: the body is not read here: the handler reads it after it has checked
+    the caller's rights.
 
     :param application: pecan's.
-    :param routes: all that is served.
+    :param routes: all paths that are served.
     :param max_body_size: the largest body, in bytes.
     """
 
@@ -73,7 +73,8 @@ class Strict:
         allow = _check_method(handlers, environ)
         narrowed = {
             **environ,
-            # NOTE: no attribute has such a name, whatever the client sent.
+            # NOTE: with ANY for ids, so that pecan finds no attribute by what
+            # the client sent.
             'PATH_INFO': '/' + '/'.join(path),
             'QUERY_STRING': '',
             'CONTENT_LENGTH': '0',
@@ -92,14 +93,14 @@ class Strict:
         return answer.send(start_response)
 
     def _find(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the path as the routes have it, and what stands for ids.
+        """Return the path as in the routes, and the segments that ANY matched.
 
-        :raises ResourceNotFound: there is none.
+        :raises ResourceNotFound: no route matches.
         """
         segments = tuple(path.encode('latin-1').decode().split('/')[1:])
         if segments in self._routes and ANY not in segments:
             return segments, ()
-        # NOTE: no path has more than one part that stands for something.
+        # NOTE: no route has ANY more than once.
         for index in reversed(range(len(segments))):
             pattern = (*segments[:index], ANY, *segments[index + 1:])
             if segments[index] and pattern in self._routes:
@@ -112,16 +113,16 @@ def _nothing() -> errors.ResourceNotFound:
 
 
 def _check_method(handlers: Handlers, environ: wsgi.Environ) -> list[str]:
-    """Return the methods that there are at a path.
+    """Return the methods that are allowed at a path.
 
-    :raises ResourceNotFound: there are none yet at the version in use.
-    :raises MethodNotAllowed: that of the request is not among them.
+    :raises ResourceNotFound: there are none in the version in use.
+    :raises MethodNotAllowed: the method of the request is not among them.
     """
     method, minor = environ['REQUEST_METHOD'], environ[front.MINOR]
     allow = [each for each, handler in handlers.items()
              if handler.since <= minor]
     if allow == ['OPTIONS']:
-        # NOTE: to an older version, what came later is not there.
+        # NOTE: a path that came with a later version does not exist.
         raise _nothing()
     if 'GET' in allow:
         allow.insert(allow.index('GET') + 1, 'HEAD')

@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What requests may hold, and how it is read."""
+"""The types of requests, and how they are parsed."""

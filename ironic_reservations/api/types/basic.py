@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What requests may hold, as WSME types, each part with its version.
+"""WSME types of requests, each part with its version.
 
-WSME's own types read leniently (``"5"`` is a number, a week is a date); the
-ones here take one spelling and say which.
+WSME's own types are lenient (``"5"`` is a number, a week is a date); these
+accept one spelling each, and say which.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _INSTANT = re.compile(
     r'([.][0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})')
 _INTEGER = re.compile('-?[0-9]{1,1000}')
 _DAY = re.compile('[0-9]{4}-[0-9]{2}-[0-9]{2}')
-#: What is looked for around a day stays within the calendar.
+#: The limits leave room for computations around a day.
 _FIRST_YEAR, _LAST_YEAR = 1970, instants.LAST_YEAR
 _TRAIT = re.compile('[A-Z0-9_]{1,255}')
 _MAX_TRAITS = 50
@@ -57,7 +57,7 @@ _MAX_SECONDS = 2 ** 31 - 1
 
 
 class Uuid(wtypes.UserType):
-    """A UUID in any case, with or without hyphens; read as canonical."""
+    """A UUID in any case, with or without hyphens; returned as canonical."""
 
     name = 'uuid'
 
@@ -71,7 +71,7 @@ class Uuid(wtypes.UserType):
 
 
 class Uuids(wtypes.UserType):
-    """A list of UUIDs; what comes twice counts once, where it came first."""
+    """A list of UUIDs; duplicates are removed."""
 
     name = 'uuids'
 
@@ -89,7 +89,7 @@ class Uuids(wtypes.UserType):
 
 
 class Instant(wtypes.UserType):
-    """An instant in ISO 8601 with a zone; read as UTC."""
+    """An instant in ISO 8601 with a zone; returned in UTC."""
 
     name = 'instant'
 
@@ -114,7 +114,7 @@ class Seconds(wtypes.UserType):
 
     @staticmethod
     def validate(value: Any) -> int:
-        # NOTE: bool is an int to Python, and no time to anybody.
+        # NOTE: bool is a subclass of int.
         if (not isinstance(value, int) or isinstance(value, bool)
                 or not 1 <= value <= _MAX_SECONDS):
             raise ValueError('a whole number of seconds above 0 is expected, '
@@ -123,7 +123,7 @@ class Seconds(wtypes.UserType):
 
 
 class ResourceClass(wtypes.UserType):
-    """The name of a resource class, as Ironic keeps it."""
+    """The name of a resource class, as in Ironic."""
 
     name = 'resource class'
 
@@ -159,7 +159,7 @@ class Traits(wtypes.UserType):
 
 
 class Flavor(wtypes.UserType):
-    """A flavor as Nova shows it; read as what it wants of a node."""
+    """A flavor as Nova shows it; returned as its requirements on nodes."""
 
     name = 'flavor'
 
@@ -169,9 +169,10 @@ class Flavor(wtypes.UserType):
 
 
 def of_flavor(value: Any, read: Callable[[Mapping[str, Any]], _R]) -> _R:
-    """Read a flavor as Nova shows it.
+    """Parse a flavor as Nova shows it.
 
-    :raises ValueError: that cannot be.
+    :param read: parses it.
+    :raises ValueError: it is no flavor, or is refused.
     """
     if not isinstance(value, dict):
         raise ValueError('a flavor as Nova shows it is expected, not '
@@ -183,7 +184,7 @@ def of_flavor(value: Any, read: Callable[[Mapping[str, Any]], _R]) -> _R:
 
 
 class Limit(wtypes.UserType):
-    """A number of rows, above zero, in a query."""
+    """The size of a page, in a query."""
 
     name = 'limit'
 
@@ -235,16 +236,16 @@ class Text(wtypes.UserType):
 
 
 class Properties(Text):
-    """What is asked of hosts: text that shows all that is in it."""
+    """Requirements on hosts, without invisible characters."""
 
     name = 'properties'
 
     @staticmethod
     def validate(value: Any) -> str:
         text = Text.validate(value)
-        # NOTE: what moves the cursor or turns the direction of writing shows
-        # those who read it another text than the one that holds. JSON has
-        # its own spelling for such characters.
+        # NOTE: characters that move the cursor or reverse the direction of
+        # writing would show readers another text than the one that is used.
+        # JSON can escape them.
         if not text.isprintable() and not _printable(text):
             raise ValueError('printable characters and white space are '
                              f'expected, not {shown(text)}')
@@ -270,7 +271,7 @@ class Boolean(wtypes.UserType):
 
 
 class Flag(wtypes.UserType):
-    """True or false in a query, in any case of letters."""
+    """True or false in a query, case-insensitive."""
 
     name = 'flag'
 
@@ -284,7 +285,7 @@ class Flag(wtypes.UserType):
 
 
 class OneOf(wtypes.UserType):
-    """One of some words, each with the version that it came with."""
+    """One of some words, each with the version that added it."""
 
     name = 'word'
 
@@ -298,9 +299,9 @@ class OneOf(wtypes.UserType):
         return str(value)
 
     def check(self, name: str, value: str, minor: int) -> None:
-        """Refuse a word of a later version.
+        """Raise if a word is from a later version.
 
-        :raises InvalidValue: it is one.
+        :raises InvalidValue: it is.
         """
         since = self.since[value]
         if since > minor:
@@ -311,7 +312,7 @@ class OneOf(wtypes.UserType):
 
 
 class Some(OneOf):
-    """Several words with commas between."""
+    """Several words, separated by commas."""
 
     def validate(self, value: Any) -> tuple[str, ...]:  # type: ignore
         return tuple(dict.fromkeys(OneOf.validate(self, word.strip())
@@ -325,7 +326,7 @@ class Some(OneOf):
 class attribute(wtypes.wsattr):
     """A part of a request.
 
-    :param since: the version that it came with.
+    :param since: the version that added it.
     """
 
     def __init__(self, datatype: Any, since: int = versions.SEED,
@@ -334,7 +335,7 @@ class attribute(wtypes.wsattr):
         self.since = since
 
 
-#: The keys of a reservation in answers, with the version of each.
+#: The keys of a reservation in answers, with the version that added each.
 FIELDS = {
     'uuid': versions.SEED, 'node_uuid': versions.SEED,
     'instance_uuid': versions.SEED, 'created_at': versions.SEED,
@@ -424,18 +425,18 @@ class UsageQuery(wtypes.Base):
 
 
 class Renewal(wtypes.Base):
-    """What a JSON patch may replace."""
+    """The keys that a JSON patch may replace."""
 
     expires_at = attribute(Instant(), since=versions.TIMES)
     ttl = attribute(Seconds(), since=versions.TIMES)
 
 
 def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
-    """Read a body or a query at a version.
+    """Parse a body or a query at a version.
 
-    :param what: how one of its parts is called in refusals.
-    :raises InvalidValue: something is of the wrong type or out of range.
-    :raises UnknownKey: something is not there at this version.
+    :param what: the name for one of its parts in refusals.
+    :raises InvalidValue: a value has the wrong type or is out of range.
+    :raises UnknownKey: a part does not exist in this version.
     """
     if not isinstance(document, dict):
         raise errors.InvalidValue(
@@ -480,18 +481,18 @@ def _check_part(known: Mapping[str, attribute], name: str, value: Any,
 
 
 def given(value: Any) -> Any:
-    """Return ``None`` for what WSME calls Unset."""
+    """Return a value, or ``None`` if it is WSME's Unset."""
     return None if value is wtypes.Unset else value
 
 
 def shown(value: Any) -> str:
-    """Show a value of the client's, which may be of any size."""
+    """Return a client's value for a message, shortened."""
     if value is None:
         return 'null'
     if isinstance(value, (dict, list)):
         return 'an object' if isinstance(value, dict) else 'a list'
     if isinstance(value, int) and abs(value) > _MAX_SECONDS:
-        # NOTE: Python refuses to print integers of thousands of digits.
+        # NOTE: Python does not convert integers of thousands of digits.
         return 'a huge number'
     text = ascii(value)
     return text if len(text) <= 80 else f'{text[:80]}...'

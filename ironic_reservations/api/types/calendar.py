@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The query of ``GET /v1/calendar``."""
+"""The types of requests about the calendar."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ironic_reservations.api import versions
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
 
-#: As long as a capability of a host may be.
+#: The maximum length of a capability.
 _MAX_RACK = 1000
 
 
 class ResourceClasses(wtypes.UserType):
-    """Names of resource classes; an empty one is of hosts without a class."""
+    """Names of resource classes; an empty one is for hosts without one."""
 
     name = 'resource classes'
 
@@ -39,7 +39,7 @@ class ResourceClasses(wtypes.UserType):
 
 
 class Rack(wtypes.UserType):
-    """The name of a rack; an empty one is of hosts without a rack."""
+    """The name of a rack; an empty one is for hosts without a rack."""
 
     name = 'rack'
 
@@ -53,7 +53,7 @@ class Rack(wtypes.UserType):
 class CalendarQuery(wtypes.Base):
     """The query of ``GET /v1/calendar``."""
 
-    # NOTE: Python keeps the word for itself.
+    # NOTE: "from" is a keyword of Python.
     from_ = basic.attribute(lease_types.Date(), name='from')
     to = basic.attribute(lease_types.Date())
     resource_class = basic.attribute(ResourceClasses())

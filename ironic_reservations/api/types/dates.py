@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Dates as the clients of Blazar write them and read them, all in UTC."""
+"""Dates in the formats of Blazar's clients, all in UTC."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _DATE = re.compile(
     r'[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}'
     r'(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?')
 _SHOWN = 40
-#: What is looked for around a date stays within the calendar.
+#: The limits leave room for computations around a date.
 _FIRST_YEAR, _LAST_YEAR = 1970, instants.LAST_YEAR
 
 
 def read(text: object) -> datetime.datetime | Literal['now']:
-    """Read a date.
+    """Parse a date.
 
     :param text: ``2050-01-01 10:00``, or with seconds, or with a zone, or
         ``now``; without a zone it is in UTC.
-    :raises ValueError: it is something else, or not in the calendar.
+    :raises ValueError: it is no date, or out of range.
     """
     if text == NOW:
         return NOW
@@ -44,7 +44,7 @@ def read(text: object) -> datetime.datetime | Literal['now']:
             date = (date.replace(tzinfo=datetime.UTC) if date.tzinfo is None
                     else date.astimezone(datetime.UTC))
         except (ValueError, OverflowError):
-            # NOTE: told below, like all else that is no date.
+            # NOTE: refused below.
             pass
         else:
             if _FIRST_YEAR <= date.year <= _LAST_YEAR:
@@ -54,17 +54,17 @@ def read(text: object) -> datetime.datetime | Literal['now']:
     shown = text[:_SHOWN] if isinstance(text, str) else type(text).__name__
     if isinstance(text, str) and not shown.isprintable():
         shown = ascii(shown)
-    # NOTE: Blazar's own words, which its clients know.
+    # NOTE: these are Blazar's words, which its clients know.
     raise ValueError(
         f'{shown} is an invalid date. Required format: %Y-%m-%d %H:%M, which '
         'is UTC; or ISO 8601 with seconds and a zone; or "now"')
 
 
 def write(date: datetime.datetime) -> str:
-    """Write when something begins, ends or happens."""
+    """Return the text of a start, an end or the time of an event."""
     return date.isoformat(timespec='microseconds')[:26]
 
 
 def write_short(date: datetime.datetime) -> str:
-    """Write when a row was made or changed."""
+    """Return the text of the time of a row's creation or change."""
     return date.isoformat(' ', 'seconds')[:19]

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""What requests about hosts and availability may hold."""
+"""The types of requests about hosts and availability."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PropertyUpdate(wtypes.Base):
 
 
 class Slots(wtypes.UserType):
-    """How many starts are wanted."""
+    """The number of slots."""
 
     name = 'number of slots'
 
@@ -86,10 +86,10 @@ class AvailabilityQuery(lease_types.Window):
 
 @dataclasses.dataclass(frozen=True)
 class NewHosts:
-    """A request to open nodes to leases: one of the two, and what is said.
+    """A request to open nodes to leases, by name or by class.
 
     :ivar name: of a node, or its uuid.
-    :ivar resource_class: all nodes of it.
+    :ivar resource_class: for all nodes of it.
     """
 
     name: str | None
@@ -98,7 +98,7 @@ class NewHosts:
 
 
 def new_hosts(document: Any) -> NewHosts:
-    """Read the body of ``POST /v1/os-hosts``.
+    """Parse the body of ``POST /v1/os-hosts``.
 
     :raises InvalidValue: something is missing, wrong or out of range.
     """
@@ -122,10 +122,10 @@ def new_hosts(document: Any) -> NewHosts:
 
 
 def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
-    """Read the body of ``PUT /v1/os-hosts/<id>``.
+    """Parse the body of ``PUT /v1/os-hosts/<id>``.
 
-    :returns: capabilities, ``None`` for those to take back; and whether the
-        host is open to leases, ``None`` to leave that as it is.
+    :returns: capabilities, with ``None`` for those to remove; and whether the
+        host is open to leases, ``None``: unchanged.
     :raises InvalidValue: something is missing, wrong or out of range.
     """
     changes = dict(_object(document))
@@ -152,7 +152,7 @@ def _capability(key: str, value: Any) -> str:
     _checked(key)
     if isinstance(value, float) or (type(value) is int
                                     and abs(value) <= _MAX_NUMBER):
-        # NOTE: leases compare numbers as numbers, however they are kept.
+        # NOTE: stored as text; requirements still compare it as a number.
         value = json.dumps(value)
     if not isinstance(value, str) or len(value) > _MAX_VALUE:
         raise errors.InvalidValue(
@@ -167,7 +167,7 @@ def _capability(key: str, value: Any) -> str:
 
 def _checked(key: str) -> bool:
     if len(key) > _MAX_KEY:
-        # NOTE: Blazar's own words, which its clients know.
+        # NOTE: these are Blazar's words, which its clients know.
         raise errors.InvalidValue(
             f'Extra capability key too long: {basic.shown(key)} has '
             f'{len(key)} characters; at most {_MAX_KEY} are allowed.')

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""What requests about leases may hold, as WSME basic."""
+"""The types of requests about leases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAX_FLAVOR = 255
 _MAX_HOSTS = 1_000_000
 _MAX_ITEMS = 1000
 _MAX_PRIORITY = 100
-#: Of one lease: each is planned by itself.
+#: The maximum number of reservations of a lease.
 _MAX_RESERVATIONS = 50
 _BEFORE_END = ('', 'default', 'snapshot')
 _NUMBER = re.compile('[0-9]{1,9}')
@@ -51,7 +51,7 @@ class Date(wtypes.UserType):
 
 
 class Dates(wtypes.UserType):
-    """Two dates, of which the second one is not "now"."""
+    """Two dates, the second of which is not "now"."""
 
     name = 'dates'
 
@@ -81,9 +81,9 @@ class Name(wtypes.UserType):
 
 
 class Count(wtypes.UserType):
-    """How many of something a reservation takes.
+    """A number of hosts or instances.
 
-    :param what: of what, for who reads the refusal.
+    :param what: the name of these, for refusals.
     """
 
     def __init__(self, what: str) -> None:
@@ -100,7 +100,7 @@ class Count(wtypes.UserType):
 
 
 class Size(wtypes.UserType):
-    """How much of something one instance has."""
+    """A size of an instance."""
 
     name = 'size'
 
@@ -114,19 +114,19 @@ class Size(wtypes.UserType):
 
 
 def _whole(value: Any) -> int | None:
-    """Return a whole number that may be text, as Blazar takes it: ``"4"``.
+    """Return a whole number, which may be text as in Blazar: ``"4"``.
 
     :returns: ``None`` for everything else, such as ``"04"``.
     """
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
-    # NOTE: bool is an int to Python, and no number to anybody.
+    # NOTE: bool is a subclass of int.
     return (value if isinstance(value, int) and not isinstance(value, bool)
             else None)
 
 
 class Affinity(wtypes.UserType):
-    """Whether instances are to be on one host, or on different ones."""
+    """Whether instances have to be on one host, or on different ones."""
 
     name = 'affinity'
     _WORDS: Mapping[str, bool | None] = {
@@ -135,8 +135,8 @@ class Affinity(wtypes.UserType):
 
     @classmethod
     def validate(cls, value: Any) -> tuple[bool | None]:
-        # NOTE: words, since that is what Blazar's clients send. In a tuple,
-        # for that it is said to be neither is not that nothing is said.
+        # NOTE: Blazar's clients send words. The tuple distinguishes "None",
+        # which is neither, from a missing value.
         word = str(value) if isinstance(value, bool | str) else ''
         if word not in cls._WORDS:
             raise ValueError('true, false or "None" is expected, not '
@@ -145,7 +145,7 @@ class Affinity(wtypes.UserType):
 
 
 class FlavorId(wtypes.UserType):
-    """The id of a flavor, which Blazar's clients send as a number."""
+    """The id of a flavor; Blazar's clients send it as a number."""
 
     name = 'flavor id'
 
@@ -163,9 +163,9 @@ class FlavorId(wtypes.UserType):
 
 @dataclasses.dataclass(frozen=True)
 class NamedFlavor:
-    """A flavor, and what it is called.
+    """A flavor with its id and its names.
 
-    :ivar id: ``None``: it does not say.
+    :ivar id: ``None`` if the client has not sent it.
     """
 
     flavor: flavors.Flavor
@@ -174,7 +174,7 @@ class NamedFlavor:
 
 
 class Flavor(wtypes.UserType):
-    """A flavor as Nova shows it, which instances can be reserved for."""
+    """A flavor as Nova shows it, for a reservation of instances."""
 
     name = 'flavor'
 
@@ -195,7 +195,7 @@ class Flavor(wtypes.UserType):
 
 
 class BeforeEnd(wtypes.UserType):
-    """What Blazar would do before the end."""
+    """The action that Blazar takes before the end of a lease."""
 
     name = 'before_end'
 
@@ -204,12 +204,12 @@ class BeforeEnd(wtypes.UserType):
         if value not in list(_BEFORE_END):
             raise ValueError(f'{basic.shown(value)} is not one of "", '
                              'default, snapshot')
-        # NOTE: which is what Blazar makes of an empty one.
+        # NOTE: Blazar also treats an empty one as the default.
         return value or 'default'
 
 
 class Objects(wtypes.UserType):
-    """A list of objects, each to be read by itself."""
+    """A list of objects, which are parsed later."""
 
     name = 'objects'
 
@@ -249,7 +249,7 @@ class Hosts(wtypes.UserType):
 
 
 class FixBefore(wtypes.UserType):
-    """A whole number of seconds; 0 is until the start."""
+    """A whole number of seconds; 0: the dates stay open until the start."""
 
     name = 'fix_before'
 
@@ -261,7 +261,7 @@ class FixBefore(wtypes.UserType):
 
 
 class OnRefusal(wtypes.UserType):
-    """What becomes of a lease that does not fit."""
+    """What to do with a lease that does not fit."""
 
     name = 'on_refusal'
 
@@ -274,7 +274,7 @@ class OnRefusal(wtypes.UserType):
 
 
 class Priority(wtypes.UserType):
-    """Which of the leases that wait comes first."""
+    """The priority of a queued lease."""
 
     name = 'priority'
 
@@ -288,7 +288,7 @@ class Priority(wtypes.UserType):
 
 
 class Window(wtypes.Base):
-    """From when until when, in both spellings."""
+    """A start and an end, in both spellings."""
 
     start_date = basic.attribute(Date())
     end_date = basic.attribute(Date())
@@ -311,7 +311,7 @@ class NewLease(Window):
 
 
 class NewReservation(wtypes.Base):
-    """One reservation of a new lease."""
+    """A reservation of hosts in a new lease."""
 
     resource_type = basic.attribute(basic.Text())
     min = basic.attribute(Count('hosts'))
@@ -322,7 +322,7 @@ class NewReservation(wtypes.Base):
 
 
 class NewInstances(wtypes.Base):
-    """One reservation of instances of a new lease."""
+    """A reservation of instances in a new lease."""
 
     resource_type = basic.attribute(basic.Text())
     vcpus = basic.attribute(Size())
@@ -334,7 +334,7 @@ class NewInstances(wtypes.Base):
 
 
 class NewFlavored(NewInstances):
-    """One reservation of instances of a flavor."""
+    """A reservation of instances of a flavor in a new lease."""
 
     flavor_id = basic.attribute(FlavorId())
     flavor = basic.attribute(Flavor())
@@ -360,7 +360,7 @@ class LeaseUpdate(Window):
 
 
 class ReservationUpdate(wtypes.Base):
-    """What changes for one reservation of a lease."""
+    """A change of one reservation of a lease."""
 
     id = basic.attribute(basic.Uuid())
     min = basic.attribute(Count('hosts'))
@@ -376,7 +376,7 @@ class ReservationUpdate(wtypes.Base):
 
 
 class ChangeQuery(wtypes.Base):
-    """The query of a request that may only be tried."""
+    """The query of a request that has a dry run."""
 
     dry_run = basic.attribute(basic.Flag())
 

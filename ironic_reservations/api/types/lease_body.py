@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""From the bodies of requests about leases to what the engine is asked."""
+"""Converts the bodies of requests about leases for the engine."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
 _SIZES = ('vcpus', 'memory_mb', 'disk_gb')
-#: The keys that came with our own versions.
+#: The keys that our own versions added.
 _SINCE = {'between': versions.FLEXIBLE, 'duration': versions.FLEXIBLE,
           'fix_before': versions.FLEXIBLE, 'on_refusal': versions.QUEUE,
           'priority': versions.QUEUE}
-#: Those of requests that change a lease.
+#: The same for requests that change a lease.
 _CHANGES_SINCE = dict.fromkeys(('between', 'duration', 'fix_before'),
                                versions.OPEN_DATES)
-#: What reservations of each kind say.
+#: The types of reservations, by resource_type.
 _KINDS = {
     leases.PHYSICAL_HOST: lease_types.NewReservation,
     instance_reservations.VIRTUAL_INSTANCE: lease_types.NewInstances,
     instance_reservations.FLAVOR_INSTANCE: lease_types.NewFlavored}
 
-#: Which node the host with an id is, for some ids at once.
+#: Returns the uuids of the nodes of hosts, by the ids of the hosts.
 Resolve = Callable[[Collection[int]], Mapping[int, str]]
 
 
@@ -51,13 +51,13 @@ def new_lease(document: Any, now: datetime.datetime,
               project_id: str | None, user_id: str | None,
               key: str | None,
               minor: int = versions.SEED) -> leases.LeaseAsk:
-    """Read the body of a request for a lease.
+    """Parse the body of a request for a lease.
 
-    :param now: what "now" means, where it is not the start.
-    :param key: the client's own name for the request.
-    :param minor: of our own version, which is asked for beside Blazar's.
+    :param now: the time that "now" means, except for the start.
+    :param key: the client's idempotency key.
+    :param minor: our own version, which is requested beside Blazar's.
     :raises InvalidValue: something is missing, wrong or out of range.
-    :raises UnknownKey: something is not there at all.
+    :raises UnknownKey: a key does not exist in this version.
     """
     _check_keys(document, minor, _SINCE)
     wanted = _read(lease_types.NewLease, document)
@@ -74,8 +74,8 @@ def new_lease(document: Any, now: datetime.datetime,
         if value is None:
             raise _missing(what)
     for _ in _each(wanted, 'events', lease_types.NewEvent):
-        # NOTE: Blazar keeps them and never acts on them; here they are read
-        # so that its clients work, and no more.
+        # NOTE: Blazar stores events and never acts on them; here they are
+        # only parsed, so that its clients work.
         pass
     ask = leases.LeaseAsk(
         name=name, start=None if start == dates.NOW else start,
@@ -91,10 +91,10 @@ def new_lease(document: Any, now: datetime.datetime,
 
 def _check_keys(document: Any, minor: int,
                 since_of: Mapping[str, int]) -> None:
-    """Check that a version has the keys that a request has.
+    """Raise if a request has keys of a later version.
 
-    :param since_of: the version with which each of them came.
-    :raises UnknownKey: it has not.
+    :param since_of: the version that added each key.
+    :raises UnknownKey: it has.
     """
     for name, since in since_of.items():
         if minor < since and isinstance(document, dict) and name in document:
@@ -105,9 +105,9 @@ def _check_keys(document: Any, minor: int,
 
 
 def _flexible(wanted: Any, now: datetime.datetime) -> leases.Flexible | None:
-    """Return how far the dates of a new lease are open, if they are.
+    """Return the open dates of a new lease, ``None`` without them.
 
-    :raises InvalidValue: some of it is missing, or says something else.
+    :raises InvalidValue: a part of them is missing, or dates are set, too.
     """
     between = basic.given(wanted.between)
     if between is None:
@@ -127,9 +127,9 @@ def _flexible(wanted: Any, now: datetime.datetime) -> leases.Flexible | None:
 
 
 def _queue(wanted: Any, flexible: leases.Flexible | None) -> bool:
-    """Return whether a lease is to wait where it does not fit.
+    """Return whether a lease is to be queued if it does not fit.
 
-    :raises InvalidValue: that makes no sense.
+    :raises InvalidValue: the keys contradict each other.
     """
     queue = basic.given(wanted.on_refusal) == 'queue'
     if queue and flexible is not None:
@@ -156,13 +156,13 @@ def _after(begin: datetime.datetime,
 def lease_change(document: Any, now: datetime.datetime,
                  resolve: Resolve, minor: int = versions.MAXIMUM
                  ) -> leases.LeaseChange:
-    """Read the body of a request that changes a lease.
+    """Parse the body of a request that changes a lease.
 
-    :param now: what "now" means.
-    :param resolve: tells which nodes are meant by the ids of hosts.
-    :param minor: of our own version, which is asked for beside Blazar's.
+    :param now: the time that "now" means.
+    :param resolve: returns the nodes of hosts by the ids of the hosts.
+    :param minor: our own version, which is requested beside Blazar's.
     :raises InvalidValue: something is wrong or out of range.
-    :raises UnknownKey: something is not there at all.
+    :raises UnknownKey: a key does not exist in this version.
     """
     _check_keys(document, minor, _CHANGES_SINCE)
     wanted = _read(lease_types.LeaseUpdate, document)
@@ -182,9 +182,9 @@ def lease_change(document: Any, now: datetime.datetime,
 
 
 def _opened(wanted: Any, now: datetime.datetime) -> leases.OpenDates | None:
-    """Return what changes of dates that are left open.
+    """Return the change of open dates, ``None`` without one.
 
-    :raises InvalidValue: dates are set besides.
+    :raises InvalidValue: dates are set, too.
     """
     between = basic.given(wanted.between)
     duration = basic.given(wanted.duration)
@@ -200,7 +200,7 @@ def _opened(wanted: Any, now: datetime.datetime) -> leases.OpenDates | None:
 
 def _window(between: tuple[Any, datetime.datetime], now: datetime.datetime
             ) -> tuple[datetime.datetime, datetime.datetime]:
-    """Return a window that is left open.
+    """Return the window of open dates.
 
     :raises InvalidValue: it ends before it starts.
     """
@@ -212,7 +212,7 @@ def _window(between: tuple[Any, datetime.datetime], now: datetime.datetime
 
 
 def _check_no_dates(wanted: Any) -> None:
-    """Check that no date is set beside those that are left open.
+    """Raise if a date is set beside open dates.
 
     :raises InvalidValue: one is.
     """
@@ -235,7 +235,7 @@ def _read(datatype: Any, document: Any) -> Any:
 def either(wanted: Any, name: str) -> Any:
     """Return a date in the spelling of Blazar's clients, or the older one.
 
-    :raises InvalidValue: it comes in both.
+    :raises InvalidValue: it is given in both.
     """
     later = basic.given(getattr(wanted, f'{name}_date'))
     older = basic.given(getattr(wanted, name))
@@ -246,7 +246,7 @@ def either(wanted: Any, name: str) -> Any:
 
 
 def at(date: Any, now: datetime.datetime) -> Any:
-    """Return the date that is meant, or ``None`` where none is."""
+    """Return a date, with ``now`` for "now"."""
     return now if date == dates.NOW else date
 
 
@@ -257,7 +257,7 @@ def _each(wanted: Any, name: str, datatype: Any) -> Iterator[Any]:
 
 def _one(where: str, item: dict[str, Any], datatype: Any) -> Any:
     if item.get('affinity', '') is None:
-        # NOTE: null is what answers say where there is none.
+        # NOTE: answers have null for no affinity, so it is accepted here.
         item = {**item, 'affinity': 'None'}
     try:
         return basic.read(datatype, item, versions.BLAZAR.minimum, 'key')
@@ -267,7 +267,7 @@ def _one(where: str, item: dict[str, Any], datatype: Any) -> Any:
 
 def _wishes(wanted: Any) -> Iterator[leases.Wish]:
     for index, item in enumerate(basic.given(wanted.reservations) or ()):
-        # NOTE: first, since the other kinds have other keys.
+        # NOTE: checked first, since each kind has its own keys.
         _check_kind(f'reservations[{index}]', item.get('resource_type'))
     for index, item in enumerate(basic.given(wanted.reservations) or ()):
         where, kind = f'reservations[{index}]', item['resource_type']
@@ -318,7 +318,7 @@ def _of_flavor(where: str, read: Any, wish: leases.Wish) -> leases.Wish:
     sizes = [name for name in _SIZES
              if basic.given(getattr(read, name)) is not None]
     if sent is None:
-        # NOTE: what is sent comes before what Nova says.
+        # NOTE: if sizes are sent, Nova is not asked for the flavor.
         return dataclasses.replace(
             wish, flavor_id=None if sizes else flavor_id,
             instances=_of_sizes(where, read, None, flavor_id) if sizes
@@ -403,6 +403,6 @@ def _resolved(hosts: Collection[int | str],
 
 
 def _missing(name: str, where: str = '') -> errors.InvalidValue:
-    # NOTE: Blazar's own words, which its clients know.
+    # NOTE: these are Blazar's words, which its clients know.
     return errors.InvalidValue(
         f'{where}{": " if where else ""}Missing parameter {name}.')

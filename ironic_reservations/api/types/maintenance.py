@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What requests about maintenance windows may hold."""
+"""The types of requests about maintenance windows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_NAME = 255
 
 
 class Reason(wtypes.UserType):
-    """Why nodes are in maintenance, as Ironic shows it."""
+    """The reason of a maintenance, as Ironic shows it."""
 
     name = 'reason'
 
@@ -42,7 +42,7 @@ class Reason(wtypes.UserType):
 
 
 class Nodes(wtypes.UserType):
-    """A list of nodes, each by its name or its uuid."""
+    """A list of nodes, each by its name or uuid."""
 
     name = 'nodes'
 

@@ -22,6 +22,7 @@ from typing import Any
 from rich import console
 from rich import text
 
+from ironic_reservations.client import counted
 from ironic_reservations.client import times
 from ironic_reservations.client.charts import timescale
 
@@ -127,7 +128,7 @@ def title(found: Mapping[str, Any], local: bool) -> text.Text:
     spans = found['spans']
     line = text.Text.assemble(
         (found['resource_class'] or '(no resource class)', 'bold'),
-        f'  {found["hosts"]} host(s)')
+        f'  {counted.counted(found["hosts"], "host")}')
     if spans:
         lowest = min(spans, key=lambda span: span['free'])
         line.append(f", at least {lowest['free']} free")

@@ -24,6 +24,7 @@ from rich import console
 from rich import table
 from rich import text
 
+from ironic_reservations.client import counted
 from ironic_reservations.client import times
 from ironic_reservations.client.charts import timescale
 
@@ -143,7 +144,7 @@ def _room(moves: Mapping[str, Any]) -> str:
     said = [_moved(each) for each in moves.get('leases', ())]
     others = moves.get('others')
     if others:
-        said.append(f'{others} lease(s) of others would move')
+        said.append(f'{counted.counted(others, "lease")} of others would move')
     return f'To make room, {"; ".join(said)}.' if said else ''
 
 
@@ -154,7 +155,7 @@ def _moved(each: Mapping[str, Any]) -> str:
         duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
         said.append(f'start {duration} {"later" if by > 0 else "earlier"}')
     if hosts:
-        said.append(f'move to {hosts} other host(s)')
+        said.append(f'move to {counted.counted(hosts, "other host")}')
     return f'{each["name"]} would {" and ".join(said)}'
 
 
@@ -188,17 +189,18 @@ def _reservation(reservation: Mapping[str, Any],
 
 def _wanted(reservation: Mapping[str, Any]) -> str:
     if 'amount' in reservation:
-        wanted = (f'{reservation["amount"]} instance(s) of '
+        wanted = (f'{counted.counted(reservation["amount"], "instance")} of '
                   f'{reservation["vcpus"]} vcpus, '
                   f'{reservation["memory_mb"]} MB of memory, '
                   f'{reservation["disk_gb"]} GB of disk')
         asked = reservation['resource_properties']
         return f'{wanted}, on hosts with {asked}' if asked else wanted
     least, most = reservation['min'], reservation['max']
-    wanted = f'{least}' if least == most else f'{least} to {most}'
+    wanted = counted.counted(
+        least if least == most else f'{least} to {most}', 'host')
     asked = ' '.join(filter(None, (reservation['hypervisor_properties'],
                                    reservation['resource_properties'])))
-    return f'{wanted} host(s)' + (f' with {asked}' if asked else '')
+    return f'{wanted} with {asked}' if asked else wanted
 
 
 def _table(options: console.ConsoleOptions, *columns: str) -> table.Table:

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import logging
 from typing import Any
 
 from ironicclient import exc
 
 from ironic_reservations.client import availability
+from ironic_reservations.client import counted
 from ironic_reservations.client import times
 from ironic_reservations.client.charts import availability as chart
 from ironic_reservations.client.osc import chart_command
@@ -42,38 +42,28 @@ def slot_count(text: str) -> int:
 class ShowAvailability(chart_command.ChartCommand):
     """Show how many hosts leases could have, when"""
 
-    log = logging.getLogger(__name__ + '.ShowAvailability')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the hosts, and when."""
         parser = super().get_parser(prog_name)
         selection.add(parser)
-        parser.add_argument(
-            '--from',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='start',
-            help='Start of the period: "2030-01-31 12:00" (UTC), ISO 8601 '
-                 'with a zone, or +4h, which is four hours from now. Default '
-                 'is now.')
-        parser.add_argument(
-            '--until',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='end',
-            help='End of the period. Default is set by the service: 30 days '
-                 'after the start.')
+        chart_command.add_time(
+            parser, '--from', 'start',
+            'Start of the period: "2030-01-31 12:00" (UTC), ISO 8601 '
+            'with a zone, or +4h, which is four hours from now. Default '
+            'is now.')
+        chart_command.add_time(
+            parser, '--until', 'end',
+            'End of the period. Default is set by the service: 30 days '
+            'after the start.')
         parser.add_argument(
             '--hosts',
             metavar='<number>',
             type=chart_command.positive,
             help='Also find the earliest start for this number of hosts, with '
                  '--duration.')
-        parser.add_argument(
-            '--duration',
-            metavar='<duration>',
-            type=chart_command.duration,
-            help='Duration for --hosts: 30m, 4h, 1h30m, 7d, 2w.')
+        chart_command.add_duration(
+            parser, '--duration',
+            'Duration for --hosts: 30m, 4h, 1h30m, 7d, 2w.')
         parser.add_argument(
             '--slots',
             metavar='<number>',
@@ -85,7 +75,6 @@ class ShowAvailability(chart_command.ChartCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Look."""
-        self.log.debug('take_action(%s)', parsed_args)
         if (parsed_args.hosts is None) != (parsed_args.duration is None):
             raise exc.CommandError(
                 'The earliest start depends on the number of hosts and on the '
@@ -109,6 +98,6 @@ class ShowAvailability(chart_command.ChartCommand):
         if parsed_args.hosts is not None:
             length = times.shown_duration(
                 datetime.timedelta(seconds=parsed_args.duration))
-            asked = (f'Earliest start for {parsed_args.hosts} host(s) for '
-                     f'{length}')
+            hosts = counted.counted(parsed_args.hosts, 'host')
+            asked = f'Earliest start for {hosts} for {length}'
         return chart.AvailabilityChart(shown, asked, parsed_args.local)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-import logging
 import time
 from typing import Any
 
@@ -48,8 +47,6 @@ def _seconds(typed: str) -> int:
 class ShowCalendar(chart_command.ChartCommand):
     """Show when how many hosts are free, and who has which host"""
 
-    log = logging.getLogger(__name__ + '.ShowCalendar')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the window, and what is wanted of it."""
         parser = super().get_parser(prog_name)
@@ -61,20 +58,14 @@ class ShowCalendar(chart_command.ChartCommand):
             dest='resource_classes',
             help='Only hosts of this resource class. Can be specified '
                  'multiple times. Default is all.')
-        parser.add_argument(
-            '--from',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='start',
-            help='Start of the window: "2030-01-31 12:00" (UTC), ISO 8601 '
-                 'with a zone, or +4h, which is four hours from now. Default '
-                 'is the start of the present hour.')
-        parser.add_argument(
-            '--until',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='end',
-            help='End of the window. Default is 30 days after its start.')
+        chart_command.add_time(
+            parser, '--from', 'start',
+            'Start of the window: "2030-01-31 12:00" (UTC), ISO 8601 '
+            'with a zone, or +4h, which is four hours from now. Default '
+            'is the start of the present hour.')
+        chart_command.add_time(
+            parser, '--until', 'end',
+            'End of the window. Default is 30 days after its start.')
         parser.add_argument(
             '--hosts',
             action='store_true',
@@ -92,7 +83,6 @@ class ShowCalendar(chart_command.ChartCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Ask for it."""
-        self.log.debug('take_action(%s)', parsed_args)
         if parsed_args.watch and (parsed_args.formatter != 'table'
                                   or parsed_args.columns):
             raise exc.CommandError('--watch draws the calendar, so it cannot '

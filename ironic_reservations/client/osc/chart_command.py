@@ -95,6 +95,18 @@ def instant(text: str) -> times.Instant:
     return times.instant(text, now())
 
 
+def add_time(parser: Any, option: str, dest: str, text: str) -> None:
+    """Add an option that takes an instant."""
+    parser.add_argument(option, metavar='<time>', type=instant, dest=dest,
+                        help=text)
+
+
+def add_duration(parser: Any, option: str, text: str) -> None:
+    """Add an option that takes a duration."""
+    parser.add_argument(option, metavar='<duration>', type=duration,
+                        help=text)
+
+
 def now() -> datetime.datetime:
     """Return the time in whole seconds, in which people think."""
     return datetime.datetime.now(datetime.UTC).replace(microsecond=0)

@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from collections.abc import Sequence
-import logging
 from typing import Any
 
 from ironicclient import exc
@@ -26,6 +25,7 @@ from osc_lib.command import command
 
 from ironic_reservations.client import host
 from ironic_reservations.client.osc import chart_command
+from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import options
 from ironic_reservations.client.osc import zone
 
@@ -51,8 +51,6 @@ def capability(text: str) -> tuple[str, str]:
 class ListHosts(zone.Zoned, command.Lister):
     """List hosts, which are the nodes that are open to leases"""
 
-    log = logging.getLogger(__name__ + '.ListHosts')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the selection."""
         parser = super().get_parser(prog_name)
@@ -70,7 +68,6 @@ class ListHosts(zone.Zoned, command.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """List them, in the order in which they were opened."""
-        self.log.debug('take_action(%s)', parsed_args)
         limit, wanted = parsed_args.limit, parsed_args.resource_class
         options.check_page(parsed_args)
         # NOTE: the service lists all classes, so a limit is for what is left.
@@ -86,8 +83,6 @@ class ListHosts(zone.Zoned, command.Lister):
 class ShowHost(zone.Zoned, command.ShowOne):
     """Show a host"""
 
-    log = logging.getLogger(__name__ + '.ShowHost')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the host."""
         parser = super().get_parser(prog_name)
@@ -96,15 +91,12 @@ class ShowHost(zone.Zoned, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Show it, with its properties."""
-        self.log.debug('take_action(%s)', parsed_args)
         return _shown(host.HostManager(
             self.app.client_manager.baremetal).get(parsed_args.host))
 
 
 class SetHost(zone.Zoned, command.ShowOne):
     """Set properties of a host, or open or close it to new leases"""
-
-    log = logging.getLogger(__name__ + '.SetHost')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the host, and what changes."""
@@ -136,7 +128,6 @@ class SetHost(zone.Zoned, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Change it, and show it."""
-        self.log.debug('take_action(%s)', parsed_args)
         if not parsed_args.capabilities and parsed_args.reservable is None:
             raise exc.CommandError(
                 'No change was given. Use --property, --reservable or '
@@ -149,8 +140,6 @@ class SetHost(zone.Zoned, command.ShowOne):
 
 class UnsetHost(zone.Zoned, command.ShowOne):
     """Unset properties of a host"""
-
-    log = logging.getLogger(__name__ + '.UnsetHost')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the host, and the properties."""
@@ -167,7 +156,6 @@ class UnsetHost(zone.Zoned, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Change it, and show it."""
-        self.log.debug('take_action(%s)', parsed_args)
         manager = host.HostManager(self.app.client_manager.baremetal)
         found = manager.get(parsed_args.host)
         unknown = [name for name in parsed_args.names
@@ -181,38 +169,18 @@ class UnsetHost(zone.Zoned, command.ShowOne):
             found.id, capabilities=dict.fromkeys(parsed_args.names)))
 
 
-class DeleteHost(command.Command):
+class DeleteHost(deletion.Deletion):
     """Take hosts back from leases.
 
     The nodes stay in Ironic.
     """
 
-    log = logging.getLogger(__name__ + '.DeleteHost')
+    thing = 'host'
+    named = 'IDs of the hosts to delete, or names or UUIDs of their nodes.'
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the hosts."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'hosts',
-            metavar='<host>',
-            nargs='+',
-            help='IDs of the hosts to delete, or names or UUIDs of their '
-                 'nodes.')
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Delete all of them that can be deleted."""
-        self.log.debug('take_action(%s)', parsed_args)
-        manager = host.HostManager(self.app.client_manager.baremetal)
-        failures = []
-        for ident in parsed_args.hosts:
-            try:
-                manager.delete(ident)
-                print(f'Deleted host {ident}')
-            except exc.ClientException as error:
-                failures.append(f'Failed to delete host {ident}: {error}')
-        if failures:
-            raise exc.ClientException('\n'.join(failures))
+    def delete(self, client: Any, ident: str) -> None:
+        """Take one back."""
+        host.HostManager(client).delete(ident)
 
 
 def _add_host(parser: argparse.ArgumentParser) -> None:

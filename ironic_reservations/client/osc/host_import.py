@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from collections.abc import Sequence
-import logging
 import sys
 from typing import Any
 
@@ -41,8 +40,6 @@ class ImportHosts(command.ShowOne):
     Nodes that are open already are left as they are, so a run that was
     interrupted can simply be repeated.
     """
-
-    log = logging.getLogger(__name__ + '.ImportHosts')
     _failed = 0
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -77,7 +74,6 @@ class ImportHosts(command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Open them one after the other, and count."""
-        self.log.debug('take_action(%s)', parsed_args)
         client = self.app.client_manager.baremetal
         manager = host.HostManager(client)
         hosts = {each.node_uuid for each in manager.list()}

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import logging
 import re
 import sys
 from typing import Any
@@ -30,6 +29,7 @@ from ironic_reservations.client import lease
 from ironic_reservations.client import lease_payload
 from ironic_reservations.client import times
 from ironic_reservations.client.osc import chart_command
+from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import instances
 from ironic_reservations.client.osc import lease_plan
 from ironic_reservations.client.osc import naming
@@ -59,8 +59,6 @@ def count(text: str) -> tuple[int, int]:
 class CreateLease(lease_plan.Planned):
     """Lease bare metal hosts for a time"""
 
-    log = logging.getLogger(__name__ + '.CreateLease')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add how many hosts of which kind, and when."""
         parser = super().get_parser(prog_name)
@@ -82,12 +80,9 @@ class CreateLease(lease_plan.Planned):
                  '--vcpus, --ram and --disk, or by a flavor.')
         instances.add(parser)
         selection.add(parser)
-        parser.add_argument(
-            '--start-date',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='start',
-            help=f'Start of the lease: {_TIMES}. Default is now.')
+        chart_command.add_time(
+            parser, '--start-date', 'start',
+            f'Start of the lease: {_TIMES}. Default is now.')
         parser.add_argument(
             '--between',
             nargs=2,
@@ -107,32 +102,22 @@ class CreateLease(lease_plan.Planned):
             type=int,
             help='Priority among queued leases, from 0 (default) to 100; the '
                  'highest comes first. Administrators only.')
-        parser.add_argument(
-            '--fix-before',
-            metavar='<duration>',
-            type=chart_command.duration,
-            help='Fix the dates of a lease with --between this time before '
-                 'its planned start. Default is set by the service.')
+        chart_command.add_duration(
+            parser, '--fix-before',
+            'Fix the dates of a lease with --between this time before '
+            'its planned start. Default is set by the service.')
         end = parser.add_mutually_exclusive_group(required=True)
-        end.add_argument(
+        chart_command.add_time(
             # NOTE: not --end, in which the shell sees its own --endpoint.
-            '--end-date',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='end',
-            help='End of the lease.')
-        end.add_argument(
-            '--duration',
-            metavar='<duration>',
-            type=chart_command.duration,
-            help='Duration of the lease: 30m, 4h, 1h30m, 7d, 2w.')
-        parser.add_argument(
-            '--before-end-date',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='before_end',
-            help='Time of the notification that the end is near. Default is '
-                 'set by the service.')
+            end, '--end-date', 'end',
+            'End of the lease.')
+        chart_command.add_duration(
+            end, '--duration',
+            'Duration of the lease: 30m, 4h, 1h30m, 7d, 2w.')
+        chart_command.add_time(
+            parser, '--before-end-date', 'before_end',
+            'Time of the notification that the end is near. Default is '
+            'set by the service.')
         tries = parser.add_mutually_exclusive_group()
         tries.add_argument(
             '--dry-run',
@@ -156,7 +141,6 @@ class CreateLease(lease_plan.Planned):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Ask for the lease, and show its plan."""
-        self.log.debug('take_action(%s)', parsed_args)
         client = self.app.client_manager.baremetal
         chosen = selection.read(parsed_args)
         if parsed_args.instances is None:
@@ -184,42 +168,28 @@ class CreateLease(lease_plan.Planned):
 class SetLease(lease_plan.Planned):
     """Extend, shorten, move, grow, shrink, heal or rename a lease"""
 
-    log = logging.getLogger(__name__ + '.SetLease')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the lease, and what changes."""
         parser = super().get_parser(prog_name)
         _add_lease(parser)
         parser.add_argument('--name', metavar='<name>', help='New name of the '
                                                              'lease.')
-        parser.add_argument(
-            '--start-date',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='start',
-            help=f'New start, if the lease has not started: {_TIMES}.')
+        chart_command.add_time(
+            parser, '--start-date', 'start',
+            f'New start, if the lease has not started: {_TIMES}.')
         end = parser.add_mutually_exclusive_group()
-        end.add_argument(
-            '--end-date',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='end',
-            help='New end.')
-        end.add_argument(
-            '--extend',
-            metavar='<duration>',
-            type=chart_command.duration,
-            help='End the lease later by this time: 30m, 4h, 1h30m, 7d, 2w.')
-        end.add_argument(
-            '--shorten',
-            metavar='<duration>',
-            type=chart_command.duration,
-            help='End the lease earlier by this time.')
-        end.add_argument(
-            '--duration',
-            metavar='<duration>',
-            type=chart_command.duration,
-            help='New duration of a lease whose dates are open.')
+        chart_command.add_time(
+            end, '--end-date', 'end',
+            'New end.')
+        chart_command.add_duration(
+            end, '--extend',
+            'End the lease later by this time: 30m, 4h, 1h30m, 7d, 2w.')
+        chart_command.add_duration(
+            end, '--shorten',
+            'End the lease earlier by this time.')
+        chart_command.add_duration(
+            end, '--duration',
+            'New duration of a lease whose dates are open.')
         parser.add_argument(
             '--between',
             nargs=2,
@@ -228,12 +198,10 @@ class SetLease(lease_plan.Planned):
             help='New window, within which the lease may be moved until it '
                  'is fixed. If its dates were set or are fixed, they are '
                  'open again.')
-        parser.add_argument(
-            '--fix-before',
-            metavar='<duration>',
-            type=chart_command.duration,
-            help='Fix the dates this time before the planned start, if they '
-                 'are open.')
+        chart_command.add_duration(
+            parser, '--fix-before',
+            'Fix the dates this time before the planned start, if they '
+            'are open.')
         parser.add_argument(
             '--hosts',
             metavar='<number>',
@@ -268,7 +236,6 @@ class SetLease(lease_plan.Planned):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Change the lease as a whole, and show its plan."""
-        self.log.debug('take_action(%s)', parsed_args)
         client = self.app.client_manager.baremetal
         manager = lease.LeaseManager(client)
         found = manager.find(parsed_args.lease)
@@ -289,8 +256,6 @@ class SetLease(lease_plan.Planned):
 class ListLeases(zone.Zoned, command.Lister):
     """List leases"""
 
-    log = logging.getLogger(__name__ + '.ListLeases')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the selection."""
         parser = super().get_parser(prog_name)
@@ -308,7 +273,6 @@ class ListLeases(zone.Zoned, command.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """List them, the oldest first."""
-        self.log.debug('take_action(%s)', parsed_args)
         options.check_page(parsed_args)
         found = lease.LeaseManager(self.app.client_manager.baremetal).list(
             project=parsed_args.project, limit=parsed_args.limit,
@@ -324,8 +288,6 @@ class ListLeases(zone.Zoned, command.Lister):
 class ShowLease(zone.Zoned, command.ShowOne):
     """Show a lease"""
 
-    log = logging.getLogger(__name__ + '.ShowLease')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the lease."""
         parser = super().get_parser(prog_name)
@@ -334,7 +296,6 @@ class ShowLease(zone.Zoned, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Return it as the service has it."""
-        self.log.debug('take_action(%s)', parsed_args)
         found = lease.LeaseManager(
             self.app.client_manager.baremetal).find(parsed_args.lease)
         return self.dict2columns({
@@ -372,31 +333,16 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-class DeleteLease(command.Command):
+class DeleteLease(deletion.Deletion):
     """End leases, or take them back before they start"""
 
-    log = logging.getLogger(__name__ + '.DeleteLease')
+    thing = 'lease'
+    named = 'Names or IDs of the leases to delete.'
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the selection."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument('leases', metavar='<lease>', nargs='+',
-                            help='Names or IDs of the leases to delete.')
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """End all of them that can be ended."""
-        self.log.debug('take_action(%s)', parsed_args)
-        manager = lease.LeaseManager(self.app.client_manager.baremetal)
-        failures = []
-        for ident in parsed_args.leases:
-            try:
-                manager.delete(manager.find(ident).id)
-                print(f'Deleted lease {ident}')
-            except exc.ClientException as error:
-                failures.append(f'Failed to delete lease {ident}: {error}')
-        if failures:
-            raise exc.ClientException('\n'.join(failures))
+    def delete(self, client: Any, ident: str) -> None:
+        """End one, which is named by either."""
+        manager = lease.LeaseManager(client)
+        manager.delete(manager.find(ident).id)
 
 
 def _add_lease(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,6 @@ import abc
 import argparse
 from collections.abc import Collection
 import datetime
-import logging
 import sys
 from typing import Any
 
@@ -62,8 +61,6 @@ class Planned(chart_command.ChartCommand, metaclass=abc.ABCMeta):
 class ShowLeasePlan(Planned):
     """Show which nodes a lease has, when, and what it waits for"""
 
-    log = logging.getLogger(__name__ + '.ShowLeasePlan')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the lease."""
         parser = super().get_parser(prog_name)
@@ -74,7 +71,6 @@ class ShowLeasePlan(Planned):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Return the lease, and what Ironic says of its nodes."""
-        self.log.debug('take_action(%s)', parsed_args)
         timeout = parsed_args.wait_timeout
         options.check_wait(parsed_args)
         client = self.app.client_manager.baremetal

@@ -18,7 +18,6 @@ import argparse
 from collections.abc import Iterable
 from collections.abc import Sequence
 import datetime
-import logging
 from typing import Any
 
 from osc_lib.command import command
@@ -33,8 +32,6 @@ _SECONDS = 'seconds'
 class ListLimits(command.Lister):
     """List what your project may have, and what of it is used"""
 
-    log = logging.getLogger(__name__ + '.ListLimits')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Say whose."""
         parser = super().get_parser(prog_name)
@@ -48,7 +45,6 @@ class ListLimits(command.Lister):
     def take_action(self, parsed_args: argparse.Namespace
                     ) -> tuple[Sequence[str], Iterable[Any]]:
         """List them."""
-        self.log.debug('take_action(%s)', parsed_args)
         found = limits.LimitsManager(
             self.app.client_manager.baremetal).get(parsed_args.project)
         # NOTE: a service before 1.13 has no limits by class.

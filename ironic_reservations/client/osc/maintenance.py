@@ -18,7 +18,6 @@ import argparse
 from collections.abc import Iterable
 from collections.abc import Sequence
 import datetime
-import logging
 from typing import Any
 
 from cliff import columns as formats
@@ -27,6 +26,7 @@ from osc_lib.command import command
 
 from ironic_reservations.client import maintenance
 from ironic_reservations.client.osc import chart_command
+from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import lease_plan
 from ironic_reservations.client.osc import selection
 from ironic_reservations.client.osc import zone
@@ -47,8 +47,6 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
     --dry-run the effect is shown, and nothing is booked.
     """
 
-    log = logging.getLogger(__name__ + '.CreateMaintenance')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the window, and which nodes."""
         parser = super().get_parser(prog_name)
@@ -67,25 +65,17 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
             '--reason',
             metavar='<reason>',
             help='Reason to show in Ironic. Default is the name.')
-        parser.add_argument(
-            '--start-date',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='start',
-            help=f'Start of the maintenance: {_TIMES}. Default is now.')
+        chart_command.add_time(
+            parser, '--start-date', 'start',
+            f'Start of the maintenance: {_TIMES}. Default is now.')
         end = parser.add_mutually_exclusive_group(required=True)
-        end.add_argument(
+        chart_command.add_time(
             # NOTE: not --end, in which the shell sees its own --endpoint.
-            '--end-date',
-            metavar='<time>',
-            type=chart_command.instant,
-            dest='end',
-            help=f'End of the maintenance: {_TIMES}.')
-        end.add_argument(
-            '--duration',
-            metavar='<duration>',
-            type=chart_command.duration,
-            help='Duration of the maintenance, for example 4h.')
+            end, '--end-date', 'end',
+            f'End of the maintenance: {_TIMES}.')
+        chart_command.add_duration(
+            end, '--duration',
+            'Duration of the maintenance, for example 4h.')
         parser.add_argument(
             '--drain',
             action='store_true',
@@ -105,7 +95,6 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Book them, and show what that does."""
-        self.log.debug('take_action(%s)', parsed_args)
         wanted = selection.read(parsed_args)
         if not (parsed_args.nodes or any(wanted.values())):
             raise exc.CommandError(
@@ -131,8 +120,6 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
 class ListMaintenances(zone.Zoned, command.Lister):
     """List maintenance windows"""
 
-    log = logging.getLogger(__name__ + '.ListMaintenances')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add how much to show."""
         parser = super().get_parser(prog_name)
@@ -144,7 +131,6 @@ class ListMaintenances(zone.Zoned, command.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """List them, the first to start first."""
-        self.log.debug('take_action(%s)', parsed_args)
         columns = _LONG if parsed_args.long else _COLUMNS
         client = self.app.client_manager.baremetal
         found = maintenance.MaintenanceManager(client).list()
@@ -156,8 +142,6 @@ class ListMaintenances(zone.Zoned, command.Lister):
 class ShowMaintenance(zone.Zoned, command.ShowOne):
     """Show a maintenance window"""
 
-    log = logging.getLogger(__name__ + '.ShowMaintenance')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the window."""
         parser = super().get_parser(prog_name)
@@ -168,7 +152,6 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Show it, with its nodes."""
-        self.log.debug('take_action(%s)', parsed_args)
         manager = maintenance.MaintenanceManager(
             self.app.client_manager.baremetal)
         # NOTE: the list, in which names are found, tells less.
@@ -198,33 +181,17 @@ class _Waiting(formats.FormattableColumn[list[dict[str, Any]]]):
             for each in self._value)
 
 
-class DeleteMaintenance(command.Command):
+class DeleteMaintenance(deletion.Deletion):
     """End maintenance windows, or take them back before they start"""
 
-    log = logging.getLogger(__name__ + '.DeleteMaintenance')
+    thing = 'maintenance'
+    named = 'Names or UUIDs of the maintenance windows.'
+    verbs = ('end', 'Ended')
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the windows."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'maintenances', metavar='<maintenance>', nargs='+',
-            help='Names or UUIDs of the maintenance windows.')
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """End all of them that there are."""
-        self.log.debug('take_action(%s)', parsed_args)
-        manager = maintenance.MaintenanceManager(
-            self.app.client_manager.baremetal)
-        failures = []
-        for ident in parsed_args.maintenances:
-            try:
-                manager.delete(manager.find(ident).uuid)
-                print(f'Ended maintenance {ident}')
-            except (exc.ClientException, exc.CommandError) as error:
-                failures.append(f'Failed to end maintenance {ident}: {error}')
-        if failures:
-            raise exc.ClientException('\n'.join(failures))
+    def delete(self, client: Any, ident: str) -> None:
+        """End one, which is named by either."""
+        manager = maintenance.MaintenanceManager(client)
+        manager.delete(manager.find(ident).uuid)
 
 
 class _Lines(formats.FormattableColumn[list[dict[str, Any]]]):

@@ -20,7 +20,6 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import itertools
 import json
-import logging
 import sys
 from typing import Any
 import uuid
@@ -32,6 +31,7 @@ from osc_lib import utils as osc_utils
 from osc_lib.command import command
 
 from ironic_reservations.client import reservation
+from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import flavor_file
 from ironic_reservations.client.osc import naming
 from ironic_reservations.client.osc import options
@@ -46,8 +46,6 @@ Columns = tuple[Sequence[str], Iterable[Any]]
 
 class CreateReservation(zone.Zoned, command.ShowOne):
     """Reserve a bare metal node"""
-
-    log = logging.getLogger(__name__ + '.CreateReservation')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Name the nodes, or what they must be like, and for how long."""
@@ -93,7 +91,6 @@ class CreateReservation(zone.Zoned, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Reserve one of the nodes and show the reservation."""
-        self.log.debug('take_action(%s)', parsed_args)
         client = self.app.client_manager.baremetal
         if not (parsed_args.nodes or parsed_args.resource_class
                 or parsed_args.traits or parsed_args.flavor_file):
@@ -117,8 +114,6 @@ class CreateReservation(zone.Zoned, command.ShowOne):
 
 class ListReservations(zone.Zoned, command.Lister):
     """List reservations of bare metal nodes"""
-
-    log = logging.getLogger(__name__ + '.ListReservations')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the selection, and what is shown."""
@@ -155,7 +150,6 @@ class ListReservations(zone.Zoned, command.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """List them."""
-        self.log.debug('take_action(%s)', parsed_args)
         client = self.app.client_manager.baremetal
         options.check_page(parsed_args)
         sorting = [key.partition(':')
@@ -184,8 +178,6 @@ class ListReservations(zone.Zoned, command.Lister):
 class ShowReservation(zone.Zoned, command.ShowOne):
     """Show a reservation of a bare metal node"""
 
-    log = logging.getLogger(__name__ + '.ShowReservation')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the reservation, and what is shown."""
         parser = super().get_parser(prog_name)
@@ -195,7 +187,6 @@ class ShowReservation(zone.Zoned, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Show it."""
-        self.log.debug('take_action(%s)', parsed_args)
         fields = _fields(parsed_args)
         found = reservation.ReservationManager(
             self.app.client_manager.baremetal).get(
@@ -206,8 +197,6 @@ class ShowReservation(zone.Zoned, command.ShowOne):
 class RenewReservation(zone.Zoned, command.ShowOne):
     """Set anew when a reservation expires"""
 
-    log = logging.getLogger(__name__ + '.RenewReservation')
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the reservation, and for how long."""
         parser = super().get_parser(prog_name)
@@ -217,49 +206,25 @@ class RenewReservation(zone.Zoned, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Renew it and show it."""
-        self.log.debug('take_action(%s)', parsed_args)
         return _shown(reservation.ReservationManager(
             self.app.client_manager.baremetal).renew(
                 parsed_args.reservation, ttl=parsed_args.ttl,
                 expires_at=parsed_args.expires_at))
 
 
-class DeleteReservation(command.Command):
+class DeleteReservation(deletion.Deletion):
     """Give reserved bare metal nodes back"""
 
-    log = logging.getLogger(__name__ + '.DeleteReservation')
+    thing = 'reservation'
+    named = 'UUIDs of the reservations to delete.'
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the reservations."""
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'reservations',
-            metavar='<reservation>',
-            nargs='+',
-            help='UUIDs of the reservations to delete.')
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Delete all of them that can be deleted."""
-        self.log.debug('take_action(%s)', parsed_args)
-        manager = reservation.ReservationManager(
-            self.app.client_manager.baremetal)
-        failures = []
-        for ident in parsed_args.reservations:
-            try:
-                manager.delete(ident)
-                print(f'Deleted reservation {ident}')
-            except exc.ClientException as error:
-                failures.append(
-                    f'Failed to delete reservation {ident}: {error}')
-        if failures:
-            raise exc.ClientException('\n'.join(failures))
+    def delete(self, client: Any, ident: str) -> None:
+        """Give one back."""
+        reservation.ReservationManager(client).delete(ident)
 
 
 class DeployReservation(command.ShowOne):
     """Deploy the node of a reservation, with the reservation as proof"""
-
-    log = logging.getLogger(__name__ + '.DeployReservation')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Add the reservation, and what to deploy."""
@@ -290,7 +255,6 @@ class DeployReservation(command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         """Deploy the node and show how far it is."""
-        self.log.debug('take_action(%s)', parsed_args)
         client = self.app.client_manager.baremetal
         options.check_wait(parsed_args)
         deploy_steps = utils.handle_json_arg(parsed_args.deploy_steps,

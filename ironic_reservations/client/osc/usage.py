@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from collections.abc import Sequence
-import logging
 from typing import Any
 
 from osc_lib.command import command
@@ -39,8 +38,6 @@ class ListUsage(command.Lister):
     the lease's; "deployed" what of that they were deployed for, and "unused"
     the rest.
     """
-
-    log = logging.getLogger(__name__ + '.ListUsage')
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Say when, whose, and what is told apart."""
@@ -68,19 +65,22 @@ class ListUsage(command.Lister):
     def take_action(self, parsed_args: argparse.Namespace
                     ) -> tuple[Sequence[str], Iterable[Any]]:
         """List them."""
-        self.log.debug('take_action(%s)', parsed_args)
         by = [name for name in _GROUPS
               if name in (parsed_args.by or _GROUPS)]
         found = usage.UsageManager(self.app.client_manager.baremetal).get(
             parsed_args.first_day, parsed_args.last_day, by,
             parsed_args.project, parsed_args.all_projects)
         titles, keys = zip(*(_KEYS[name] for name in by), strict=True)
+        groups = [[row[key] for key in keys] for row in found.hours]
         hours = [[row[key] for key in _HOURS] for row in found.hours]
         if parsed_args.formatter == 'table':
+            # NOTE: without Keystone there are no projects.
+            groups = [['-' if each is None else each for each in group]
+                      for group in groups]
             hours = [_in_table(each) for each in hours]
         return ([*titles, *_HOURS.values()],
-                [(*(row[key] for key in keys), *each)
-                 for row, each in zip(found.hours, hours, strict=True)])
+                [(*group, *each)
+                 for group, each in zip(groups, hours, strict=True)])
 
 
 def _in_table(hours: Iterable[float]) -> list[str]:

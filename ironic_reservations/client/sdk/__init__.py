@@ -30,7 +30,6 @@ import uuid
 
 from openstack import connection
 from openstack import exceptions
-from openstack.baremetal.v1 import _proxy
 from openstack.baremetal.v1 import node as _node
 
 from ironic_reservations.client import payload
@@ -54,6 +53,7 @@ def reserve(
     traits: Iterable[str] | None = None,
     flavor: Mapping[str, Any] | None = None,
     wait: float | None = None,
+    key: str | None = None,
 ) -> Reservation:
     """Reserve a node.
 
@@ -72,6 +72,9 @@ def reserve(
         ``openstack flavor show -f json`` prints it.
     :param wait: seconds to wait for a node to become free; 0 waits for
         ever, ``None`` not at all.
+    :param key: a name for the request: once its reservation has ended, the
+        same request is refused.  The default is a new one, which protects the
+        retries of this call.
     :raises Conflict: no node can be reserved; ``reasons`` say why.
     """
     body = payload.creation(
@@ -79,10 +82,11 @@ def reserve(
         node_uuid=None if nodes is None else map(transport.ident, nodes),
         ttl=ttl, expires_at=expires_at, resource_class=resource_class,
         traits=traits, flavor=flavor)
+    sent = key or str(uuid.uuid4())
 
     def attempt() -> Reservation:
         return transport.ask(
-            conn, lambda proxy: Reservation.reserve(proxy, body))
+            conn, lambda proxy: Reservation.reserve(proxy, body, sent))
 
     return attempt() if wait is None else waiting.until_free(attempt, wait)
 
@@ -124,13 +128,9 @@ def limits(conn: connection.Connection,
     :raises NotFound: the service is older than version 1.6 of the API.
     """
     asked = {} if project_id is None else {'project': project_id}
-
-    def read(proxy: _proxy.Proxy) -> dict[str, Any]:
-        response = proxy.get('/limits', params=asked)
-        exceptions.raise_from_response(response)
-        found: dict[str, Any] = response.json()['limits']
-        return found
-    return transport.ask(conn, read)
+    found: dict[str, Any] = transport.request(
+        conn, 'GET', '/limits', params=asked).json()['limits']
+    return found
 
 
 def renew(conn: connection.Connection, reservation: str | Reservation,

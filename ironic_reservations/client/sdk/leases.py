@@ -28,9 +28,7 @@ from urllib import parse
 import uuid
 
 from openstack import connection
-from openstack import exceptions
 from openstack import utils
-from openstack.baremetal.v1 import _proxy
 import requests
 
 from ironic_reservations.client import calendar as client_calendar
@@ -78,11 +76,9 @@ def post(conn: connection.Connection, body: Mapping[str, Any],
     :param key: as for ``lease``.
     :raises Conflict: as for ``lease``.
     """
-    headers = {} if dry_run else {
-        lease_payload.KEY_HEADER: key or str(uuid.uuid4())}
-    return _read(transport.ask_of_leases(conn, lambda proxy: _checked(
-        proxy.post(Lease.base_path, json=dict(body), headers=headers,
-                   params=_trying(dry_run)))))
+    return _read(transport.request(
+        conn, 'POST', Lease.base_path, of_leases=True, json=dict(body),
+        headers=_key(dry_run, key), params=_trying(dry_run)))
 
 
 def leases(conn: connection.Connection,
@@ -109,7 +105,8 @@ def get(conn: connection.Connection, lease: str | Lease) -> Lease:
 
 
 def change(conn: connection.Connection, lease: str | Lease, *,
-           dry_run: bool = False, **changes: Any) -> Lease:
+           dry_run: bool = False, key: str | None = None,
+           **changes: Any) -> Lease:
     """Extend, shorten, move, grow, shrink, give back, heal or rename.
 
     It is done as a whole, or nothing changes.
@@ -117,15 +114,16 @@ def change(conn: connection.Connection, lease: str | Lease, *,
     :param conn: a connection.
     :param lease: the lease, or its id.
     :param dry_run: only tell whether and how it could be done.
+    :param key: as for ``lease``.
     :param changes: as for ``lease_payload.change``: ``name``, ``start``,
         ``end``, ``before_end``, ``reservations``, ``heal``, ``between``,
         ``duration``, ``fix_before``.
     :raises Conflict: it cannot be done; ``reasons`` say why.
     """
-    path = utils.urljoin(Lease.base_path, transport.ident(lease))
-    body = lease_payload.change(**changes)
-    return _read(transport.ask_of_leases(conn, lambda proxy: _checked(
-        proxy.put(path, json=body, params=_trying(dry_run)))))
+    return _read(transport.request(
+        conn, 'PUT', utils.urljoin(Lease.base_path, transport.ident(lease)),
+        of_leases=True, json=lease_payload.change(**changes),
+        headers=_key(dry_run, key), params=_trying(dry_run)))
 
 
 def end(conn: connection.Connection, lease: str | Lease) -> None:
@@ -153,10 +151,9 @@ def availability(conn: connection.Connection, **asked: Any
     :raises ValueError: a condition cannot be read, or one of ``hosts`` and
         ``duration`` comes without the other, or ``slots`` without both.
     """
-    query = lease_payload.look(**asked)
-    found: dict[str, Any] = transport.ask_of_leases(
-        conn, lambda proxy: _checked(proxy.get(
-            '/availability', params=query))).json()['availability']
+    found: dict[str, Any] = transport.request(
+        conn, 'GET', '/availability', of_leases=True,
+        params=lease_payload.look(**asked)).json()['availability']
     return found
 
 
@@ -174,18 +171,16 @@ def calendar(conn: connection.Connection,
     :param rows: whether the hosts are wanted, with what each is promised to.
     :raises NotFound: the service is older than version 1.7 of the API.
     """
-    def read(proxy: _proxy.Proxy) -> dict[str, Any]:
-        whole: dict[str, Any] = _checked(proxy.get(
-            '/calendar', params=client_calendar.query_of(
-                start, end, resource_classes, rows))).json()['calendar']
-        following = client_calendar.next_page(whole)
-        while following:
-            page = _checked(proxy.get(following.removeprefix('/v1'))
-                            ).json()['calendar']
-            client_calendar.add_page(whole, page)
-            following = client_calendar.next_page(page)
-        return whole
-    return transport.ask(conn, read)
+    whole: dict[str, Any] = transport.request(
+        conn, 'GET', '/calendar', params=client_calendar.query_of(
+            start, end, resource_classes, rows)).json()['calendar']
+    following = client_calendar.next_page(whole)
+    while following:
+        page = transport.request(
+            conn, 'GET', following.removeprefix('/v1')).json()['calendar']
+        client_calendar.add_page(whole, page)
+        following = client_calendar.next_page(page)
+    return whole
 
 
 def hosts(conn: connection.Connection) -> list[Host]:
@@ -218,8 +213,9 @@ def open_host(conn: connection.Connection, name: str,
     :raises NotFound: Ironic has no such node.
     :raises Conflict: it is a host already.
     """
-    return transport.ask_of_leases(conn, lambda proxy: _host(proxy.post(
-        Host.base_path, json={**(capabilities or {}), 'name': name})))
+    return _host(transport.request(
+        conn, 'POST', Host.base_path, of_leases=True,
+        json={**(capabilities or {}), 'name': name}))
 
 
 def change_host(conn: connection.Connection, host: str | Host,
@@ -239,8 +235,8 @@ def change_host(conn: connection.Connection, host: str | Host,
         body['reservable'] = reservable
     path = utils.urljoin(Host.base_path, parse.quote(transport.ident(host),
                                                      safe=''))
-    return transport.ask_of_leases(
-        conn, lambda proxy: _host(proxy.put(path, json=body)))
+    return _host(transport.request(conn, 'PUT', path, of_leases=True,
+                                   json=body))
 
 
 def close_host(conn: connection.Connection, host: str | Host) -> None:
@@ -257,7 +253,7 @@ def close_host(conn: connection.Connection, host: str | Host) -> None:
 
 def _host(response: requests.Response) -> Host:
     found = Host.new()
-    found._translate_response(_checked(response))
+    found._translate_response(response)
     return found
 
 
@@ -267,9 +263,9 @@ def _read(response: requests.Response) -> Lease:
     return found
 
 
-def _checked(response: requests.Response) -> requests.Response:
-    exceptions.raise_from_response(response)
-    return response
+def _key(dry_run: bool, key: str | None) -> dict[str, str]:
+    return {} if dry_run else {
+        lease_payload.KEY_HEADER: key or str(uuid.uuid4())}
 
 
 def _trying(dry_run: bool) -> dict[str, str]:

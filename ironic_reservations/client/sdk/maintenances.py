@@ -18,16 +18,14 @@ A window is a dictionary of the fields of the API: ``uuid``, ``name``,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
+import uuid
 
 from openstack import connection
-from openstack import exceptions
 from openstack import utils
-from openstack.baremetal.v1 import _proxy
-import requests
 
+from ironic_reservations.client import payload
 from ironic_reservations.client.sdk import transport
 
 __all__ = ['create', 'end', 'maintenances']
@@ -36,17 +34,21 @@ _PATH = '/maintenances'
 
 
 def create(conn: connection.Connection, body: Mapping[str, Any],
-           dry_run: bool = False) -> dict[str, Any]:
+           dry_run: bool = False, key: str | None = None) -> dict[str, Any]:
     """Book nodes for maintenance.
 
     :param conn: a connection.
     :param body: as the API takes it.
     :param dry_run: only tell what that would do.
+    :param key: a name for the request: sent twice, it is served once.  The
+        default is a new one, which protects the retries of this call.
     :raises Conflict: somebody is in the way; ``reasons`` say who.
     """
-    found: dict[str, Any] = _ask(conn, lambda proxy: proxy.post(
-        _PATH, json=dict(body), params={'dry_run': 'true'} if dry_run
-        else {})).json()['maintenance']
+    headers = {} if dry_run else {
+        payload.KEY_HEADER: key or str(uuid.uuid4())}
+    found: dict[str, Any] = transport.request(
+        conn, 'POST', _PATH, json=dict(body), headers=headers,
+        params={'dry_run': 'true'} if dry_run else {}).json()['maintenance']
     return found
 
 
@@ -55,8 +57,8 @@ def maintenances(conn: connection.Connection) -> list[dict[str, Any]]:
 
     :param conn: a connection.
     """
-    found: list[dict[str, Any]] = _ask(
-        conn, lambda proxy: proxy.get(_PATH)).json()['maintenances']
+    found: list[dict[str, Any]] = transport.request(
+        conn, 'GET', _PATH).json()['maintenances']
     return found
 
 
@@ -67,14 +69,4 @@ def end(conn: connection.Connection, uuid: str) -> None:
     :param uuid: of the window.
     :raises NotFound: there is none.
     """
-    _ask(conn, lambda proxy: proxy.delete(utils.urljoin(_PATH, uuid)))
-
-
-def _ask(conn: connection.Connection,
-         act: Callable[[_proxy.Proxy], requests.Response]
-         ) -> requests.Response:
-    def checked(proxy: _proxy.Proxy) -> requests.Response:
-        response = act(proxy)
-        exceptions.raise_from_response(response)
-        return response
-    return transport.ask(conn, checked)
+    transport.request(conn, 'DELETE', utils.urljoin(_PATH, uuid))

@@ -21,6 +21,8 @@ from keystoneauth1 import adapter
 from openstack import resource
 from openstack import utils
 
+from ironic_reservations.client import payload
+
 
 class Reservation(resource.Resource):
     """One node, promised for a time."""
@@ -65,15 +67,17 @@ class Reservation(resource.Resource):
 
     @classmethod
     def reserve(cls, session: adapter.Adapter,
-                body: dict[str, Any]) -> Reservation:
+                body: dict[str, Any], key: str) -> Reservation:
         """Make a reservation.
 
         :param session: the adapter to use.
         :param body: as the API takes it; unlike its answer it names several
             nodes and has no envelope.
+        :param key: a name for the request.
         """
         made = cls.new()
-        made._translate_response(session.post(cls.base_path, json=body))
+        made._translate_response(session.post(
+            cls.base_path, json=body, headers={payload.KEY_HEADER: key}))
         return made
 
     def renew(self, session: adapter.Adapter,

@@ -23,6 +23,7 @@ from typing import TypeVar
 from openstack import connection
 from openstack import exceptions
 from openstack.baremetal.v1 import _proxy
+import requests
 
 from ironic_reservations.client import lease_payload
 from ironic_reservations.client import refusal
@@ -67,6 +68,21 @@ def ask_of_leases(conn: connection.Connection,
             [_own(conn, versions.LATEST), lease_payload.VERSION])))
     except exceptions.HttpException as error:
         raise errors.translated(error) from None
+
+
+def request(conn: connection.Connection, method: str, path: str,
+            of_leases: bool = False, **kwargs: Any) -> requests.Response:
+    """Send a request, and return the response.
+
+    :param of_leases: whether it is about leases or hosts.
+    :param kwargs: as for ``request`` of a proxy.
+    :raises Refused: the service says no.
+    """
+    def send(proxy: _proxy.Proxy) -> requests.Response:
+        response = proxy.request(path, method, **kwargs)
+        exceptions.raise_from_response(response)
+        return response
+    return ask_of_leases(conn, send) if of_leases else ask(conn, send)
 
 
 def _at_version(conn: connection.Connection, header: str) -> _proxy.Proxy:

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Run by alembic: migrates by the connection that ``db.migrate`` hands over.
+"""Run by alembic: migrates on the connection that ``db.migrate`` passes.
 
-SQLite and PostgreSQL do all of it or nothing, in the transaction that has
-been begun there.  MariaDB commits whatever changes a table.
+SQLite and PostgreSQL run it in one transaction. MariaDB commits each statement
+that changes a table.
 """
 
 from alembic import context

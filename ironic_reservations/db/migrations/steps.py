@@ -10,16 +10,15 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Steps of migrations that can be taken again.
+"""Steps of migrations that can be repeated.
 
-MariaDB commits every change of a table by itself.  A migration that is killed
-there has been done by half, and the next run begins with its first step
-again.  So each step here looks at the database and does what is missing, and
-nothing where nothing is missing.  Write migrations with these steps alone.
+MariaDB commits every change of a table separately. A migration that is killed
+there is left half done, and the next run begins with its first step again.
+Each step here therefore inspects the database, and does only what is missing.
+Migrations must use these steps alone.
 
-Changes of rows are for the migration to write so that they can be made
-again: by :func:`execute`, with a condition that excludes the rows that are
-done, or by :func:`copy_rows`.
+A migration that changes rows uses :func:`execute`, with a condition that
+excludes the rows that have been changed, or :func:`copy_rows`.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ from sqlalchemy.dialects import mysql
 INSTANT = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql',
                                      'mariadb')
 
-#: The type of a count that never starts again.  SQLite numbers rows by itself
-#: only in a column of this very name of a type.
+#: The type of a counter that never restarts. SQLite assigns numbers only in a
+#: column of the type INTEGER.
 BIG = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
 
 _MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
@@ -49,7 +48,7 @@ _Columns = Sequence[str]
 
 
 def has_column(table: str, name: str) -> bool:
-    """Return whether a table is there, and has a column."""
+    """Return whether a table exists and has a column."""
     inspector = _inspect()
     return inspector.has_table(table) and name in {
         column['name'] for column in inspector.get_columns(table)}
@@ -62,8 +61,8 @@ def create_table(name: str, *items: sa.schema.SchemaItem,
 
     :param items: columns and named constraints.
     :param indexes: columns, by the names of the indexes.
-    :param autoincrement: never use an integer primary key again, also where
-        SQLite would.
+    :param autoincrement: never reuse an integer primary key, not even on
+        SQLite.
     """
     if not _inspect().has_table(name):
         op.create_table(name, *items, sqlite_autoincrement=autoincrement,
@@ -73,13 +72,13 @@ def create_table(name: str, *items: sa.schema.SchemaItem,
 
 
 def drop_table(name: str) -> None:
-    """Drop a table and all that is in it."""
+    """Drop a table with its rows."""
     if _inspect().has_table(name):
         op.drop_table(name)
 
 
 def create_index(name: str, table: str, columns: _Columns) -> None:
-    """Create an index that is not unique; see also :meth:`Table.unique`."""
+    """Create a non-unique index; see also :meth:`Table.unique`."""
     if name not in _indexes(table):
         op.create_index(name, table, list(columns))
 
@@ -92,18 +91,18 @@ def drop_index(name: str, table: str) -> None:
 
 @contextlib.contextmanager
 def alter_table(name: str) -> Iterator[Table]:
-    """Open a table for changes; what is missing is done at the end.
+    """Open a table for changes, which are made at the end of the block.
 
-    SQLite makes the table anew where it cannot alter it, once for all
-    changes of the block; rows, numbers of rows given so far, and references
-    of other tables are kept.
+    SQLite recreates a table that it cannot alter, once for all changes of the
+    block; rows, the autoincrement counter and references of other tables are
+    kept.
     """
     with _altered(name, 'auto') as table:
         yield table
 
 
 def never_use_ids_again(table: str) -> None:
-    """Keep SQLite from numbering a new row as one that was deleted.
+    """Keep SQLite from reusing the id of a deleted row.
 
     The other databases never do.
     """
@@ -113,10 +112,10 @@ def never_use_ids_again(table: str) -> None:
 
 
 def copy_rows(source: sa.Select[Any], table: str, key: _Columns) -> None:
-    """Insert the rows of a query, except for those that are there.
+    """Insert the rows of a query, except for those that exist.
 
     :param source: a query whose columns are named as those of the table.
-    :param key: the columns by which a row is known.
+    :param key: the columns that identify a row.
     """
     wanted = source.subquery()
     names = list(wanted.columns.keys())
@@ -128,12 +127,12 @@ def copy_rows(source: sa.Select[Any], table: str, key: _Columns) -> None:
 
 
 def execute(statement: str | sa.Executable) -> None:
-    """Run a statement whose condition excludes the rows that are done."""
+    """Run a statement whose condition excludes the rows already changed."""
     op.execute(statement)
 
 
 class Table:
-    """Changes of a table, each left out where it has been made.
+    """Changes of a table; those that have been made already are skipped.
 
     :ivar name: of the table.
     """
@@ -153,9 +152,10 @@ class Table:
         self._indexes = _indexes(name)
 
     def add_column(self, column: sa.Column[Any]) -> None:
-        """Add a column: one that may be NULL, or has a server default.
+        """Add a column that may be NULL, or has a server default.
 
-        The release before knows nothing of it and must be able to write.
+        The previous release does not know the column, and must be able to
+        write.
         """
         if column.name not in self._columns:
             self._batch.add_column(column)
@@ -171,9 +171,10 @@ class Table:
                      postgresql_using: str | None = None) -> None:
         """Change the type of a column, or whether it may be NULL.
 
-        :param type_: the new type, ``None`` for the same.
-        :param nullable: whether it may be NULL, ``None`` for no change.
-        :param postgresql_using: how PostgreSQL makes the new values.
+        :param type_: the new type; ``None``: no change.
+        :param nullable: whether it may be NULL; ``None``: no change.
+        :param postgresql_using: an expression for the new values on
+            PostgreSQL.
         """
         now = self._columns[name]
         changes: dict[str, Any] = {}
@@ -184,7 +185,7 @@ class Table:
         if nullable is not None and nullable != now['nullable']:
             changes['nullable'] = nullable
         if changes:
-            # NOTE: MariaDB is told all of a column whenever a part changes.
+            # NOTE: MariaDB needs the whole definition of the column.
             default = now['default']
             if op.get_bind().dialect.name in ('mysql', 'mariadb'):
                 changes['existing_autoincrement'] = (
@@ -221,18 +222,20 @@ class Table:
             self._batch.drop_constraint(name, type_='foreignkey')
 
     def check(self, name: str, condition: str) -> None:
-        """Create a check; SQLite, where no other release writes, has none.
+        """Create a check constraint, except on SQLite.
+
+        There, no other release writes to the database.
         """
         if name not in self._checks and not _is_sqlite():
             self._batch.create_check_constraint(name, sa.text(condition))
 
     def drop_check(self, name: str) -> None:
-        """Drop a check."""
+        """Drop a check constraint."""
         if name in self._checks:
             self._batch.drop_constraint(name, type_='check')
 
     def index(self, name: str, columns: _Columns) -> None:
-        """Create an index that is not unique."""
+        """Create a non-unique index."""
         if name not in self._indexes:
             self._batch.create_index(name, list(columns))
 
@@ -245,8 +248,8 @@ class Table:
 @contextlib.contextmanager
 def _altered(name: str, recreate: str,
              autoincrement: bool = False) -> Iterator[Table]:
-    # NOTE: SQLAlchemy does not see this property of a table, and a table that
-    # is made anew counts from the rows that it has then.
+    # NOTE: SQLAlchemy does not reflect AUTOINCREMENT, and a table that is
+    # recreated counts on from the rows that it has then.
     autoincrement = autoincrement or (_is_sqlite()
                                       and _is_autoincrement(name))
     given = _given(name) if autoincrement else None
@@ -260,7 +263,7 @@ def _altered(name: str, recreate: str,
 
 
 def _inspect() -> sa.Inspector:
-    # NOTE: a new one for each look: it remembers what it saw.
+    # NOTE: a new one for each call, since an inspector caches its results.
     return sa.inspect(op.get_bind())
 
 
@@ -286,7 +289,7 @@ def _is_autoincrement(table: str) -> bool:
 
 
 def _given(table: str) -> int:
-    """Return the highest number that SQLite gave to a row, 0 for none."""
+    """Return the highest id that SQLite has assigned, 0 for none."""
     bind = op.get_bind()
     given = 0
     if _inspect().has_table('sqlite_sequence'):

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What there is to see on a calendar (``GET /v1/calendar``).
+"""The document behind the calendar page (``GET /v1/calendar``).
 
-All of it comes from one snapshot, and for rows from the leases that have
-something in them besides.  So whether it is what a client has seen before is
-known before anything is counted or put together.
+It is computed from one snapshot, and from the names of the leases that are
+shown.  So whether a client has the present document already is known before
+anything is counted.
 """
 
 from __future__ import annotations
@@ -53,22 +53,22 @@ from ironic_reservations.planner import timeline
 
 #: The longest window.
 LONGEST = datetime.timedelta(days=366)
-#: The steps of so many classes and windows are kept, and so many in all.
+#: How many counts are kept: of classes and windows, and of steps in total.
 _KEPT = 500
 _KEPT_STEPS = 200_000
 
 _T = TypeVar('_T')
-#: Hosts, a window, and what of the hosts is lent.
+#: Hosts, a window, and which of the hosts are lent.
 _Key: TypeAlias = tuple[int, datetime.datetime, datetime.datetime, '_Loan']
 
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What a calendar shows, at one moment.
+    """The contents of a calendar at one moment.
 
     :ivar now: the time of that moment.
-    :ivar margin: for cleaning, in seconds.
-    :ivar sequence: another text wherever anything of it is another.
+    :ivar margin: the time for cleaning, in seconds.
+    :ivar sequence: a text that differs whenever anything shown differs.
     """
 
     now: datetime.datetime
@@ -106,7 +106,7 @@ class Found:
 
 
 class Calendars:
-    """Looks at the calendar, and keeps what is the same for all who look."""
+    """Builds calendars, and keeps the parts that all viewers share."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -116,13 +116,13 @@ class Calendars:
 
     def sequence(self, wanted: calendar.Wanted,
                  viewer: calendar.Viewer) -> str:
-        """Return what :meth:`look` would find as the sequence.
+        """Return the sequence that :meth:`look` would return.
 
-        :raises InvalidValue: the window makes no sense.
+        :raises InvalidValue: the window is not valid.
         :raises DatabaseUnavailable: nothing could be read.
         """
         if wanted.nodes is not None:
-            # NOTE: whose the leases are tells which nodes are shown.
+            # NOTE: which nodes are shown depends on whose leases they have.
             return self.look(wanted, viewer).sequence
         _check(wanted)
         return retry.until_committed(functools.partial(
@@ -130,9 +130,9 @@ class Calendars:
 
     def look(self, wanted: calendar.Wanted,
              viewer: calendar.Viewer) -> Found:
-        """Return what there is to see.
+        """Return the contents for one viewer.
 
-        :raises InvalidValue: the window makes no sense.
+        :raises InvalidValue: the window is not valid.
         :raises DatabaseUnavailable: nothing could be read.
         """
         _check(wanted)
@@ -163,7 +163,7 @@ class Calendars:
                 named = lease_names.read(connection, on_nodes)
         named = _only(named, on_nodes)
         if wanted.nodes is not None:
-            # NOTE: before anything of the leases is told or counted.
+            # NOTE: before anything of the leases is used.
             page = [each for each in page
                     if calendar_rows.known(each, viewer, named)]
             named = _only(named, _on_nodes(page))
@@ -195,8 +195,8 @@ class Calendars:
         return found
 
     def _snapshot(self) -> snapshots.Snapshot:
-        # NOTE: nobody is refused anything for it, so what was committed in
-        # the last second may be missing.
+        # NOTE: no request is refused by it, so the commits of the last second
+        # may be missing.
         return self._engine.snapshots.snapshot(
             self._engine.database, self._engine.clock(), compared=False)
 
@@ -234,10 +234,10 @@ class Calendars:
 
 @dataclasses.dataclass(frozen=True)
 class _Loan:
-    """Which hosts the viewer's project gets as a loan only.
+    """The hosts that are only lent to the viewer's project.
 
-    :ivar hosts: the set of them.
-    :ivar until: from when on nobody but their owners can have them.
+    :ivar hosts: the set of these hosts.
+    :ivar until: the instant from which only their owners can have them.
     """
 
     hosts: int = 0
@@ -246,11 +246,11 @@ class _Loan:
 
 @dataclasses.dataclass(frozen=True)
 class _Group:
-    """The hosts of one resource class, or those of them in one rack.
+    """The hosts of one resource class, or of one rack within it.
 
-    :ivar numbers: in the snapshot.
-    :ivar conditions: how many are in which one.
-    :ivar racks: by their names, where the hosts have racks at all.
+    :ivar numbers: their numbers in the snapshot.
+    :ivar conditions: how many hosts are in each condition.
+    :ivar racks: the racks by name, if any host has one.
     """
 
     name: str | None
@@ -260,7 +260,7 @@ class _Group:
     racks: dict[str, _Group] = dataclasses.field(default_factory=dict)
 
     def add(self, number: int, condition: str) -> None:
-        """Take in a host."""
+        """Add a host."""
         self.numbers.append(number)
         self.conditions[condition] += 1
 
@@ -274,7 +274,7 @@ class _Group:
 
     @functools.cached_property
     def members(self) -> int:
-        """Return the set of them."""
+        """Return the set of these hosts."""
         return fleet.mask(self.numbers)
 
 
@@ -305,10 +305,7 @@ class _Hosts:
 
     def after(self, wanted: calendar.Wanted
               ) -> Iterator[tuple[int, standing.Standing]]:
-        """Yield the hosts that a page may have, in their order.
-
-        Each with its number in the snapshot.
-        """
+        """Yield the hosts that a page may have, with their numbers."""
         ids, there = self._ordered
         for place in range(bisect.bisect_right(ids, wanted.marker or 0),
                            len(there)):
@@ -328,7 +325,7 @@ class _Hosts:
 
 
 class _Free:
-    """How many hosts are free when, as it is drawn in one snapshot."""
+    """The numbers of free hosts over time, on one snapshot."""
 
     def __init__(self, drawn: timeline.Timeline) -> None:
         self.drawn = drawn
@@ -338,7 +335,7 @@ class _Free:
 
     def steps(self, there: _Group, wanted: calendar.Wanted, loan: _Loan
               ) -> list[tuple[int, int]]:
-        """Return from which second on how many of a class are free."""
+        """Return pairs of a second and the number free from it on."""
         lent = there.members & loan.hosts
         loan = _Loan(lent, loan.until) if lent else _Loan()
         key = (there.members, wanted.start, wanted.end, loan)
@@ -378,7 +375,7 @@ class _Free:
 
 def _loan(snapshot: snapshots.Snapshot, wanted: calendar.Wanted,
           viewer: calendar.Viewer) -> _Loan:
-    """Return what of the hosts is free for a time only."""
+    """Return which hosts are only lent to the viewer."""
     if not wanted.loans:
         return _Loan()
     until = snapshot.loans.until - snapshot.state.margin
@@ -416,9 +413,9 @@ def _on_nodes(page: Iterable[calendar_rows.Promised]
 
 def _only(read: Mapping[str, _T],
           on_nodes: Mapping[str, frozenset[str]]) -> dict[str, _T]:
-    """Return what was read of those that are shown.
+    """Return the entries of the leases that are shown.
 
-    :raises Conflict: one is no more, so that the rows are not as they are.
+    :raises Conflict: one is missing, so the snapshot is out of date.
     """
     shown = frozenset[str]().union(*on_nodes.values())
     if not shown <= read.keys():
@@ -428,7 +425,7 @@ def _only(read: Mapping[str, _T],
 
 def _sequence(snapshot: snapshots.Snapshot,
               generations: Mapping[str, int], loan: _Loan) -> str:
-    # NOTE: which hosts are lent, the state tells; until when, the clock.
+    # NOTE: the state tells which hosts are lent, and the time until when.
     return hashlib.sha256(repr((
         snapshot.state.digest(), sorted(generations.items()),
         *((loan.until,) if loan.hosts else ()))).encode()).hexdigest()[:32]

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The rows of a calendar: hosts, each with what it is promised to."""
+"""The rows of a calendar: hosts, each with its bookings."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.planner import standing
 
-#: Before the instant from which on a late node may be promised.
+#: How long before a late node may be promised again.
 _LATE = 120 * instants.SECOND
 
 
 @dataclasses.dataclass(frozen=True)
 class Promise:
-    """A time at which somebody has a host.
+    """A time for which a host is promised.
 
-    :ivar reservation_id: of the lease reservation, ``None`` for none.
+    :ivar reservation_id: the lease reservation; ``None`` if it is none.
     """
 
     start: int
@@ -45,7 +45,7 @@ class Promise:
 
 @dataclasses.dataclass(frozen=True)
 class Maintained:
-    """A time at which a maintenance window has a host."""
+    """A time for which a host is in a maintenance window."""
 
     start: int
     end: int
@@ -55,11 +55,11 @@ class Maintained:
 
 @dataclasses.dataclass(frozen=True)
 class Promised:
-    """A host, and what of it is promised within a window.
+    """A host, and its promises within a window.
 
-    :ivar maintained: when maintenance windows have it.
+    :ivar maintained: its maintenance windows.
     :ivar condition: one of :data:`calendar.CONDITIONS`.
-    :ivar lent: whether it is another project's than the viewer's.
+    :ivar lent: whether another project than the viewer's owns it.
     """
 
     host: leases.Host
@@ -85,10 +85,10 @@ def second(instant: int, origin: int) -> int:
 
 def promised(here: standing.Standing, wanted: calendar.Wanted,
              now: datetime.datetime, margin: int, lent: bool) -> Promised:
-    """Return what of a host is promised within a window.
+    """Return the promises of a host within a window.
 
-    :param margin: for cleaning, in microseconds.
-    :param lent: whether it is another project's than the viewer's.
+    :param margin: the time for cleaning, in microseconds.
+    :param lent: whether another project than the viewer's owns it.
     """
     return Promised(
         here.host, list(_promises(here, wanted, now, margin)),
@@ -125,8 +125,8 @@ def _promises(here: standing.Standing, wanted: calendar.Wanted,
             continue
         ends = instants.instant(row.ends_at)
         if row.begun and row.ends_at <= now:
-            # NOTE: it has not been given back yet; the time in which it may
-            # be, at the earliest, does for cleaning, too.
+            # NOTE: the node is late. The time until it may be back at the
+            # earliest includes its cleaning.
             ends = max(ends, standing.late(now) - min(
                 _LATE, 0 if here.host.node.compute else margin))
         end = second(ends, origin)
@@ -154,10 +154,10 @@ def known(here: Promised, viewer: calendar.Viewer,
 
 
 class Rows:
-    """Rows as one viewer sees them, and what comes up in them.
+    """Builds rows for one viewer, and collects the leases in them.
 
-    :param named: leases by the ids of lease reservations.
-    :param purposes: of maintenance windows, by their ids; none where the
+    :param named: leases by the ids of their reservations.
+    :param purposes: the purposes of maintenance windows, by id; empty if the
         viewer may not list them.
     """
 
@@ -196,7 +196,7 @@ class Rows:
                  each.start, each.end, each.window_id))])
 
     def _order(self, each: Promise) -> tuple[int, int, int, str]:
-        # NOTE: whichever process reads them, in whichever order.
+        # NOTE: the same order in all processes.
         return (each.start, each.end, each.had,
                 '' if each.reservation_id is None
                 else self._named[each.reservation_id].id)

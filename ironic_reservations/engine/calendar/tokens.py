@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Tokens by which a calendar program reads the leases of a project."""
+"""Tokens with which a calendar program reads the leases of a project."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ _BYTES = 32
 
 def make(engine: Engine, user_id: str | None, project_id: str | None,
          roles: Collection[str], fingerprint: str | None) -> str:
-    """Return a new token of a user in a project; the one before is void.
+    """Make a token of a user in a project; it replaces the one before.
 
-    NOTE: it is told once, and can be found from nothing that is kept.
+    NOTE: only a hash of it is kept, so it cannot be shown again.
 
-    :param fingerprint: of the user's password; see :class:`Holder`.
+    :param fingerprint: the fingerprint of the user's password; see
+        :class:`Holder`.
     """
     token = secrets.token_urlsafe(_BYTES)
 
@@ -53,10 +54,10 @@ def make(engine: Engine, user_id: str | None, project_id: str | None,
 
 def show(engine: Engine, user_id: str | None, project_id: str | None,
          fingerprint: str | None) -> Holder | None:
-    """Return that a user has a token in a project; ``None`` for no token.
+    """Return the token of a user in a project, if there is one.
 
-    :param fingerprint: of the user's password: a token from the time of
-        another one is none.
+    :param fingerprint: the fingerprint of the user's password; a token that
+        was made with another password does not count.
     """
     with engine.database.read() as connection:
         found = calendar_tokens.read(connection, user_id, project_id)
@@ -65,7 +66,7 @@ def show(engine: Engine, user_id: str | None, project_id: str | None,
 
 def revoke(engine: Engine, user_id: str | None,
            project_id: str | None) -> None:
-    """Make the token of a user in a project void, if there is one."""
+    """Delete the token of a user in a project, if there is one."""
     def attempt() -> None:
         with engine.database.write() as connection:
             calendar_tokens.delete(connection, user_id, project_id)
@@ -73,13 +74,12 @@ def revoke(engine: Engine, user_id: str | None,
 
 
 def holder(engine: Engine, token: str) -> Holder:
-    """Return who has made a token.
+    """Return the user and the project of a token.
 
-    NOTE: the same work for whatever is shown: a hash, and a row that is
-    looked for by it. Whether the user still has the password of then is for
-    the caller to see.
+    NOTE: the work is the same for valid and invalid tokens.  The caller has
+    to check that the user still has the same password.
 
-    :raises CalendarNotFound: nobody has, or it is void.
+    :raises CalendarNotFound: there is no such token.
     """
     with engine.database.read() as connection:
         found = calendar_tokens.find(connection, _digest(token))
@@ -89,10 +89,7 @@ def holder(engine: Engine, token: str) -> Holder:
 
 
 def unknown() -> errors.CalendarNotFound:
-    """Return the refusal of a token.
-
-    NOTE: the same for all, whatever is wrong with it.
-    """
+    """Return the error for a token, whatever is wrong with it."""
     return errors.CalendarNotFound(
         'There is no calendar here: the address is not complete, or its '
         'token has been revoked, made anew, or ended with the password of '
@@ -103,9 +100,9 @@ def leases_of(engine: Engine,
               project_id: str | None) -> Iterator[leases.Lease]:
     """Yield the leases of a project, the oldest first.
 
-    Those that were over long ago are left out, as they are from lists.
+    Leases that ended long ago are left out, as they are from lists.
 
-    :param project_id: ``None``: all, where there are no projects.
+    :param project_id: ``None``: all leases, if there are no projects.
     """
     limit = engine.conf.api.max_limit
     since = engine.clock() - datetime.timedelta(

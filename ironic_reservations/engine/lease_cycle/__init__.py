@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What becomes of a lease by itself: its start, its life and its end.
+"""The steps of a lease in time: its start, its health and its end.
 
-Here the timeline meets what follows it: Ironic, Placement and Nova.
+They make Ironic, Placement and Nova agree with the timeline.
 """

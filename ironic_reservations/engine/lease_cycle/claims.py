@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Claims on leases: whose a lease is, while somebody works on it."""
+"""Claims on leases while a worker works on them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Taken = db_lease_work.Taken
 class Task:
     """A claim, and the lease as it was when it was claimed.
 
-    :ivar lease: ``None``: it is gone.
+    :ivar lease: the lease; ``None`` if it is gone.
     """
 
     claim: Claim
@@ -39,9 +39,9 @@ class Task:
 
 
 def read_due(engine: Engine, limit: int) -> list[str]:
-    """Read which leases are due and nobody's, the oldest first.
+    """Read the leases that are due and not claimed, the oldest first.
 
-    :param limit: how many, at most.
+    :param limit: how many to read at most.
     :raises DatabaseUnavailable: nothing can be read.
     """
     with engine.database.read() as connection:
@@ -50,11 +50,11 @@ def read_due(engine: Engine, limit: int) -> list[str]:
 
 def take(engine: Engine, lease_ids: Collection[str],
          token: str) -> list[Task]:
-    """Claim leases, those that are due and nobody's still.
+    """Claim those of some leases that are due and not claimed.
 
-    :param token: of these claims, and of no others ever.
-    :raises DatabaseUnavailable: they may have been claimed all the same.
-    :raises Conflict: another process was quicker; the same.
+    :param token: a name that no other claims ever have.
+    :raises DatabaseUnavailable: they may have been claimed nevertheless.
+    :raises Conflict: another process was quicker, or the same.
     """
     now = engine.clock()
     with engine.database.write() as connection:
@@ -68,9 +68,10 @@ def take(engine: Engine, lease_ids: Collection[str],
 
 def extend(engine: Engine, claims: Collection[Claim]
            ) -> Collection[Claim]:
-    """Keep claims for longer; tells which of them are held still.
+    """Renew claims.
 
-    :raises DatabaseUnavailable: nobody knows.
+    :returns: those that are still held.
+    :raises DatabaseUnavailable: it is not known which are.
     :raises Conflict: another process was quicker.
     """
     until = _until(engine, engine.clock())
@@ -79,9 +80,9 @@ def extend(engine: Engine, claims: Collection[Claim]
 
 
 def drop(engine: Engine, claims: Collection[Taken]) -> None:
-    """Let other processes take leases over at once.
+    """Give claims back, so that other processes can take the leases at once.
 
-    :raises DatabaseUnavailable: nobody knows.
+    :raises DatabaseUnavailable: it is not known whether they were given back.
     :raises Conflict: another process was quicker.
     """
     with engine.database.write() as connection:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What every step needs, while one worker works on a lease."""
+"""The context of the steps of one worker on one lease."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 
-#: So many nodes are named in a sentence.
+#: How many nodes a sentence names.
 _NAMED = 3
 
 
 class Lost(Exception):
-    """The lease is another worker's by now."""
+    """Another worker has the lease by now."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What came of a step.
+    """The outcome of a step.
 
-    :ivar changed: whether anything is not as it was, so that the next step
-        has to look again.
-    :ivar waits: what keeps the step from being complete, in words.
-    :ivar lease: as it has been written; ``None``: it has to be read.
-    :ivar closer: whether what has changed brings it closer to being
-        complete, so that the next attempt is not put off for long.
+    :ivar changed: whether anything has changed, so that the next step has to
+        read again.
+    :ivar waits: what the step waits for, in words.
+    :ivar lease: the lease as it was written; ``None``: it has to be read.
+    :ivar closer: whether the step has made progress, so that the next attempt
+        comes soon.
     """
 
     changed: bool = False
@@ -63,11 +63,11 @@ class Outcome:
 class Context:
     """The context of all steps on one lease, until it is given back.
 
-    :ivar due_at: of the lease, as it was when it was claimed.
-    :ivar holds: tells whether the lease still is this worker's.
-    :ivar claimed_by: the claim on the lease, as it stands in its row.
-    :ivar looked_elsewhere: for which bookings, and on which nodes, another
-        node has been looked for.
+    :ivar due_at: when the lease was due, as it was claimed.
+    :ivar holds: returns whether this worker still has the lease.
+    :ivar claimed_by: the claim on the lease, as in its row.
+    :ivar looked_elsewhere: the bookings, with their nodes, for which another
+        node has been searched.
     """
 
     engine: Engine
@@ -81,9 +81,9 @@ class Context:
 
     @property
     def ironic(self) -> ironic_client.Ironic:
-        """Ironic, for as long as the lease is this worker's.
+        """The client of Ironic, while this worker has the lease.
 
-        :raises Lost: it is not.
+        :raises Lost: another worker has it.
         """
         if not self.holds():
             raise Lost(self.lease_id)
@@ -93,9 +93,9 @@ class Context:
 
     def write_lessee(self, booking: leases.NodeBooking,
                      lessee: str | None) -> None:
-        """Write whose the node of a booking is, unless it is too late.
+        """Write the lessee of the node of a booking, unless it is too late.
 
-        :param booking: as it stands in its row.
+        :param booking: the booking as in its row.
         :raises Conflict: the lease or its booking has changed.
         :raises Lost: the lease is another worker's.
         :raises Refused: the node cannot be changed now.
@@ -110,10 +110,10 @@ class Context:
                act: in_flight.Act) -> None:
         """Take something of a lease off its node, unless it is too late.
 
-        :param booking: as it stands in its row.
+        :param booking: the booking as in its row.
         :raises Conflict: the lease or its booking has changed.
         :raises Lost: the lease is another worker's.
-        :raises Refused: not from the state that the node is in.
+        :raises Refused: the state of the node does not allow it.
         :raises IronicUnavailable: Ironic did not answer.
         """
         ironic = self.ironic
@@ -138,7 +138,7 @@ class Context:
                after: leases.Lease) -> leases.Lease:
         """Write the lease, if nobody else has since it was read.
 
-        :returns: the lease as the next one to write it has to know it.
+        :returns: the lease with its new generation.
         :raises Conflict: somebody has.
         """
         if after == before:
@@ -149,16 +149,16 @@ class Context:
 
     def tell(self, event: str, lease: leases.Lease,
              reason: str | None = None) -> None:
-        """Notify of what is about to be committed.
+        """Send a notification of a change that is about to be committed.
 
-        NOTE: before it is, so that nobody misses it when this process dies;
-        and once in a context, however often the commit has to be tried.
+        NOTE: before the commit, so that it is not lost if this process dies;
+        and once in a context, however often the commit is tried.
         """
         self.once(f'{event} {reason}', lambda: (
             self.engine.announcer.tell_lease(event, lease, reason)))
 
     def once(self, what: str, action: Callable[[], None]) -> None:
-        """Do something the first time only that this context comes to it."""
+        """Do something only the first time in this context."""
         if what not in self._done:
             self._done.add(what)
             action()
@@ -167,9 +167,9 @@ class Context:
 def with_bookings(lease: leases.Lease,
                   bookings: Mapping[int, leases.NodeBooking | None]
                   ) -> leases.Lease:
-    """Return a lease with other bookings in place of some.
+    """Return a lease with some of its bookings replaced.
 
-    :param bookings: by their ids; ``None`` for one that is gone.
+    :param bookings: the new ones by id; ``None`` for one that is gone.
     """
     return dataclasses.replace(lease, reservations=tuple(
         dataclasses.replace(each, bookings=tuple(
@@ -196,12 +196,12 @@ def undone(lease: leases.Lease, kind: leases.EventType) -> bool:
 
 
 def about(node: facts.Node | None, uuid: str, why: str) -> str:
-    """Return a sentence about a node, by the name that people give it."""
+    """Return a sentence about a node, with its name."""
     return f'node {node.name if node and node.name else uuid} {why}'
 
 
 def sentence(waits: Sequence[str]) -> str | None:
-    """Make one sentence of what is waited for."""
+    """Return one sentence on all that is waited for."""
     if not waits:
         return None
     told = '; '.join(waits[:_NAMED])

@@ -71,7 +71,7 @@ def _told(context: lease_context.Context, lease: leases.Lease,
 
 def close(context: lease_context.Context,
           lease: leases.Lease) -> lease_context.Outcome:
-    """Let go of all nodes of a lease that is over.
+    """Begin to take back all nodes of a lease that is over.
 
     :raises Conflict: somebody has changed the lease meanwhile.
     """
@@ -106,7 +106,7 @@ def close(context: lease_context.Context,
 def _closed(context: lease_context.Context, lease: leases.Lease,
             now: datetime.datetime) -> leases.Lease:
     if lease_context.undone(lease, leases.EventType.START):
-        # NOTE: nobody was there to start it in time.
+        # NOTE: no reconciler was running to start it.
         LOG.warning('The lease %s is over and never started', lease.id)
         for kind in (leases.EventType.START, leases.EventType.BEFORE_END):
             lease = lease_context.with_event(lease, kind,
@@ -120,13 +120,13 @@ def _closed(context: lease_context.Context, lease: leases.Lease,
 
 @dataclasses.dataclass
 class _Sorted:
-    """What has come of the nodes that are to be taken back.
+    """The progress on nodes that are taken back.
 
-    :ivar gone: bookings of nodes that are as they should be.
-    :ivar untouched: bookings of nodes where nothing of ours is written any
-        more, but that are not free yet.
-    :ivar flag: whether somebody has to look at one.
-    :ivar again: whether it pays to look again at once.
+    :ivar gone: bookings whose nodes are back.
+    :ivar untouched: bookings whose nodes have nothing of ours left, but are
+        not free yet.
+    :ivar flag: whether a node needs the operator.
+    :ivar again: whether to look again at once.
     """
 
     gone: list[leases.NodeBooking] = dataclasses.field(default_factory=list)
@@ -139,7 +139,7 @@ class _Sorted:
 
 def take_back(context: lease_context.Context,
               lease: leases.Lease) -> lease_context.Outcome:
-    """Bring nodes back to what they were, as far as they let us.
+    """Take nodes back, as far as their states allow it.
 
     :raises Conflict: somebody has changed the lease meanwhile.
     :raises Lost: the lease is another worker's.
@@ -157,7 +157,7 @@ def take_back(context: lease_context.Context,
                 or booking.reservation_id in waiting):
             continue
         if booking.node_uuid in shared:
-            # NOTE: all that it had of it has been taken back above.
+            # NOTE: its share of the host has been taken back above.
             found.gone.append(booking)
             continue
         if booking.node_uuid in busy:
@@ -173,7 +173,7 @@ def take_back(context: lease_context.Context,
             node = context.ironic.node(booking.node_uuid)
             if (booking.reservation_id in kept and node is not None
                     and node.instance_uuid is not None):
-                # NOTE: what is there may be a server, for Nova to delete.
+                # NOTE: it may be a server, which Nova has to delete.
                 continue
             _take_back(context, booking, node, found)
         except ironic_client.Refused as exc:
@@ -191,9 +191,9 @@ def take_back(context: lease_context.Context,
         return lease_context.Outcome(found.again, tuple(found.waits))
     written = [*found.gone, *found.untouched]
     with engine.database.read() as connection:
-        # NOTE: what else is planned on the nodes is of no account here, and
-        # changes too often while Ironic is asked for the generations to be
-        # those from before that.
+        # NOTE: other bookings of the nodes do not matter here, and they change
+        # too often during the requests to Ironic to use the generations from
+        # before.
         nodes = seen.read_again(connection, written)
     with engine.database.write() as connection:
         commit.commit(connection, nodes, now)
@@ -219,9 +219,9 @@ def _busy(context: lease_context.Context,
           lease: leases.Lease) -> Mapping[str, datetime.datetime]:
     """Read which nodes are kept for requests, and until when.
 
-    NOTE: none is let through any more; Ironic is looked at after those that
-    were, so that it shows what became of them.  What was about to be sent
-    for this lease, and has not arrived, never will.
+    NOTE: no further request is let through.  Ironic is read after this, so
+    that it shows the effect of earlier ones.  Unused tickets of this lease
+    become void.
     """
     ending = {booking.node_uuid for booking in lease.bookings
               if booking.state is leases.BookingState.ENDING}
@@ -248,7 +248,7 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
             LOG.warning('Node %s %s at the end of its lease', uuid, view.why)
         return
     elif booking.lessee is not None:
-        # NOTE: from here on the lessee is what others make it.
+        # NOTE: from here on, the lessee is up to others.
         found.untouched.append(booking)
     if view.why:
         found.waits.append(lease_context.about(node, uuid, view.why))
@@ -265,9 +265,9 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
 def _restore_lessee(context: lease_context.Context,
                     booking: leases.NodeBooking,
                     node: facts.Node | None) -> str | None:
-    """Take back what we wrote, if it still stands there.
+    """Restore the lessee from before the lease, if ours is still there.
 
-    :returns: why it could not be, in words.
+    :returns: why this was not possible, in words.
     """
     if (node is None or booking.lessee in (None, booking.lessee_before)
             or node.lessee != booking.lessee):
@@ -281,7 +281,7 @@ def _restore_lessee(context: lease_context.Context,
 
 def finish(context: lease_context.Context,
            lease: leases.Lease) -> lease_context.Outcome:
-    """Write down that a lease is over, which has no nodes any more.
+    """Record that a lease without nodes is over.
 
     :raises Conflict: somebody has changed the lease meanwhile.
     :raises Lost: the lease is another worker's.

@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Seeing whether leases still have what they were promised.
+"""Check whether leases still have the nodes that they were promised.
 
-Before its start a node that breaks is replaced.  After it none is moved by
-itself: the lease is flagged until the node is back, or until its owner asks
-for another one.
+A node that breaks before the start of a lease is replaced.  After the start,
+the lease is flagged until the node is back, or its owner asks for another one.
 """
 
 from __future__ import annotations
@@ -34,8 +33,10 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
+from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
@@ -46,7 +47,7 @@ LOG = log.getLogger(__name__)
 
 
 def check(engine: Engine) -> None:
-    """Replace what has not started and cannot, and flag what is missing.
+    """Replace nodes of leases that have not started, and flag the others.
 
     :raises Conflict: another transaction was in the way.
     """
@@ -69,8 +70,8 @@ def check(engine: Engine) -> None:
         return
     with engine.database.snapshot() as connection:
         found = db_leases.read(connection, wrong)
-    # NOTE: once more, after the leases have been read: the owner of one may
-    # just have had its nodes replaced.
+    # NOTE: again, after the leases have been read, since the owner of one may
+    # just have got other nodes.
     missing = _missing(engine.snapshots.snapshot(engine.database,
                                                  engine.clock()))
     for lease in found:
@@ -80,14 +81,14 @@ def check(engine: Engine) -> None:
 
 def reasons(engine: Engine, found: Iterable[leases.Lease]
             ) -> dict[str, str]:
-    """Return why leases are flagged as degraded, in a sentence for each.
+    """Return why leases are degraded, in a sentence for each.
 
-    NOTE: what is wrong is read anew, and not written down with the flag:
-    it changes while the flag stays.
+    NOTE: the reason is not stored with the flag, since it may change while
+    the flag stays.
 
-    :returns: by the id of the lease. One that is flagged is left out where
-        it is over, or where nothing is wrong any more and the flag has not
-        been taken away yet.
+    :returns: sentences by the id of the lease.  A flagged lease is left out
+        if it is over, or if nothing is wrong any more and the flag has not
+        been removed yet.
     """
     flagged = [lease for lease in found
                if lease.degraded and not lease.status.over]
@@ -106,7 +107,7 @@ def reasons(engine: Engine, found: Iterable[leases.Lease]
 
 
 def _missing(snapshot: snapshots.Snapshot) -> dict[str, list[str]]:
-    """Return why lease reservations lack nodes that they were promised."""
+    """Return what lease reservations lack, in words, by their ids."""
     missing: dict[str, list[str]] = {}
     for booking, wanted in (*snapshot.displaced(), *snapshot.lacking()):
         missing.setdefault(booking.reservation_id, []).append(
@@ -130,7 +131,7 @@ def _why(snapshot: snapshots.Snapshot, booking: leases.NodeBooking,
 def _wake_without_lessee(engine: Engine,
                          standings: Iterable[standing.Standing | None],
                          now: datetime.datetime) -> None:
-    """Have the leases looked at whose nodes somebody has given to others."""
+    """Make leases due whose nodes have another lessee in Ironic."""
     lacking = {here.host.node.uuid for here in standings if here is not None
                and any(lease_cycle.lacks_lessee(booking, here.host.node)
                        for booking, _ in here.promised)}
@@ -141,10 +142,10 @@ def _wake_without_lessee(engine: Engine,
 
 def _flag(engine: Engine, before: leases.Lease,
           missing: Mapping[str, Sequence[str]]) -> None:
-    """Write flags, unless somebody else changes the lease just now.
+    """Write flags, unless somebody else is changing the lease.
 
-    :param missing: the lease reservations that lack a node, as it was read
-        after the lease, and why, in words.
+    :param missing: what lease reservations lack, in words, by their ids; read
+        after the lease.
     """
     now = engine.clock()
     degraded = any(each.id in missing for each in before.reservations)
@@ -158,8 +159,9 @@ def _flag(engine: Engine, before: leases.Lease,
     after = dataclasses.replace(before, degraded=degraded, updated_at=now,
                                 reservations=reservations)
     try:
-        with engine.database.write() as connection:
-            # NOTE: at once, so that what the lease waits for is looked at.
+        with retry.found_if_lost(lambda: lease_find.is_written(
+                engine, before, after)), engine.database.write() as connection:
+            # NOTE: due at once, so that the lease is worked on.
             if not db_leases.update(connection, before, after, now):
                 return
             if degraded and not before.degraded:

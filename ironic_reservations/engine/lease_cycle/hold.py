@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The nodes of leases in Placement: held at the start, let go at the end.
+"""Hold the nodes of leases in Placement from their start to their end.
 
-Where holds are switched off, nothing here does anything.
+If Placement is not enabled, these functions do nothing.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _Verdict = hold_cases.Verdict
 class Unheld:
     """A node that cannot be held now.
 
-    :ivar why: in words.
-    :ivar elsewhere: whether another node may do better.
+    :ivar why: the reason in words.
+    :ivar elsewhere: whether to try another node.
     """
 
     why: str
@@ -57,10 +57,9 @@ def take(context: lease_context.Context,
          seen: Mapping[str, facts.Node | None]) -> dict[int, Unheld]:
     """Hold nodes for bookings that have started.
 
-    :param seen: the nodes, as Ironic shows them; compute hosts as they are
-        mirrored.
-    :returns: those that cannot be held, by booking.
-    :raises Conflict: a booking is no more.
+    :param seen: the nodes as Ironic shows them; compute hosts as mirrored.
+    :returns: the nodes that cannot be held, by the id of the booking.
+    :raises Conflict: a booking is gone.
     :raises Lost: the lease is another worker's.
     """
     engine = context.engine
@@ -96,8 +95,7 @@ def take(context: lease_context.Context,
             why := _unheld(booking, one, results[one.owner])
             if one.owner in results else failed) is not None})
         if failed is not None:
-            # NOTE: each of the others would have to wait for its time-outs,
-            # too.
+            # NOTE: the others would run into the same time-outs.
             refused.update({booking.id: failed for left in parts[number + 1:]
                             for booking, _ in left})
             break
@@ -106,7 +104,7 @@ def take(context: lease_context.Context,
 
 def _wants(promise: holds.Promise,
            node: facts.Node) -> holds.Promise | Unheld:
-    """Return which amounts of a host a promise is for, or why for none."""
+    """Return the amounts that a promise needs of a host, or why none."""
     if node.compute:
         return promise if promise.amounts is not None else Unheld(
             'is shared by instances, so that nobody can have all of it', True)
@@ -121,7 +119,7 @@ def _wants(promise: holds.Promise,
 
 def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
             result: hold_cases.Result) -> Unheld | None:
-    """Return why a host is not held."""
+    """Return why a host is not held, if it is not."""
     match result.verdict:
         case _Verdict.HELD | _Verdict.INSTANCE:
             return None
@@ -138,7 +136,7 @@ def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
                 f'{"has" if others == 1 else "have"} of it, such as '
                 + result.consumers[0], True)
         case _Verdict.CLOSED if promise.exclusive:
-            # NOTE: Nova closes a node that is in use, and such a node came
+            # NOTE: Nova reserves the inventory of a node in use; it was used
             # with the proof of the lease.
             return None if booking.begun else Unheld(
                 'is closed in Placement, so that Nova offers it to nobody',
@@ -150,11 +148,12 @@ def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
 
 def let_go(engine: Engine, connection: sa.Connection,
            bookings: Collection[leases.NodeBooking]) -> list[str]:
-    """Write, where bookings are deleted, that their nodes are let go.
+    """Record that the nodes of bookings are no longer held.
 
-    Comes before they are; :func:`take_back` after the transaction.
+    Comes before the bookings are deleted, in the same transaction;
+    :func:`take_back` follows after it.
 
-    :returns: what the nodes have been held for.
+    :returns: the owners of the holds.
     """
     if engine.placement is None or not bookings:
         return []
@@ -165,6 +164,6 @@ def let_go(engine: Engine, connection: sa.Connection,
 
 
 def take_back(engine: Engine, owners: Collection[str]) -> None:
-    """Take back what has been let go, or have it taken back later."""
+    """Delete holds that are no longer needed, now or later."""
     if owners:
         hold_release.take_back(engine, owners)

@@ -10,14 +10,15 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who has a node of another project is told that its owner wants it back.
+"""Notify lessees that the owner of a node has leased it after them.
 
-The owner asks with a lease of its own, which starts after all that others have
-been promised.  It takes nothing from them, but they cannot keep the node.
+The lease of the owner starts after all that has been promised to others.  It
+takes nothing from them, but they cannot extend their leases on the node.
 """
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -34,23 +35,21 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine import told_lately
 from ironic_reservations.model import leases
 from ironic_reservations.model import told_times
 
-#: So many nodes are named.
+#: How many nodes a notice names.
 _NAMED = 100
-#: So many notices a lease gets in a day.
-_A_DAY = 5
-_DAY = datetime.timedelta(days=1)
 
 
 @dataclasses.dataclass(frozen=True)
 class Lessee:
-    """A lease that has nodes which their owner will have after it.
+    """A lease with nodes that their owner has leased after it.
 
-    :ivar nodes: their uuids.
-    :ivar since: from when on the owner has the first of them.
-    :ivar owner: the id of the lease of the owner.
+    :ivar nodes: the uuids of these nodes.
+    :ivar since: when the owner gets the first of them.
+    :ivar owner: the id of the owner's lease.
     """
 
     lease: leases.Lease
@@ -62,12 +61,11 @@ class Lessee:
 def find(engine: Engine, snapshot: snapshots.Snapshot, lease: leases.Lease,
          rows: Iterable[leases.NodeBooking],
          gone: Collection[leases.NodeBooking] = ()) -> list[Lessee]:
-    """Return whom a lease of the owner of nodes concerns.
+    """Return the leases that an owner's lease follows on its nodes.
 
-    :param lease: as it is about to be promised.
-    :param rows: what is new of it.
-    :param gone: the bookings of others that the same plan takes elsewhere,
-        or to another time.
+    :param lease: the owner's lease, before it is written.
+    :param rows: its new bookings.
+    :param gone: bookings that the same plan moves to another node or time.
     """
     found = _before(engine, snapshot, (
         dataclasses.replace(row, project_id=lease.project_id)
@@ -78,11 +76,11 @@ def find(engine: Engine, snapshot: snapshots.Snapshot, lease: leases.Lease,
 def find_moved(engine: Engine, snapshot: snapshots.Snapshot,
                homes: Mapping[leases.NodeBooking, str],
                gone: Collection[leases.NodeBooking] = ()) -> list[Lessee]:
-    """Return whom leases of owners concern that make room for somebody.
+    """Return the leases that owners' leases follow after these have moved.
 
     :param homes: the new node of each booking that moves.
-    :param gone: the bookings of others that the same plan takes elsewhere,
-        or to another time, beside these.
+    :param gone: other bookings that the same plan moves to another node or
+        time.
     """
     found = _before(engine, snapshot, (
         dataclasses.replace(row, node_uuid=uuid)
@@ -101,10 +99,11 @@ def _before(engine: Engine, snapshot: snapshots.Snapshot,
             rows: Iterable[leases.NodeBooking],
             gone: Collection[leases.NodeBooking]
             ) -> dict[leases.NodeBooking, str]:
-    """Return the lease reservations of others that nodes have before that.
+    """Return the lease reservation of another project before each booking.
 
-    :param rows: that are about to be promised; those of owners count.
-    :param gone: bookings that will not be there any more.
+    :param rows: bookings before they are written; only those on nodes of
+        their own project count.
+    :param gone: bookings that will have gone.
     """
     if not engine.conf.leases.owner_notice:
         return {}
@@ -113,7 +112,7 @@ def _before(engine: Engine, snapshot: snapshots.Snapshot,
         here = snapshot.standing(snapshot.fleet.number(row.node_uuid))
         if row.project_id is None or here.host.node.owner != row.project_id:
             continue
-        # NOTE: those before the last one end before it in any case.
+        # NOTE: earlier ones are limited by the last one anyway.
         last = max((other for other, _ in here.promised
                     if other not in gone and not other.over(snapshot.now)
                     and other.ends_at <= row.starts_at),
@@ -125,10 +124,10 @@ def _before(engine: Engine, snapshot: snapshots.Snapshot,
 
 def _lessees(engine: Engine, found: Mapping[leases.NodeBooking, str],
              owners: Mapping[leases.NodeBooking, str]) -> list[Lessee]:
-    """Return who has nodes before their owners.
+    """Return the lessees, one for each pair of leases.
 
-    :param found: the lease reservations that have them.
-    :param owners: the leases of the owners.
+    :param found: the lease reservation before each booking of an owner.
+    :param owners: the id of the owner's lease of each booking.
     """
     if not found:
         return []
@@ -147,21 +146,27 @@ def _lessees(engine: Engine, found: Mapping[leases.NodeBooking, str],
 
 
 def write(engine: Engine, connection: sa.Connection,
-          lessees: Sequence[Lessee], now: datetime.datetime) -> None:
-    """Write the notices, in the transaction that promises the lease.
+          lessees: Sequence[Lessee],
+          now: datetime.datetime) -> Sequence[Lessee]:
+    """Write the notices, in the transaction that promises the owner's lease.
 
-    NOTE: it is up to the owner how often it changes its lease; a lessee gets
-    so many of them in a day, and no more.
+    NOTE: an owner may change its lease often, so a lessee gets a limited
+    number of notices a day.
+
+    :returns: the lessees to notify after the transaction.
     """
     if not lessees or not notices.wanted(engine.conf):
-        return
-    written = db_outbox.count_written(
+        return lessees
+    written = collections.Counter(db_outbox.count_written(
         connection, notices.Kind.ASKED_BACK,
-        {each.lease.id for each in lessees}, now - _DAY)
+        {each.lease.id for each in lessees}, now - told_lately.DAY))
     cleaning = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)
+    told = []
     for each in lessees:
-        if written.get(each.lease.id, 0) >= _A_DAY:
+        if written[each.lease.id] >= told_lately.A_DAY:
             continue
+        written[each.lease.id] += 1
+        told.append(each)
         until = each.since - cleaning
         count = len(each.nodes)
         notices.write(
@@ -172,13 +177,19 @@ def write(engine: Engine, connection: sa.Connection,
             f'asked back by {each.owner} for {each.since.isoformat()}',
             nodes=count, node_uuids=list(each.nodes[:_NAMED]),
             back_at=each.since.isoformat(), extend_until=until.isoformat())
+    return told
 
 
-def tell(engine: Engine, lessees: Iterable[Lessee]) -> None:
-    """Send the notifications, after the transaction."""
+def tell(engine: Engine, lessees: Iterable[Lessee],
+         now: datetime.datetime) -> None:
+    """Send the notifications, after the transaction.
+
+    :param lessees: the result of :func:`write`.
+    """
     for each in lessees:
-        engine.announcer.tell_lease(announce.LEASE_UPDATE, each.lease,
-                                    announce.ASKED_BACK)
+        if engine.asked_back.may_tell(each.lease.id, now):
+            engine.announcer.tell_lease(announce.LEASE_UPDATE, each.lease,
+                                        announce.ASKED_BACK)
 
 
 def _of_started(count: int, since: str, until: str) -> str:
@@ -190,7 +201,7 @@ def _of_started(count: int, since: str, until: str) -> str:
 
 
 def _of_planned(count: int, since: str, until: str) -> str:
-    """Return what is told of a lease whose hosts may still be exchanged."""
+    """Return the sentence for a lease whose hosts may still change."""
     hosts, them = (('a host that is planned', 'it') if count == 1
                    else (f'{count} hosts that are planned', 'them'))
     return (f'The project that owns {hosts} for the lease has leased {them} '

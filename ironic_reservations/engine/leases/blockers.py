@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The names of the leases that are in the way of another one."""
+"""Name the leases that are in the way of another one."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from ironic_reservations.engine import Engine
 
 
 def name(engine: Engine, refused: errors.LeaseRefused) -> None:
-    """Write into a refusal which leases of the own project are in the way.
+    """Add the caller's own leases that are in the way to a refusal.
 
-    NOTE: those are the ones of which the refusal has the reservation.
+    NOTE: a refusal has reservation ids only for leases of the caller's
+    project.
     """
     own = [each for reason in refused.details.get('reasons', ())
            for each in reason.get('blockers', ()) if 'reservation_id' in each]

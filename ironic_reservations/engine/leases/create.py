@@ -14,10 +14,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Sequence
-import dataclasses
 import datetime
 from typing import Any
 import uuid as uuid_module
@@ -35,9 +33,9 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import admission
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
-from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import heal as lease_heal
@@ -45,23 +43,11 @@ from ironic_reservations.engine.leases import idempotency
 from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
-from ironic_reservations.engine.leases import refused as lease_refused
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import slides as lease_slides
+from ironic_reservations.engine.leases import starts as lease_starts
 from ironic_reservations.engine.leases import terms as lease_terms
-from ironic_reservations.model import instants
 from ironic_reservations.model import leases
-from ironic_reservations.model import told_times
-from ironic_reservations.planner import allowance
-from ironic_reservations.planner import bookings
-from ironic_reservations.planner import offers
-from ironic_reservations.planner import planning
-from ironic_reservations.planner import plans
-
-#: A start that is found is a whole minute, where that can be.
-_GRAIN = 60 * instants.SECOND
-#: How far ahead one that is queued is planned, where there is no limit.
-_AHEAD = datetime.timedelta(days=366)
 
 
 def create(engine: Engine, ask: leases.LeaseAsk,
@@ -70,7 +56,7 @@ def create(engine: Engine, ask: leases.LeaseAsk,
     """Make a lease, or raise the reasons and the offers.
 
     The lease is planned together with all leases that have not started, which
-    make room for it where they can.
+    make room for it if they can.
 
     :param dry_run: plan and answer, but promise nothing.
     :param allowed: the limits of the caller; ``None``: those of a project.
@@ -105,56 +91,60 @@ def _create(engine: Engine, ask: leases.LeaseAsk, dry_run: bool,
             ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
     digests = idempotency.digests(ask)
     if lease_flavors.unread(ask):
-        # NOTE: asked twice, it is the same whatever has become of the flavor.
+        # NOTE: a repeated request is answered even if its flavor is gone.
         served = idempotency.served_before(engine, *digests)
         if served is not None:
             return served, lease_rehearsal.Displaced()
         ask = lease_flavors.read(engine, ask)
     if allowed is None:
         allowed = limits.of(engine.conf, 'leases')
-    request = _Request(engine, ask, dry_run, *digests, allowed=allowed)
+    request = _Request(engine, ask, allowed, *digests, dry_run=dry_run)
     try:
-        made = retry.until_committed(request.attempt, request.look)
+        lease = retry.until_committed(request.attempt, request.look)
     except errors.LeaseLimit as exc:
-        exc.details['offers'] = request.within_limits()
+        exc.details['offers'] = request.offers_within_limits()
         raise
-    return made, request.displaced
+    return lease, request.displaced
 
 
 class _Request:
-    """A request, and the ids that it keeps from one attempt to the next."""
+    """A request, and what it keeps from one attempt to the next.
+
+    :ivar displaced: what the last attempt moves to make room.
+    """
 
     def __init__(self, engine: Engine, ask: leases.LeaseAsk,
-                 dry_run: bool, key: str | None,
-                 digest: str | None, allowed: limits.Limits) -> None:
+                 allowed: limits.Limits, key: str | None, digest: str | None,
+                 dry_run: bool, asks_enforcement: bool = True) -> None:
         if not ask.wishes:
             raise errors.InvalidValue(
                 'The lease has no reservations. Send at least one.')
         for wish in ask.wishes:
             lease_terms.check_wish(wish.least, wish.most, wish.resource_type,
                                    wish.instances)
-        self._engine = engine
-        self._ask = ask
-        self._dry_run = dry_run
-        self._wanted = [lease_terms.requirement(
+        requirements = [lease_terms.requirement(
             wish.hypervisor_properties, wish.resource_properties,
             wish.instances) for wish in ask.wishes]
-        lease_terms.check_terms(self._wanted)
-        self._ids = [str(uuid_module.uuid4()) for _ in ask.wishes]
-        self._lease_id = str(uuid_module.uuid4())
-        self._key, self._digest = key, digest
+        lease_terms.check_terms(requirements)
+        self._engine = engine
+        self._ask = ask
         self._allowed = allowed
+        self._dry_run = dry_run
+        self._asks_enforcement = asks_enforcement
+        self._key, self._digest = key, digest
+        # NOTE: ids are chosen once, so that a lease of which the COMMIT was
+        # not answered is found again.
+        self._lease_id = str(uuid_module.uuid4())
+        self._wanted = admission.Wanted(
+            ask, [str(uuid_module.uuid4()) for _ in ask.wishes],
+            requirements, allowed)
         self._permitted: set[Hashable] = set()
-        #: Whether who else decides is asked.
-        self._asks = True
-        self._tried = False
-        self._healed = False
         self._outrun: set[str] = set()
-        self._wanted_start: datetime.datetime | None = None
+        self._tried = self._healed = False
         self.displaced = lease_rehearsal.Displaced()
 
     def look(self) -> leases.Lease | None:
-        """Return the lease, where an attempt has made it."""
+        """Return the lease if an earlier attempt has made it."""
         with self._engine.database.snapshot() as connection:
             made = db_leases.read(connection, (self._lease_id,))
         if not made:
@@ -162,283 +152,122 @@ class _Request:
         self._tell(made[0])
         return made[0]
 
-    def _tell(self, lease: leases.Lease) -> None:
-        self._engine.announcer.tell_lease(announce.LEASE_CREATE, lease)
-        lease_slides.tell(self._engine, self.displaced.slid)
-
     def attempt(self) -> leases.Lease:
-        """Plan on what holds now, and commit."""
+        """Read, plan, ask the enforcement service, and commit."""
         engine, ask = self._engine, self._ask
         now = engine.clock()
         served = idempotency.served_before(engine, self._key, self._digest)
         if served is not None:
             return served
-        first = self._wanted_start = self._begin(now)
-        asked = self._at(first)
+        starts = lease_starts.of(ask, self._allowed, now)
+        project = self._check(starts, now)
+        snapshot = engine.snapshots.snapshot(
+            engine.database, now, self._wanted.requirements,
+            compared=self._dry_run or self._tried)
+        self._tried = True
+        place = self._find_place(admission.Admission(
+            engine, self._wanted, starts, snapshot, project, self._outrun))
+        lease = self._lease(starts, place, now)
+        self._ask_enforcement(lease)
+        room = place.room
+        slid = () if room is None else room.changes
+        changes = difference.compare(
+            place.snapshot, place.plan.draft,
+            frozenset() if room is None else room.own)
+        self.displaced = lease_rehearsal.Displaced(changes.homes, slid)
+        if not self._dry_run:
+            self._commit(place.snapshot, lease, changes, slid)
+            self._tell(lease)
+        return lease
+
+    def offers_within_limits(self) -> list[dict[str, Any]]:
+        """Return offers like the request that exceed no limit."""
+        now = self._engine.clock()
+        starts = lease_starts.of(self._ask, self._allowed, now)
+        made = []
+        for kind, ask in self._project(now).alternatives(
+                starts.at(starts.first), starts.first):
+            # NOTE: the enforcement service decides on what is asked for, and
+            # not on each offer.
+            offer = _Request(self._engine, ask, self._allowed, None, None,
+                             dry_run=True, asks_enforcement=False)
+            try:
+                offer.attempt()
+            except (errors.ReservationError, db_connection.Conflict):
+                continue
+            made.append(lease_offers.within_limits(kind, now, ask))
+        return made
+
+    def _check(self, starts: lease_starts.Starts,
+               now: datetime.datetime) -> lease_limits.Project:
+        """Check dates and limits; return what the project holds."""
+        ask, first = self._ask, starts.first
+        asked = starts.at(first)
         lease_terms.check_window(self._allowed, first, asked.end, now)
-        lease_terms.before_end(engine.conf, first, asked.end, ask.before_end)
+        lease_terms.before_end(self._engine.conf, first, asked.end,
+                               ask.before_end)
         project = self._project(now)
         project.check_one_more()
         if ask.flexible is None:
             project.mosts(ask.wishes, first, asked.end)
         else:
             lease_terms.check_flexible(ask.flexible, first)
-        snapshot = engine.snapshots.snapshot(
-            engine.database, now, self._wanted,
-            compared=self._dry_run or self._tried)
-        self._tried = True
-        last = self._last(first, now)
-        begin, outcome = self._plan(snapshot, project, first, last)
-        room: lease_slides.Room | None = None
-        if isinstance(outcome, plans.Refusal):
-            engine.snapshots.confirm(engine.database, snapshot)
-            if not self._healed:
-                self._healed = True
-                if lease_heal.makes_room(engine):
-                    raise db_connection.Conflict(
-                        'others have been planned anew')
-            found = self._slide(now, project, first, last)
-            if not isinstance(found, bool):
-                room, snapshot, outcome = found, found.snapshot, found.plan
-                begin = instants.moment(room.start)
-            else:
-                refusal = self._refusal(snapshot, project, first, last,
-                                        outcome, found)
-                later = self._queue(snapshot, project, first)
-                if later is None:
-                    raise refusal
-                begin, outcome = later
-        # NOTE: what is to start at once starts when it was asked for.
-        begin = first if begin <= max(first, now) else begin
-        lease = self._lease(snapshot, self._at(begin), begin, outcome)
-        # NOTE: where others were in the way, it may be planned otherwise.
-        if self._asks and enforcement.terms(lease) not in self._permitted:
-            enforcement.check_create(engine.conf, lease)
-            self._permitted.add(enforcement.terms(lease))
-        slid = () if room is None else room.changes
-        changes = difference.compare(
-            snapshot, outcome.draft,
-            frozenset() if room is None else room.own)
-        self.displaced = lease_rehearsal.Displaced(changes.homes, slid)
-        if not self._dry_run:
-            self._commit(snapshot, lease, changes, slid)
-            self._tell(lease)
-        return lease
-
-    def _begin(self, now: datetime.datetime) -> datetime.datetime:
-        """Return the earliest start."""
-        ask = self._ask
-        if ask.flexible is not None:
-            return max(ask.start or now, now)
-        return lease_terms.start(ask.start, now)
-
-    def _at(self, begin: datetime.datetime) -> leases.LeaseAsk:
-        """Return the request as if it were for one start only."""
-        ask, flexible = self._ask, self._ask.flexible
-        if flexible is not None:
-            return dataclasses.replace(
-                ask, start=begin, end=begin + flexible.duration,
-                flexible=None)
-        first = self._wanted_start
-        if not ask.queue or first is None or begin <= first:
-            return ask
-        by = begin - first
-        return dataclasses.replace(
-            ask, start=begin, end=ask.end + by,
-            before_end=None if ask.before_end is None
-            else ask.before_end + by)
-
-    def _last(self, first: datetime.datetime,
-              now: datetime.datetime) -> datetime.datetime:
-        """Return the latest start."""
-        flexible = self._ask.flexible
-        if flexible is None:
-            return first
-        until = lease_terms.latest_end(self._allowed, now)
-        latest = flexible.latest if until is None else min(flexible.latest,
-                                                           until)
-        return max(first, latest - flexible.duration)
-
-    def _plan(self, snapshot: snapshots.Snapshot,
-              project: lease_limits.Project, first: datetime.datetime,
-              last: datetime.datetime
-              ) -> tuple[datetime.datetime, plans.Plan | plans.Refusal]:
-        """Plan at the earliest start at which nobody has to slide."""
-        permits = self._permits(project)
-        if self._ask.flexible is None or permits(
-                self._at(first)):
-            outcome = self._plan_at(snapshot, project, first)
-            if isinstance(outcome, plans.Plan) or first == last:
-                return first, outcome
-        demands = self._least(snapshot, first)
-        length = demands[0].end - demands[0].start
-        found = offers.earliest(
-            snapshot.timeline, demands, instants.instant(last) + length,
-            _GRAIN, lambda moved: permits(self._at(
-                instants.moment(moved[0].start))))
-        if found and found[0].start <= instants.instant(last):
-            start = instants.moment(found[0].start)
-            return start, self._plan_at(snapshot, project, start)
-        refused = planning.plan(snapshot.timeline, demands)
-        if isinstance(refused, plans.Plan):
-            # NOTE: there are hosts, but the project may not have them then;
-            # what it may have, it was told where it asked for a start only.
-            project.mosts(self._ask.wishes, first, self._at(first).end)
-        return first, refused
-
-    def _permits(self, project: lease_limits.Project
-                 ) -> Callable[[leases.LeaseAsk], bool]:
-        return (project.permits if self._allowed.counted
-                else lambda asked: True)
-
-    def _plan_at(self, snapshot: snapshots.Snapshot,
-                 project: lease_limits.Project, begin: datetime.datetime
-                 ) -> plans.Plan | plans.Refusal:
-        asked = self._at(begin)
-        mosts = project.mosts(asked.wishes, begin, asked.end)
-        return planning.plan(snapshot.timeline, self._demands(
-            snapshot, asked, begin, mosts))
-
-    def _least(self, snapshot: snapshots.Snapshot,
-               begin: datetime.datetime) -> list[bookings.Demand]:
-        """Return demands for no more than the least of all."""
-        return self._demands(snapshot, self._at(begin), begin,
-                             [wish.least for wish in self._ask.wishes])
-
-    def _wishes(self, snapshot: snapshots.Snapshot,
-                project: lease_limits.Project, begin: datetime.datetime
-                ) -> list[bookings.Demand]:
-        """Return demands for what the project may have, while it is known.
-
-        NOTE: what it may have at most depends on the start.
-        """
-        if self._ask.flexible is not None:
-            return self._least(snapshot, begin)
-        return self._demands(snapshot, self._ask, begin, project.mosts(
-            self._ask.wishes, begin, self._ask.end))
-
-    def _slide(self, now: datetime.datetime, project: lease_limits.Project,
-               first: datetime.datetime, last: datetime.datetime
-               ) -> lease_slides.Room | bool:
-        """Plan with others, whose dates are open, sliding."""
-        def held(start: int) -> list[allowance.Held]:
-            begin = instants.moment(start)
-            return lease_limits.least(self._at(begin), begin)
-
-        def demands_of(snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
-            # NOTE: what it may have more depends on where others slide.
-            if self._allowed.counted:
-                return self._least(snapshot, first)
-            return self._wishes(snapshot, project, first)
-
-        return lease_slides.make_room(
-            self._engine, now, self._wanted, demands_of, lease_slides.Asked(
-                self._ask.project_id, self._allowed, first,
-                self._at(last).end,
-                None if first == last else instants.instant(last), held,
-                lambda there, start: there.permits(self._at(
-                    instants.moment(start)))))
-
-    def _queue(self, snapshot: snapshots.Snapshot,
-               project: lease_limits.Project, first: datetime.datetime
-               ) -> tuple[datetime.datetime, plans.Plan] | None:
-        """Plan a request that would be refused later, if it may wait."""
-        ask = self._ask
-        if not ask.queue:
-            return None
-        latest = lease_terms.latest_end(self._allowed, snapshot.now) or (
-            max(ask.end, snapshot.now) + _AHEAD)
-        permits = self._permits(project)
-        found = offers.earliest(
-            snapshot.timeline, self._least(snapshot, first),
-            instants.instant(latest), _GRAIN,
-            lambda moved: permits(self._at(
-                instants.moment(moved[0].start))))
-        if not found:
-            return None
-        start = instants.moment(found[0].start)
-        outcome = self._plan_at(snapshot, project, start)
-        return None if isinstance(outcome, plans.Refusal) else (start,
-                                                                outcome)
-
-    def _refusal(self, snapshot: snapshots.Snapshot,
-                 project: lease_limits.Project, first: datetime.datetime,
-                 last: datetime.datetime, refused: plans.Refusal,
-                 proved: bool) -> errors.LeaseRefused:
-        """Return why there is no way.
-
-        :param proved: whether there is none in which others slide.
-        """
-        if not proved:
-            refused = dataclasses.replace(refused,
-                                          cause=plans.Cause.SEARCH_LIMIT)
-        refusal = lease_refused.refusal(
-            snapshot, self._at(first),
-            self._wishes(snapshot, project, first), refused,
-            lease_terms.latest_end(self._allowed, snapshot.now), project)
-        if first == last:
-            return refusal
-        return errors.LeaseRefused(
-            f'No start from {told_times.moment(first)} until '
-            f'{told_times.moment(last)} was found. For the first of them: '
-            f'{refusal}', **refusal.details)
-
-    def _demands(self, snapshot: snapshots.Snapshot, asked: leases.LeaseAsk,
-                 begin: datetime.datetime, mosts: Sequence[int]
-                 ) -> list[bookings.Demand]:
-        begin = max(begin, snapshot.now)
-        # NOTE: a lease that starts at once takes hosts that are ready; and
-        # one that was outrun takes others, since instances are packed and
-        # whoever asks for some wants the same hosts.
-        preferred = snapshot.ready if begin <= snapshot.now else 0
-        if self._outrun:
-            preferred = (preferred or snapshot.usable) & ~snapshot.fleet.mask(
-                self._outrun)
-        margin = self._engine.conf.leases.cleaning_time * instants.SECOND
-        return [snapshot.loans.limit(lease_demands.of(
-            each, instants.instant(begin), instants.instant(asked.end),
-            wish.least, most, snapshot.eligible(wanted), margin,
-            preferred, wish.instances), asked.project_id)
-            for each, wish, most, wanted in zip(
-                self._ids, self._ask.wishes, mosts, self._wanted,
-                strict=True)]
+        return project
 
     def _project(self, now: datetime.datetime) -> lease_limits.Project:
         return limit_checks.project(self._engine, self._allowed,
                                     self._ask.project_id, now)
 
-    def within_limits(self) -> list[dict[str, Any]]:
-        """Return offers like the request that are within the limits."""
-        now = self._engine.clock()
-        begin = self._begin(now)
-        made = []
-        for kind, ask in self._project(now).alternatives(
-                self._at(begin), begin):
-            tried = _Request(self._engine, ask, True, None, None,
-                             self._allowed)
-            # NOTE: who else decides is asked when it is asked for.
-            tried._asks = False
-            try:
-                tried.attempt()
-            except (errors.ReservationError, db_connection.Conflict):
-                continue
-            made.append(lease_offers.within_limits(kind, now, ask))
-        return made
+    def _find_place(self, search: admission.Admission) -> admission.Place:
+        """Return where the lease can be promised.
 
-    def _lease(self, snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
-               begin: datetime.datetime, plan: plans.Plan) -> leases.Lease:
-        now, flexible = snapshot.now, self._ask.flexible
-        told = lease_terms.before_end(self._engine.conf, begin, ask.end,
+        :raises LeaseRefused: there is no place.
+        :raises Conflict: the snapshot is out of date, or bookings that were
+            in the way have just been planned anew.
+        """
+        found = search.alone()
+        if isinstance(found, admission.Place):
+            return found
+        self._engine.snapshots.confirm(self._engine.database, search.snapshot)
+        if not self._healed:
+            self._healed = True
+            if lease_heal.makes_room(self._engine):
+                raise db_connection.Conflict(
+                    'bookings without a usable host have been planned anew')
+        slid = search.with_slides()
+        if isinstance(slid, admission.Place):
+            return slid
+        later = search.queued()
+        if later is None:
+            raise search.refusal(found, proved=slid)
+        return later
+
+    def _ask_enforcement(self, lease: leases.Lease) -> None:
+        """Ask the operator's enforcement service, once for the same terms.
+
+        :raises LeaseNotPermitted: it refuses the lease.
+        """
+        # NOTE: a later attempt may find another start or other numbers.
+        terms = enforcement.terms(lease)
+        if self._asks_enforcement and terms not in self._permitted:
+            enforcement.check_create(self._engine.conf, lease)
+            self._permitted.add(terms)
+
+    def _lease(self, starts: lease_starts.Starts, place: admission.Place,
+               now: datetime.datetime) -> leases.Lease:
+        start = place.start
+        ask, flexible = starts.at(start), self._ask.flexible
+        told = lease_terms.before_end(self._engine.conf, start, ask.end,
                                       ask.before_end)
         reservations = tuple(_reservation(each, wish, now, lease_granted.rows(
-            snapshot, each, granted, ask.project_id))
-            for each, wish, granted in zip(self._ids, ask.wishes,
-                                           plan.granted, strict=True))
-        times = ((leases.EventType.START, begin),
+            place.snapshot, each, granted, ask.project_id))
+            for each, wish, granted in zip(self._wanted.ids, ask.wishes,
+                                           place.plan.granted, strict=True))
+        times = ((leases.EventType.START, start),
                  (leases.EventType.BEFORE_END, told),
                  (leases.EventType.END, ask.end))
         lease = leases.Lease(
-            id=self._lease_id, name=ask.name, start=begin, end=ask.end,
+            id=self._lease_id, name=ask.name, start=start, end=ask.end,
             status=leases.LeaseStatus.PENDING, created_at=now,
             before_end=told, updated_at=now, project_id=ask.project_id,
             user_id=ask.user_id, reservations=reservations,
@@ -446,18 +275,11 @@ class _Request:
                 str(uuid_module.uuid4()), kind, time,
                 leases.EventStatus.UNDONE, now) for kind, time in times),
             between=None if flexible is None else lease_terms.between(
-                self._engine.conf, self._ask.start or begin, flexible
-            ).fixed_for(begin, now),
-            queued=self._queued(begin))
+                self._engine.conf, self._ask.start or start, flexible
+            ).fixed_for(start, now),
+            queued=starts.queued(start))
         return lease if self._engine.nova is None else (
             leases.with_flavors(lease))
-
-    def _queued(self, begin: datetime.datetime) -> leases.Queued | None:
-        """Return for what a lease waits that starts at an instant."""
-        first = self._wanted_start
-        if not self._ask.queue or first is None or begin <= first:
-            return None
-        return leases.Queued(first, begin, self._ask.priority)
 
     def _commit(self, snapshot: snapshots.Snapshot, lease: leases.Lease,
                 changes: difference.Difference,
@@ -486,7 +308,8 @@ class _Request:
             db_bookings.insert_many(connection, lease.bookings,
                                     lease.user_id, snapshot.now)
             lease_slides.check(engine, connection, slid, snapshot.now)
-            lease_asked_back.write(engine, connection, lessees, snapshot.now)
+            told = lease_asked_back.write(engine, connection, lessees,
+                                          snapshot.now)
             enforcement_commits.write(
                 engine.conf, connection,
                 [lease.id, *(change.after.id for change in slid)],
@@ -500,7 +323,11 @@ class _Request:
             added=[*snapshots.promised(lease, lease.bookings),
                    *lease_slides.added(slid)],
             homes=changes.homes)
-        lease_asked_back.tell(engine, lessees)
+        lease_asked_back.tell(engine, told, snapshot.now)
+
+    def _tell(self, lease: leases.Lease) -> None:
+        self._engine.announcer.tell_lease(announce.LEASE_CREATE, lease)
+        lease_slides.tell(self._engine, self.displaced.slid)
 
 
 def _reservation(ident: str, wish: leases.Wish, now: datetime.datetime,

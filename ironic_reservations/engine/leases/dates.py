@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The events of a lease when its dates change."""
+"""The dates of a lease: their changes, and the last check of them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _MINUTE = datetime.timedelta(minutes=1)
 
 def check_begun(lease: leases.Lease, planned: datetime.datetime,
                 moment: datetime.datetime) -> None:
-    """Check that a lease was not planned long before it is promised.
+    """Check that a new lease has not begun long ago when it is written.
 
-    Comes last in the transaction that writes it: a process may have stood
-    still meanwhile.
+    Comes last in the transaction, since the process may have stood still
+    after it planned the lease.
 
-    :param planned: when its plan was made.
+    :param planned: when the lease was planned.
     :param moment: the present time.
-    :raises Conflict: it would have begun meanwhile, or be over.
+    :raises Conflict: the lease would have begun meanwhile, or be over.
     """
     if lease.start <= moment and moment - planned > _OLD:
         raise db_connection.Conflict('the lease would have begun meanwhile')
@@ -46,17 +46,17 @@ def check_begun(lease: leases.Lease, planned: datetime.datetime,
 def check_unpassed(before: leases.Lease, after: leases.Lease,
                    planned: datetime.datetime,
                    moment: datetime.datetime) -> None:
-    """Check that no date of a lease has passed since its plan.
+    """Check that no date of a changed lease has passed since it was planned.
 
-    Comes last in the transaction that changes it: until somebody has written
-    that it has begun, or is over, no generation tells.
+    Comes last in the transaction.  The generation of a lease does not change
+    when one of its dates passes, but only when the reconciler acts on it.
 
-    :param before: as it was.
-    :param after: as it becomes.
-    :param planned: when its plan was made.
+    :param before: the lease as it was.
+    :param after: the lease as it is written.
+    :param planned: when the change was planned.
     :param moment: the present time.
-    :raises Conflict: it has begun, has been fixed, or is over; or it would
-        have been over before it was written.
+    :raises Conflict: the lease has begun, has been fixed, or is over; or its
+        new end has passed.
     """
     for lease in (before, after):
         fixed = None if lease.between is None else lease.between.fix_at
@@ -64,10 +64,11 @@ def check_unpassed(before: leases.Lease, after: leases.Lease,
             raise db_connection.Conflict('the lease is fixed by now')
     if planned < before.start <= moment:
         raise db_connection.Conflict('the lease has begun meanwhile')
-    # NOTE: a lease that is over is void, and no change brings it back.
+    # NOTE: a lease that is over must not come back by a change.
     if planned < before.end <= moment:
         raise db_connection.Conflict('the lease is over meanwhile')
-    # NOTE: a lease that its owner ends now ends a second after the plan.
+    # NOTE: an owner who ends a lease now gets an end one second after the
+    # plan, which may pass before the COMMIT.
     if (after.end != before.end and after.end <= moment
             and moment - planned > _OLD):
         raise db_connection.Conflict('the new end has passed meanwhile')
@@ -78,11 +79,11 @@ def check_movable(moved: Iterable[leases.NodeBooking],
                   moment: datetime.datetime) -> None:
     """Check that no booking that moves to another node has begun meanwhile.
 
-    Comes last in the transaction that moves it.
+    Comes last in the transaction.
 
-    :param planned: when that was planned.
+    :param planned: when the moves were planned.
     :param moment: the present time.
-    :raises Conflict: one has begun; it stays where it is.
+    :raises Conflict: one has begun, and must stay where it is.
     """
     if any(planned < row.starts_at <= moment for row in moved):
         raise db_connection.Conflict(
@@ -91,20 +92,20 @@ def check_movable(moved: Iterable[leases.NodeBooking],
 
 def soonest(between: leases.Between,
             now: datetime.datetime) -> datetime.datetime:
-    """Return the first whole minute at which a lease may still begin.
+    """Return the first whole minute at which a lease may still start.
 
-    :param between: says how long before that it is to be fixed.
+    :param between: its open dates, with the notice that its owner gets.
     """
     at = now + datetime.timedelta(seconds=between.fix_before)
     return at.replace(second=0, microsecond=0) + _MINUTE
 
 
 def check_ahead(lease: leases.Lease, moment: datetime.datetime) -> None:
-    """Check that a lease that was moved does not begin in the past.
+    """Check that the new start of a lease is still ahead.
 
-    Comes last in the transaction that writes it.
+    Comes last in the transaction.
 
-    :raises Conflict: it does.
+    :raises Conflict: it has passed.
     """
     if lease.start < moment:
         raise db_connection.Conflict('the lease would have begun meanwhile')
@@ -112,9 +113,9 @@ def check_ahead(lease: leases.Lease, moment: datetime.datetime) -> None:
 
 def starting_at(lease: leases.Lease, begin: datetime.datetime,
                 now: datetime.datetime) -> leases.Lease:
-    """Return a lease as it is when it starts at another instant.
+    """Return a lease with another start and the same length.
 
-    It lasts as long, and its bookings stay as they are.
+    Its bookings are left unchanged.
     """
     by = begin - lease.start
     end = lease.end + by
@@ -129,9 +130,9 @@ def starting_at(lease: leases.Lease, begin: datetime.datetime,
 def events(lease: leases.Lease, begin: datetime.datetime,
            told: datetime.datetime | None, end: datetime.datetime,
            now: datetime.datetime) -> tuple[leases.Event, ...]:
-    """Return the events of a lease that gets other dates.
+    """Return the events of a lease for other dates.
 
-    :param told: when it is told that the end is near.
+    :param told: the time of the ``before_end_lease`` event.
     """
     times = {leases.EventType.START: begin, leases.EventType.END: end,
              leases.EventType.BEFORE_END: told}
@@ -143,7 +144,7 @@ def _event(event: leases.Event, time: datetime.datetime | None,
            now: datetime.datetime) -> leases.Event:
     if time is None or time == event.time:
         return event
-    # NOTE: the end is near once more after an extension, and is told again.
+    # NOTE: after an extension, before_end_lease comes a second time.
     status = (leases.EventStatus.UNDONE
               if event.type is leases.EventType.BEFORE_END and time > now
               else event.status)

@@ -44,9 +44,9 @@ def of(ident: str, start: int, end: int, least: int, most: int,
 def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
             eligible: int, margin: int, here: standing.Standing
             ) -> bookings.Demand:
-    """Return a demand for what stands in some rows of one lease reservation.
+    """Return the demand that some rows of one lease reservation answer.
 
-    :param here: the host that the first of them is on.
+    :param here: the host of the first row.
     """
     group = rows[0].reservation_id
     return of(ident, start, end, len(rows), len(rows), eligible, margin,
@@ -55,15 +55,15 @@ def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
 
 def wanted_of(here: standing.Standing, row: leases.NodeBooking
               ) -> requirements.Requirement:
-    """Return what a row that stands on a host asks of any host."""
+    """Return the requirement of a row on a host."""
     return next(wanted for other, wanted in here.promised
                 if other.uuid == row.uuid)
 
 
 def unit_of(here: standing.Standing, row: leases.NodeBooking) -> str:
-    """Return a key that is the same for rows which have to be on one host.
+    """Return a key that rows have in common if they must share a host.
 
-    :param here: the host that the row is on.
+    :param here: the host of the row.
     """
     asked = here.instances.get(row.reservation_id)
     if asked is not None and asked.affinity:

@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import dataclasses
 
+import sqlalchemy as sa
+
 from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
@@ -65,8 +68,6 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
         permitted, lease = None, found.lease
         was_over = lease.status is leases.LeaseStatus.TERMINATED
         now = engine.clock()
-        at_once = not _offered(engine, lease) and not any(
-            booking.begun for booking in lease.bookings)
         untouched = [booking for booking in lease.bookings
                      if not booking.begun]
         started = [booking for booking in lease.bookings if booking.begun]
@@ -79,6 +80,8 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
             commit.commit(connection, nodes, now)
             db_bookings.delete_planned(connection, untouched)
             db_bookings.end(connection, started, now)
+            at_once = not started and not _may_be_offered(engine, connection,
+                                                          lease)
             done = (db_leases.delete(connection, lease) if at_once
                     else db_leases.update(connection, lease, deleting, now))
             if not done:
@@ -101,8 +104,18 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
         enforcement.on_end(engine.conf, ended)
 
 
-def _offered(engine: Engine, lease: leases.Lease) -> bool:
-    """Return whether instances may be offered that no booking tells of."""
-    return (engine.placement is not None and lease.start <= engine.clock()
-            and lease.status is not leases.LeaseStatus.TERMINATED
-            and any(each.instances for each in lease.reservations))
+def _may_be_offered(engine: Engine, connection: sa.Connection,
+                    lease: leases.Lease) -> bool:
+    """Return whether servers may be offered what no booking tells of.
+
+    NOTE: whoever starts a lease offers it first, and writes that it has
+    started afterwards.  The row is locked until it is gone, so that nobody
+    begins with that meanwhile.
+    """
+    if (engine.placement is None
+            or lease.status is leases.LeaseStatus.TERMINATED
+            or engine.nova is None and not any(
+                each.instances for each in lease.reservations)):
+        return False
+    taken = db_lease_work.lock(connection, lease.id, engine.clock())
+    return taken or lease.start <= engine.clock()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reading leases."""
+"""Read leases."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def get(engine: Engine, lease_id: str,
         project_id: str | None = None) -> leases.Lease:
     """Read one lease.
 
-    :param project_id: whose it has to be; ``None``: anybody's.
-    :raises LeaseNotFound: there is none.
+    :param project_id: the project that it must belong to; ``None``: any.
+    :raises LeaseNotFound: there is no such lease.
     """
     with engine.database.snapshot() as connection:
         found = db_leases.read(connection, (lease_id,))
@@ -47,9 +47,9 @@ def get(engine: Engine, lease_id: str,
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A lease that is going to be changed, and its nodes at that moment.
+    """A lease and the generations of its nodes, read at the same moment.
 
-    :ivar nodes: with their generations, as far as there are such nodes.
+    :ivar nodes: only nodes that still exist.
     """
 
     lease: leases.Lease
@@ -60,8 +60,8 @@ def get_with_nodes(engine: Engine, lease_id: str,
                    project_id: str | None = None) -> Found:
     """Read one lease, and the generations of its nodes at the same moment.
 
-    :param project_id: whose it has to be; ``None``: anybody's.
-    :raises LeaseNotFound: there is none.
+    :param project_id: the project that it must belong to; ``None``: any.
+    :raises LeaseNotFound: there is no such lease.
     """
     with engine.database.snapshot() as connection:
         found = db_leases.read(connection, (lease_id,))
@@ -79,12 +79,26 @@ def page(engine: Engine, project_id: str | None = None,
          ) -> list[leases.Lease]:
     """Read leases, the oldest first.
 
-    :param project_id: whose; ``None``: everybody's.
-    :param marker: the id of the last one of the page before.
-    :param ended_since: leave out those that were over before.
+    :param project_id: read only leases of this project; ``None``: of all.
+    :param marker: the id of the last lease of the previous page.
+    :param ended_since: leave out leases that ended before this instant.
     :raises LeaseNotFound: the marker is no lease.
     """
     last = None if marker is None else get(engine, marker, project_id)
     with engine.database.snapshot() as connection:
         return db_leases.read_page(connection, project_id, last, limit,
                                    ended_since, engine.lease_parts)
+
+
+def is_written(engine: Engine, before: leases.Lease,
+               after: leases.Lease) -> bool:
+    """Return whether a change of a lease is in the database.
+
+    :param before: the lease that was changed.
+    :param after: what it became.
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    with engine.database.snapshot() as connection:
+        there = db_leases.read(connection, (before.id,))
+    return any((each.generation, each.updated_at) == (
+        before.generation + 1, after.updated_at) for each in there)

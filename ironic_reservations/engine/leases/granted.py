@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The rows of what the planner granted."""
+"""Convert what the planner granted to rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from ironic_reservations.planner import bookings
 def rows(snapshot: snapshots.Snapshot, reservation_id: str,
          granted: Sequence[bookings.Booking], project_id: str | None,
          first: int = 0) -> tuple[leases.NodeBooking, ...]:
-    """Return the rows for what the planner granted, without ids yet.
+    """Return the rows for granted bookings, which have no ids yet.
 
-    :param first: the place of the first one.
+    :param first: the place of the first row in its reservation.
     """
     return tuple(leases.NodeBooking(
         0, reservation_id, first + place, snapshot.fleet.uuids[booking.node],

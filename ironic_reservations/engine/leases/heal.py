@@ -10,14 +10,16 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Finding other nodes for what has been planned and cannot start there."""
+"""Find other nodes for bookings that cannot start on theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from collections.abc import Set
+import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.db import lease_flags as db_lease_flags
@@ -33,7 +35,7 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases import guards as lease_guards
+from ironic_reservations.engine.leases import placeholders
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
@@ -43,19 +45,21 @@ from ironic_reservations.planner import plans
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
-#: How often what has found no host is tried again, when others have moved.
+#: How many times bookings without a host are tried, as others move away.
 _ROUNDS = 2
 
 
 def heal(engine: Engine) -> int:
-    """Plan anew what is planned on hosts where it cannot start.
+    """Move planned bookings off hosts on which they cannot start.
 
-    A booking for which no other host is found stays where it is, and is tried
-    again at the next call.
+    A booking for which there is no other host stays where it is until the
+    next call.
 
-    :returns: how many bookings have found another host.
+    :returns: how many bookings have moved.
     :raises Contention: others changed the hosts each time.
     """
+    tried = _Moves(engine)
+
     def attempt() -> int:
         now = engine.clock()
         snapshot = engine.snapshots.snapshot(engine.database, now)
@@ -63,21 +67,21 @@ def heal(engine: Engine) -> int:
         if not homeless:
             return 0
         return _rehouse(engine, snapshot, homeless, snapshot.usable,
-                        flag=True)
-    return retry.until_committed(attempt)
+                        flag=True, tried=tried)
+    return retry.until_committed(attempt, tried.look)
 
 
 def makes_room(engine: Engine) -> bool:
-    """Check whether a plan that was refused is worth another attempt.
+    """Heal at once because a plan was refused, if that may make room.
 
-    What has to be planned anew does not move for others, and keeps what it
-    can of its place until it has found another one. So before anybody is
-    refused, other places are looked for at once, and not at the next pass.
+    A booking that cannot start on its host keeps its place and does not move
+    for others until it has been healed, so a request could be refused only
+    because the next pass of the reconciler has not come yet.
 
-    :returns: whether others have been planned anew.
+    :returns: whether bookings have moved, and the plan is worth another try.
     """
     snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
-    # NOTE: a host that can serve nothing new is in nobody's way.
+    # NOTE: on a host that can serve nothing new they are in nobody's way.
     if not any(snapshot.usable >> snapshot.fleet.number(row.node_uuid) & 1
                for row, _ in snapshot.displaced()):
         return False
@@ -89,14 +93,16 @@ def makes_room(engine: Engine) -> bool:
 
 def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
             avoiding: Collection[str] = ()) -> int:
-    """Find hosts that are ready for bookings that are about to start.
+    """Move bookings that are about to start to hosts that are ready.
 
-    :param booking_ids: of bookings that are planned on hosts which are not
+    :param booking_ids: bookings on hosts that are not ready.
+    :param avoiding: uuids of nodes that are not to be used although they look
         ready.
-    :param avoiding: nodes that will not do, although they look ready.
-    :returns: how many have found another host.
+    :returns: how many bookings have moved.
     :raises Contention: others changed the hosts each time.
     """
+    tried = _Moves(engine)
+
     def attempt() -> int:
         now = engine.clock()
         snapshot = engine.snapshots.snapshot(engine.database, now)
@@ -109,49 +115,49 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
                   for each in here.promised if each[0].uuid in uuids]
         return _rehouse(engine, snapshot, moving,
                         snapshot.ready & ~snapshot.fleet.mask(avoiding),
-                        flag=False)
-    return retry.until_committed(attempt)
+                        flag=False, tried=tried)
+    return retry.until_committed(attempt, tried.look)
 
 
 def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
              ) -> list[leases.NodeBooking]:
-    """Return which bookings of a reservation leave when some have to."""
+    """Return the bookings that move if the given ones have to."""
     leaving = [booking for booking in each.bookings
                if booking.id in booking_ids and not booking.begun]
     if leaving and each.instances is not None and each.instances.affinity:
-        # NOTE: what has to be together leaves together.
+        # NOTE: instances that must share a host move together.
         return [booking for booking in each.bookings if not booking.begun]
     return leaving
 
 
 def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
              homeless: Sequence[snapshots.Displaced], hosts: int,
-             flag: bool) -> int:
-    """Plan bookings one by one, the first to start first, and commit.
+             flag: bool, tried: _Moves) -> int:
+    """Plan bookings one by one, in the order of their starts, and commit.
 
-    :param hosts: the set of hosts that will do.
-    :param flag: whether to flag on the lease reservations what has moved.
+    :param hosts: the set of hosts that may be used.
+    :param flag: whether to flag the lease reservations whose nodes change.
     """
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     homes: dict[str, leases.NodeBooking] = {}
     free = snapshot.timeline
     gone: set[str] = set()
-    guarded = 0
+    vacated = 0
     waiting = _units(snapshot, homeless)
     for _ in range(_ROUNDS):
         left = []
         for together in waiting:
             booking, wanted = together[0]
             rows = [row for row, _ in together]
-            # NOTE: each keeps its place until it has found another: nobody
-            # else gets the place of one that finds none.
+            # NOTE: each keeps its place until it has found another, so that
+            # nobody else gets the place of one that finds none.
             there = _without(snapshot, free, rows)
             if there is None:
                 continue
             leaving = gone | set(map(standing.name, rows))
-            guards = _guards(snapshot, there, leaving,
-                             guarded | _hosts(snapshot, rows))
-            outcome = planning.plan(there.adding(guards), [
+            hidden = _hidden(snapshot, there, leaving,
+                             vacated | _hosts(snapshot, rows))
+            outcome = planning.plan(there.adding(hidden), [
                 snapshot.loans.limit(lease_demands.of_rows(
                     f'{standing.name(booking)}:home', rows,
                     instants.instant(booking.starts_at),
@@ -163,16 +169,16 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
             if isinstance(outcome, plans.Refusal):
                 left.append(together)
                 continue
-            # NOTE: where they are is known when all are planned; until then
-            # the next ones may still move them.
-            free = outcome.timeline.without(guards)
+            # NOTE: their hosts are known only after all are planned, since
+            # the next ones may move them.
+            free = outcome.timeline.without(hidden)
             gone = leaving
-            guarded = fleet.mask(each.node for each in guards)
+            vacated = fleet.mask(each.node for each in hidden)
             homes.update((placed.id, row) for row, placed
                          in zip(rows, outcome.granted[0], strict=True))
         if len(left) in (0, len(waiting)):
             break
-        # NOTE: those that have found a place may have left one.
+        # NOTE: a booking that has moved may have left a place for others.
         waiting = left
     difference = difference_module.compare(snapshot, free, renamed=homes)
     moved = [row for row, _ in homeless if row in difference.homes]
@@ -184,9 +190,12 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
         snapshot.generation(snapshot.fleet.number(row.node_uuid))
         for row in moved))
     lessees = lease_asked_back.find_moved(engine, snapshot, difference.homes)
+    tried.homes = difference.homes
+    tried.moved = moved
     with engine.database.write() as connection:
         commit.commit(connection, left_behind, snapshot.now, difference)
-        lease_asked_back.write(engine, connection, lessees, snapshot.now)
+        tried.lessees = lease_asked_back.write(engine, connection, lessees,
+                                               snapshot.now)
         if flag:
             db_lease_flags.flag_replaced(
                 connection, {each.reservation_id for each in moved},
@@ -197,17 +206,52 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
                                   engine.clock())
     engine.snapshots.commit(left_behind.also(difference.seen).generations,
                             snapshot.now, homes=difference.homes)
-    lease_asked_back.tell(engine, lessees)
-    if moved:
-        _tell(engine, {each.reservation_id for each in moved})
-    return len(moved)
+    return tried.tell()
+
+
+@dataclasses.dataclass
+class _Moves:
+    """The moves of the last attempt, which a lost COMMIT may have made.
+
+    :ivar homes: the new host of each booking.
+    :ivar moved: the bookings that another host was looked for.
+    :ivar lessees: those whose hosts are asked back by owners that move.
+    """
+
+    engine: Engine
+    homes: Mapping[leases.NodeBooking, str] = dataclasses.field(
+        default_factory=dict)
+    moved: Sequence[leases.NodeBooking] = ()
+    lessees: Sequence[lease_asked_back.Lessee] = ()
+
+    def look(self) -> int | None:
+        """Return how many have moved; ``None`` if they have not.
+
+        :raises DatabaseUnavailable: it cannot be known.
+        """
+        with self.engine.database.snapshot() as connection:
+            there = {booking.uuid: booking.node_uuid for lease
+                     in db_leases.read_of_reservations(connection, {
+                         row.reservation_id for row in self.homes})
+                     for booking in lease.bookings}
+        if any(there.get(row.uuid) != uuid
+               for row, uuid in self.homes.items()):
+            return None
+        return self.tell()
+
+    def tell(self) -> int:
+        """Notify the owners of the leases; return how many have moved."""
+        lease_asked_back.tell(self.engine, self.lessees, self.engine.clock())
+        if self.moved:
+            _tell(self.engine, {each.reservation_id for each in self.moved})
+        return len(self.moved)
 
 
 def _without(snapshot: snapshots.Snapshot, there: timeline.Timeline,
              rows: Sequence[leases.NodeBooking]) -> timeline.Timeline | None:
-    """Take rows out of the pool, as far as they are drawn there.
+    """Return a timeline without some rows, as far as it has them.
 
-    :returns: ``None`` where a plan for another one has moved them already.
+    :returns: ``None`` if a plan for another booking has moved them already.
     """
     names = {standing.name(row) for row in rows}
     drawn: list[bookings.Booking] = []
@@ -219,24 +263,24 @@ def _without(snapshot: snapshots.Snapshot, there: timeline.Timeline,
     return there.without(drawn)
 
 
-def _guards(snapshot: snapshots.Snapshot, there: timeline.Timeline,
+def _hidden(snapshot: snapshots.Snapshot, there: timeline.Timeline,
             leaving: Set[str], hosts: int) -> list[bookings.Booking]:
-    """Return what bookings that leave have hidden of others on hosts.
+    """Return placeholders for promises that leaving bookings have hidden.
 
-    NOTE: one that is about to start has its place before a maintenance
-    window; nobody is to have it who comes later.
+    NOTE: for example, a booking that is about to start may hide a maintenance
+    window; after it has left, nobody else may have the time of the window.
 
-    :param there: without the bookings that leave.
+    :param there: the timeline without the bookings that leave.
     """
-    guards: list[bookings.Booking] = []
+    hidden: list[bookings.Booking] = []
     for number in fleet.members(hosts):
-        guards.extend(lease_guards.of_host(snapshot, number, leaving, [
+        hidden.extend(placeholders.of_host(snapshot, number, leaving, [
             *((each.start, each.end)
               for each in snapshot.timeline.rows[number]
               if standing.whole(each.id) not in leaving),
             *((each.start, each.end + each.margin)
               for each in there.rows[number])]))
-    return guards
+    return hidden
 
 
 def _hosts(snapshot: snapshots.Snapshot,
@@ -254,7 +298,7 @@ def _parts(there: timeline.Timeline, number: int,
 def _units(snapshot: snapshots.Snapshot,
            homeless: Sequence[snapshots.Displaced]
            ) -> list[list[snapshots.Displaced]]:
-    """Put together what has to be on one host, by when it starts."""
+    """Group rows that must be on the same host, in the order of starts."""
     found: dict[str, list[snapshots.Displaced]] = {}
     for row, wanted in homeless:
         here = snapshot.standing(snapshot.fleet.number(row.node_uuid))
@@ -265,7 +309,7 @@ def _units(snapshot: snapshots.Snapshot,
 
 
 def _tell(engine: Engine, reservation_ids: Set[str]) -> None:
-    """Notify which leases have other nodes than before."""
+    """Send the notifications of leases whose nodes have changed."""
     with engine.database.snapshot() as connection:
         flags = db_lease_work.read_flags(connection, reservation_ids)
         changed = db_leases.read(connection, {

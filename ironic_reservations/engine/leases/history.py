@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What has become of a lease so far (``GET /v1/leases/{id}/history``)."""
+"""The history of a lease (``GET /v1/leases/{id}/history``)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ What = lease_history.What
 Entry = lease_history.Entry
 
 _ORDER = {what: place for place, what in enumerate(What)}
-#: What changes the row of a lease, too, and is told by its own name.
+#: Entries that also update the row of the lease; no "changed" is added.
 _CHANGES = frozenset((
     What.CREATED, What.LACKS_NODES, What.NODES_REPLACED, What.START,
     What.BEFORE_END, What.END, What.BOUND))
 
 
 def read(engine: Engine, lease: leases.Lease) -> list[Entry]:
-    """Read what has become of a lease, the oldest first.
+    """Read the history of a lease, the oldest entry first.
 
     :raises DatabaseUnavailable: nothing could be read.
     """

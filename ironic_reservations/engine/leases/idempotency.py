@@ -33,13 +33,13 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_requests as db_requests
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import request_keys
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 
-#: How long a key is kept, whatever becomes of its lease: for longer than
-#: anything holds back a request.
-KEPT = datetime.timedelta(days=1)
+#: How long a key is kept, whatever becomes of its lease.
+KEPT = request_keys.KEPT
 #: How many keys one transaction forgets; the rest is for the next pass.
 _BATCH = 1000
 

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How much projects have, read, and counted again where it is written.
+"""Read what projects hold, and check their limits again on commit.
 
-What two requests at once ask for is counted one after the other: whoever
-writes for a project queues up before it counts, until its transaction ends.
-Only what lasts is read, never what is over.
+Concurrent requests of a project are counted one after the other: a transaction
+that writes its leases first waits for all others that do.  Only bookings and
+leases that are not over are read.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _NAME = 64
 
 def project(engine: Engine, allowed: limits.Limits, project_id: str | None,
             now: datetime.datetime, *without: str) -> lease_limits.Project:
-    """Return what a project has, as far as that is limited.
+    """Return what a project holds; nothing is read if nothing is limited.
 
-    :param without: leases that are left out of it.
+    :param without: ids of leases to leave out.
     """
     if not allowed.counted:
         return lease_limits.Project(allowed, (), 0, now)
@@ -56,9 +56,9 @@ def project(engine: Engine, allowed: limits.Limits, project_id: str | None,
 def read(allowed: limits.Limits, connection: sa.Connection,
          project_id: str | None, now: datetime.datetime,
          *without: str) -> lease_limits.Project:
-    """Read what a project has.
+    """Read what a project holds.
 
-    :param without: leases that are left out of it.
+    :param without: ids of leases to leave out.
     """
     held = [allowance.Held(*row) for row in db_bookings.read_of_project(
         connection, project_id, now, *without,
@@ -70,11 +70,11 @@ def read(allowed: limits.Limits, connection: sa.Connection,
 
 def queue_up(connection: sa.Connection, project_ids: Iterable[str | None],
              now: datetime.datetime) -> None:
-    """Wait for all who write leases of some projects.
+    """Lock the limits of some projects until the transaction ends.
 
-    Comes first in a transaction: until its end nobody else writes any.
+    Comes first in a transaction that writes their leases.
     """
-    # NOTE: in one order, so that no two wait for each other.
+    # NOTE: always in the same order, so that there is no deadlock.
     for digest in sorted(hashlib.sha256(json.dumps(each).encode()).hexdigest()
                          for each in set(project_ids)):
         db_claims.queue_up(connection, f'leases {digest}'[:_NAME], now)
@@ -83,10 +83,12 @@ def queue_up(connection: sa.Connection, project_ids: Iterable[str | None],
 def check_again(allowed: limits.Limits, connection: sa.Connection,
                 lease: leases.Lease, now: datetime.datetime,
                 before: leases.Lease | None = None) -> None:
-    """Check a lease again, after :func:`queue_up` and before it is written.
+    """Check the limits again, between :func:`queue_up` and the write.
 
-    :param before: the lease as it was.
-    :raises Conflict: the project got something else meanwhile.
+    :param lease: the lease that is about to be written.
+    :param before: the lease as it was, if it is changed.
+    :raises Conflict: it would exceed a limit, since the project has got
+        something else meanwhile.
     """
     if not allowed.counted:
         return
@@ -96,15 +98,16 @@ def check_again(allowed: limits.Limits, connection: sa.Connection,
             there.check_one_more()
         there.check_lease(lease, before)
     except errors.LeaseLimit as exc:
-        # NOTE: planned anew, it is found out before, and said with offers.
+        # NOTE: the next attempt finds this first, and answers with offers.
         raise db_connection.Conflict(str(exc)) from exc
 
 
 def check_slid(allowed: limits.Limits, connection: sa.Connection,
                lease: leases.Lease, now: datetime.datetime) -> None:
-    """Check a lease again that slides, after all have been written.
+    """Check the limits again for a lease that slides, after all writes.
 
-    :raises Conflict: the project got something else meanwhile.
+    :raises Conflict: it would exceed a limit, since its project has got
+        something else meanwhile.
     """
     if allowed.counted and not read(
             allowed, connection, lease.project_id, now, lease.id

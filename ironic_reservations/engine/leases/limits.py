@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How much a project may have beside what it has."""
+"""Apply the limits of a project to its leases."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ _ANY_TIME = datetime.datetime.min
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """What is counted, and by which options it is limited.
+    """Something that is counted, and the options that limit it.
 
-    :ivar at_once: how many there may be at the same time; 0: any number.
-    :ivar hours: how many hours there may be ahead; 0: any number.
-    :ivar resource_class: hosts count that may be of it; ``None``: all do.
+    :ivar at_once: how many a project may have at the same time; 0: any
+        number.
+    :ivar hours: how many hours of it a project may have ahead; 0: any number.
+    :ivar resource_class: count only hosts that may be of this class; ``None``:
+        all hosts.
     """
 
     whole: bool
@@ -53,9 +55,9 @@ class _Kind:
     resource_class: str | None = None
 
     def counts(self, whole: bool, classes: Collection[str]) -> bool:
-        """Check whether something is of this kind.
+        """Check whether a booking is of this kind.
 
-        :param classes: of which it may be.
+        :param classes: the resource classes that its host may have.
         """
         if self.resource_class is None:
             return whole is self.whole
@@ -63,7 +65,7 @@ class _Kind:
 
 
 def _kinds(allowed: limits.Limits) -> tuple[_Kind, ...]:
-    """Return what is counted of which there is a limit."""
+    """Return the kinds for which there is a limit."""
     return tuple(kind for kind in (
         _Kind(True, 'hosts', 'max_hosts_per_project',
               'max_host_hours_per_project', allowed.max_hosts_per_project,
@@ -81,9 +83,9 @@ def _kinds(allowed: limits.Limits) -> tuple[_Kind, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class _Room:
-    """What is left of a limit.
+    """How much of a limit is left.
 
-    :ivar left: how many hosts, or instances, over the window asked for.
+    :ivar left: the number of hosts, or instances, over the whole window.
     """
 
     option: str
@@ -94,11 +96,11 @@ class _Room:
 
 
 class Project:
-    """What a project has, and what more it may have.
+    """What a project holds, and how much more its limits allow.
 
-    :param allowed: the limits that hold for the caller.
-    :param held: what it has been promised that is not over.
-    :param count: how many leases it has that are not over.
+    :param allowed: the limits of the caller.
+    :param held: the bookings of the project that are not over.
+    :param count: the number of its leases that are not over.
     """
 
     def __init__(self, allowed: limits.Limits,
@@ -116,7 +118,7 @@ class Project:
         self._add(held)
 
     def beside(self, held: Iterable[allowance.Held]) -> Project:
-        """Return what more it may have, were it promised more than it is."""
+        """Return the same project as if it held more."""
         project = copy.copy(self)
         project._held = {kind: [*there] for kind, there in self._held.items()}
         project._ahead = dict(self._ahead)
@@ -124,14 +126,15 @@ class Project:
         return project
 
     def of_class(self, resource_class: str) -> Project:
-        """Return what more it may have of hosts of one class only."""
+        """Return the same project, limited only for hosts of one class."""
         project = copy.copy(self)
         try:
-            # NOTE: as a lease counts that asks for the class: 4 is 4.0.
+            # NOTE: counted as for a lease that asks for the class, so that
+            # "4" is the same class as "4.0".
             counted = class_admission.of('', json.dumps(
                 ['==', '$resource_class', resource_class]), self._classes)
         except ValueError:
-            # NOTE: what begins with $ no lease can ask for.
+            # NOTE: no lease can ask for a name that begins with "$".
             counted = frozenset({resource_class})
         project._kinds = tuple(kind for kind in self._kinds if (
             kind.resource_class is None or kind.resource_class in counted))
@@ -152,9 +155,9 @@ class Project:
 
     def mosts(self, wishes: Sequence[leases.Wish], begin: datetime.datetime,
               end: datetime.datetime) -> list[int]:
-        """Return how many of each wish the project may have at most.
+        """Return the largest number that is allowed for each wish.
 
-        :raises LeaseLimit: it may not have the least of all.
+        :raises LeaseLimit: not even the least of all wishes is allowed.
         """
         mosts = [wish.most for wish in wishes]
         for kind in self._kinds:
@@ -171,14 +174,13 @@ class Project:
 
     def mosts_of(self, lease: leases.Lease, before: leases.Lease,
                  counts: Mapping[str, int]) -> dict[str, int]:
-        """Return how many each reservation of a lease may have at most.
+        """Return the largest number for each reservation of a changed lease.
 
-        Where the project may not have the counts either, they are returned.
-
-        :param lease: as it becomes.
-        :param before: as it was; what the project holds must be without it.
-        :param counts: how many each of its reservations is to have in any
-            case, by its id.
+        :param lease: the lease with its new terms.
+        :param before: the lease as it was; what the project holds must be
+            without it.
+        :param counts: the least number for each of its reservations, by id.
+        :returns: numbers by id; ``counts`` if not even these are allowed.
         """
         more = {each.id: max(0, each.most - counts[each.id])
                 for each in lease.reservations}
@@ -188,7 +190,7 @@ class Project:
             least = sum(counts[ident] for ident in counted)
             had = self._taken(kind, before)
             for room in self._rooms(kind, lease.start, lease.end):
-                # NOTE: what it had, it keeps, as check_lease has it.
+                # NOTE: a lease keeps what it had, as in check_lease.
                 left = room.left
                 if room.option == kind.hours_option:
                     kept = _lasts(before, self._now) * had
@@ -205,10 +207,11 @@ class Project:
 
     def check_lease(self, lease: leases.Lease,
                     before: leases.Lease | None = None) -> None:
-        """Check what a lease takes, if it is more than it took before.
+        """Check the limits for a lease, unless it takes no more than before.
 
-        How many at once and how many hours are judged apart: a lease that
-        moves takes no more hours, but others may be there at its new time.
+        The number at the same time and the hours are checked separately: a
+        lease that moves takes no more hours, but the project may have other
+        leases at its new time.
 
         :param before: the lease as it was; what the project holds must be
             without it.
@@ -228,7 +231,7 @@ class Project:
 
     def permits_change(self, lease: leases.Lease,
                        before: leases.Lease) -> bool:
-        """Check whether the project may have a lease as it changes."""
+        """Return whether the limits allow a change of a lease."""
         try:
             self.check_lease(lease, before)
         except errors.LeaseLimit:
@@ -236,7 +239,7 @@ class Project:
         return True
 
     def permits(self, ask: leases.LeaseAsk) -> bool:
-        """Check whether the project may have a lease as it is asked for."""
+        """Return whether the limits allow the least of a request."""
         begin = ask.start or self._now
         try:
             self.mosts(ask.wishes, begin, ask.end)
@@ -246,9 +249,9 @@ class Project:
 
     def permits_lease(self, lease: leases.Lease, begin: datetime.datetime,
                       end: datetime.datetime) -> bool:
-        """Check whether the project may have a lease at another time.
+        """Return whether the limits allow a lease at another time.
 
-        :param lease: as it is; what the project holds must be without it.
+        :param lease: the lease; what the project holds must be without it.
         """
         try:
             for kind in self._kinds:
@@ -258,9 +261,9 @@ class Project:
         return True
 
     def next_start(self, ask: leases.LeaseAsk) -> datetime.datetime | None:
-        """Return when such a lease could start later, as far as it is known.
+        """Return a later start at which the limits may allow a request.
 
-        :returns: ``None``: later is no better.
+        :returns: ``None`` if a later start makes no difference.
         """
         begin = start = ask.start or self._now
         for kind in self._kinds:
@@ -276,10 +279,9 @@ class Project:
 
     def latest_end(self, lease: leases.Lease,
                    end: datetime.datetime) -> datetime.datetime:
-        """Return until when a lease may be extended, of what is left.
+        """Return the latest end that the limits allow, ``end`` at most.
 
-        :param lease: as it is; what the project holds must be without it.
-        :param end: the end that is asked for.
+        :param lease: the lease; what the project holds must be without it.
         """
         begin = max(lease.start, self._now)
         for kind in self._kinds:
@@ -299,7 +301,11 @@ class Project:
 
     def alternatives(self, ask: leases.LeaseAsk, begin: datetime.datetime
                      ) -> Iterator[tuple[str, leases.LeaseAsk]]:
-        """Return requests of the same kind within the limits, best first."""
+        """Yield similar requests within the limits, the best first.
+
+        :returns: the kind of the offer (``shorter`` or ``fewer``), and the
+            request.
+        """
         seconds = [(ask.end - begin).total_seconds()]
         if self._limits.max_duration:
             seconds.append(self._limits.max_duration)
@@ -327,7 +333,7 @@ class Project:
     def _fewer(self, wishes: tuple[leases.Wish, ...],
                begin: datetime.datetime, end: datetime.datetime
                ) -> tuple[leases.Wish, ...] | None:
-        """Return what the project may have of some wishes, if of each one."""
+        """Return smaller wishes that are allowed, or ``None``."""
         reduced = list(wishes)
         for kind in self._kinds:
             places = self._places(kind, wishes)
@@ -347,9 +353,10 @@ class Project:
 
     def _check(self, kind: _Kind, asked: int, begin: datetime.datetime,
                end: datetime.datetime, kept: Collection[str] = ()) -> None:
-        """Check that there is room for something.
+        """Check the limits of one kind.
 
-        :param kept: the options of which it takes no more than it had.
+        :param asked: the number that is asked for.
+        :param kept: options not to check, as no more is asked for than before.
         """
         for room in self._rooms(kind, begin, end):
             if asked and asked > room.left and room.option not in kept:
@@ -383,7 +390,7 @@ class Project:
                 f'{length / _HOUR:.1f} hours it can have {left} more.')
 
     def _add(self, held: Iterable[allowance.Held]) -> None:
-        """Count what it is promised, by its kinds."""
+        """Count bookings by kind."""
         for each in held:
             classes = self._may_be_of(each)
             seconds = allowance.seconds_ahead((each,), self._now)
@@ -393,7 +400,7 @@ class Project:
                     self._ahead[kind] += seconds
 
     def _may_be_of(self, held: allowance.Held) -> frozenset[str]:
-        """Return of which classes something may be, found out once."""
+        """Return the classes that the host of a booking may have."""
         key = (held.whole, held.hypervisor_properties,
                held.resource_properties)
         found = self._admitted.get(key)
@@ -419,14 +426,14 @@ class Project:
 
 def held(lease: leases.Lease, begin: datetime.datetime,
          end: datetime.datetime) -> list[allowance.Held]:
-    """Return what a lease takes of its project, were it at another time."""
+    """Return what a lease would hold at another time."""
     return [one for each in lease.reservations
             for one in [_one(each, begin, end)] * _there(each)]
 
 
 def least(ask: leases.LeaseAsk,
           begin: datetime.datetime) -> list[allowance.Held]:
-    """Return what a request takes of its project at least."""
+    """Return the least that a request would hold."""
     return [one for wish in ask.wishes
             for one in [_one(wish, begin, ask.end)] * wish.least]
 
@@ -444,7 +451,7 @@ def _there(each: leases.LeaseReservation) -> int:
 
 
 def _instead(kind: _Kind) -> str:
-    """Return what would work where a request takes too much of a kind."""
+    """Return the advice for a request that exceeds a limit of this kind."""
     if kind.resource_class is None:
         return 'Ask for less, or end leases that are not needed any more.'
     return ('Ask for less, or for hosts of another class with ["!=", '

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What would be accepted in place of a lease that is refused."""
+"""Offers: requests that would be accepted instead of a refused one."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares
 
-#: How far ahead a later start is looked for, where there is no limit.
+#: How far ahead a later start is searched if the operator sets no horizon.
 _AHEAD = datetime.timedelta(days=366)
-#: How many later windows are looked at that a project may not have.
+#: How many later windows that exceed a limit are skipped at most.
 _WINDOWS = 10
 
 
@@ -45,10 +45,11 @@ def make(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
          demands: Sequence[bookings.Demand],
          latest: datetime.datetime | None,
          project: limits.Project) -> list[dict[str, Any]]:
-    """Make what would be accepted as it is, the best first.
+    """Return offers that can be posted unchanged, the best first.
 
-    :param latest: when a lease has to end, where the operator says so.
-    :param project: what more it may have: at another time that may be less.
+    :param latest: the latest end that the operator allows; ``None``: any.
+    :param project: what its project holds, and how much more it may have at
+        the time of each offer.
     """
     until = latest or (max(ask.end, snapshot.now) + _AHEAD)
     windows = [
@@ -69,10 +70,10 @@ def _permitted(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
                offer: offers.Offer, until: datetime.datetime,
                project: limits.Project
                ) -> tuple[leases.LeaseAsk, bool] | None:
-    """Return what is offered, or a later window that the project may have.
+    """Return an offer, or a later window that the limits allow.
 
-    :returns: also whether it is proved that nothing nearer can be had;
-        ``None``: none was found.
+    :returns: the request, and whether it is proved that there is no nearer
+        one; ``None`` if none was found.
     """
     found: offers.Offer | None = offer
     nearest = True
@@ -100,7 +101,7 @@ def _permitted(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
 
 def nowhere_together(snapshot: snapshots.Snapshot, demand: bookings.Demand,
                      count: int) -> bool:
-    """Return whether more have to be together than ever can be."""
+    """Return whether so many instances never fit on one host."""
     if demand.affinity is not True or demand.amounts is None or count == 1:
         return False
     amounts = shares.times(demand.amounts, count)
@@ -114,7 +115,7 @@ def nowhere_together(snapshot: snapshots.Snapshot, demand: bookings.Demand,
 def _changed(ask: leases.LeaseAsk, asked: Sequence[bookings.Demand],
              demands: Sequence[bookings.Demand]) -> leases.LeaseAsk:
     start, end = demands[0].start, demands[0].end
-    # NOTE: what starts now is to be had after the minute, too.
+    # NOTE: an offer that starts now must still be valid a minute later.
     at_once = ask.start is None and start == asked[0].start
     before = None
     if ask.before_end is not None:
@@ -134,7 +135,7 @@ def _resized(wish: leases.Wish, demand: bookings.Demand) -> leases.Wish:
 
 def _other_class(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
                  demands: Sequence[bookings.Demand]) -> list[dict[str, Any]]:
-    """Offer hosts of another class, where the class is all that is asked."""
+    """Offer hosts of another class if only the class was asked for."""
     if len(demands) != 1:
         return []
     wish, demand = ask.wishes[0], demands[0]
@@ -163,7 +164,7 @@ def _other_class(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
 
 def _apart(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
            demands: Sequence[bookings.Demand]) -> list[dict[str, Any]]:
-    """Offer any hosts to instances that asked for one together."""
+    """Offer several hosts to instances that asked to share one."""
     split: list[bookings.Demand] = []
     wishes: list[leases.Wish] = []
     for wish, demand in zip(ask.wishes, demands, strict=True):
@@ -188,8 +189,7 @@ def _told(kind: str, snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
     wanted = ' and '.join(
         f'{wish.least}' if wish.least == wish.most
         else f'{wish.least} to {wish.most}' for wish in ask.wishes)
-    what = ('instances' if any(wish.instances for wish in ask.wishes)
-            else 'hosts')
+    what = _what(ask)
     # NOTE: a search that was cut short may have missed a nearer window.
     one = 'The nearest' if nearest else 'A possible'
     detail = {
@@ -206,14 +206,20 @@ def _told(kind: str, snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
 
 def within_limits(kind: str, now: datetime.datetime,
                   ask: leases.LeaseAsk) -> dict[str, Any]:
-    """Return an offer of what the limits of a project leave.
+    """Return an offer that exceeds no limit of a project.
 
-    :param kind: whether it is shorter, or of fewer hosts.
+    :param kind: ``shorter`` or ``fewer``.
     """
     window = _window(ask.start or now, ask.end)
     counts = ' and '.join(str(wish.least) for wish in ask.wishes)
+    what = _what(ask)[:-1] if counts == '1' else _what(ask)
     return {'kind': kind, 'lease': body(ask), 'detail': (
-        f'Within the limits, {counts} would be accepted {window}.')}
+        f'Within the limits, {counts} {what} would be accepted {window}.')}
+
+
+def _what(ask: leases.LeaseAsk) -> str:
+    return ('instances' if any(wish.instances for wish in ask.wishes)
+            else 'hosts')
 
 
 def body(ask: leases.LeaseAsk) -> dict[str, Any]:
@@ -241,7 +247,7 @@ def _body(wish: leases.Wish) -> dict[str, Any]:
     if wanted.source_flavor_id is not None:
         posted['flavor_id'] = wanted.source_flavor_id
     if wish.flavor_id is not None:
-        # NOTE: Nova is asked again.
+        # NOTE: Nova is asked for the flavor again.
         return posted
     if wanted.flavor is not None:
         return {**posted, 'flavor': node_flavors.shown(wanted.flavor)}
@@ -250,8 +256,8 @@ def _body(wish: leases.Wish) -> dict[str, Any]:
 
 
 def date(moment: datetime.datetime) -> str:
-    """Return a moment as a client posts it."""
-    # NOTE: the clients' own format, unless it would cut seconds off.
+    """Return an instant in the format of Blazar's clients."""
+    # NOTE: their format has no seconds.
     if moment.second or moment.microsecond:
         return moment.isoformat()
     return moment.strftime('%Y-%m-%d %H:%M')

@@ -10,19 +10,19 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases that wait start earlier, as soon as they can.
+"""Give queued leases an earlier start as soon as there is room.
 
-A lease that was not to be had when it was asked for, and that its owner had
-queued, is planned later like any other: its start is promised.  What others
-let go of may let it start earlier.  Those that wait are looked at in their
-order, the highest priority first, and of one priority the first that came;
-each gets the earliest start at which nobody else has to start later.  So the
-start of none of them ever moves but earlier, and one that came later starts
-earlier only where the first one cannot.
+A queued lease has a promised start, later than the one that was asked for.
+When others give up hosts, each pass goes through the queue, the highest
+priority first, and in the order of arrival within a priority.  Each lease gets
+the earliest start for which nobody else has to start later.  So a promised
+start only ever moves earlier, and a later lease goes first only where the ones
+before it cannot.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
@@ -36,7 +36,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.engine.leases import change_commit
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import limit_checks
@@ -45,14 +45,14 @@ from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 
-#: So many that wait are looked at in one pass.
+#: How many queued leases one pass considers.
 _AT_ONCE = 100
 
 
 def pull(engine: Engine) -> int:
-    """Have leases that wait start earlier where they can.
+    """Give queued leases an earlier start where possible.
 
-    :returns: how many do.
+    :returns: how many got one.
     """
     with engine.database.snapshot() as connection:
         waiting = db_open_dates.read_waiting(connection, engine.clock(),
@@ -60,11 +60,13 @@ def pull(engine: Engine) -> int:
     pulled = 0
     for lease_id in waiting:
         try:
+            tried: list[tuple[leases.Lease, leases.Lease]] = []
             after = retry.until_committed(
-                functools.partial(_attempt, engine, lease_id))
+                functools.partial(_attempt, engine, lease_id, tried),
+                functools.partial(_look, engine, tried))
         except (errors.Contention, errors.LeaseNotFound,
                 errors.LeaseRefused) as exc:
-            # NOTE: the next pass looks once more.
+            # NOTE: the next pass tries again.
             LOG.debug('The lease %s starts no earlier yet: %s', lease_id, exc)
             continue
         if after is not None:
@@ -74,11 +76,21 @@ def pull(engine: Engine) -> int:
     return pulled
 
 
-def _attempt(engine: Engine, lease_id: str) -> leases.Lease | None:
-    """Plan one lease as early as it can be, and commit.
+def _look(engine: Engine, tried: Sequence[tuple[leases.Lease, leases.Lease]]
+          ) -> leases.Lease | None:
+    """Return the lease if the last attempt has moved it."""
+    before, after = tried[-1]
+    return (after if lease_find.is_written(engine, before, after) else None)
 
-    :returns: ``None``: it starts no earlier.
-    :raises Conflict: others have changed something meanwhile.
+
+def _attempt(engine: Engine, lease_id: str,
+             tried: list[tuple[leases.Lease, leases.Lease]]
+             ) -> leases.Lease | None:
+    """Plan one lease as early as possible, and commit.
+
+    :param tried: gets the lease before and after each commit.
+    :returns: ``None`` if it cannot start earlier.
+    :raises Conflict: something has changed meanwhile.
     """
     now = engine.clock()
     before = lease_find.get(engine, lease_id)
@@ -102,8 +114,9 @@ def _attempt(engine: Engine, lease_id: str) -> leases.Lease | None:
     if any(len(new.bookings) < len(old.bookings) for new, old in zip(
             after.reservations, before.reservations, strict=True)):
         return None
-    lease_change.commit_change(engine, before, after, replanned, now, allowed,
-                               notices.Kind.MOVED_EARLIER, ahead=True)
+    tried.append((before, after))
+    change_commit.commit(engine, before, after, replanned, now, allowed,
+                         notices.Kind.MOVED_EARLIER, ahead=True)
     return after
 
 

@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Forgetting leases that have been over for long.
+"""Delete leases that ended long ago.
 
-What they have had stays in ``lease_usage``.  A batch is one short transaction,
-so that a process that dies leaves whole leases; who of two comes second finds
-that somebody was quicker.
+Their usage stays in ``lease_usage``.  Each batch is one short transaction; of
+two processes that delete the same batch, the second gets a conflict.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ BATCH = 200
 
 
 def purge_expired(engine: Engine) -> int:
-    """Forget some leases that have been kept for as long as configured.
+    """Delete a batch of leases that are older than the configured time.
 
-    :returns: how many they are; the rest is for the next time.
+    :returns: how many were deleted; the rest is left for the next call.
     """
     days = engine.conf.leases.retention
     if not days:
@@ -47,15 +46,15 @@ def purge_expired(engine: Engine) -> int:
 
 
 def purge(engine: Engine, before: datetime.datetime, limit: int) -> int:
-    """Forget the leases that were over before an instant, the oldest first.
+    """Delete leases that ended before an instant, the oldest first.
 
-    :param limit: how many at most.
-    :returns: how many they are.
+    :param limit: how many to delete at most.
+    :returns: how many were deleted.
     :raises DatabaseUnavailable: the database does not answer.
     """
     with engine.database.read() as connection:
         over = db_leases.read_forgettable(connection, before, limit)
-    # NOTE: one that still has a node is not over, whatever it says.
+    # NOTE: a lease that still has a node is not over, whatever its status.
     over = [lease for lease in over if not lease.bookings]
     if not over:
         return 0

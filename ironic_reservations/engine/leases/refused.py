@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sentences on why a lease is refused."""
+"""The answers to leases that are refused."""
 
 from __future__ import annotations
 
@@ -50,10 +50,12 @@ def refusal(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
             refused: plans.Refusal,
             latest: datetime.datetime | None,
             project: limits.Project) -> errors.LeaseRefused:
-    """Make the answer to a request that cannot be served.
+    """Return the error for a request that cannot be served, with offers.
 
-    :param latest: when a lease has to end, where the operator says so.
-    :param project: what more it may have.
+    :param demands: the demands of the request, in the order of its wishes.
+    :param refused: the refusal of the planner.
+    :param latest: the latest end that the operator allows; ``None``: any.
+    :param project: what its project holds, and how much more it may have.
     """
     place = [demand.id for demand in demands].index(refused.demand.id)
     reason = _reason(snapshot, ask.project_id, place, ask.wishes, refused)
@@ -68,13 +70,13 @@ def of_change(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
               wanted: Sequence[leases.LeaseReservation],
               refused: plans.Refusal,
               latest: datetime.datetime | None) -> errors.LeaseRefused:
-    """Make the answer to a change that cannot be made.
+    """Return the error for a change that cannot be made.
 
-    :param project_id: whose lease it is.
-    :param place: which of its reservations cannot be served.
-    :param wanted: its reservations as they were to be.
-    :param latest: the latest end that it can be given, where a later one was
-        asked for.
+    :param project_id: the project of the lease.
+    :param place: the index of the reservation that cannot be served.
+    :param wanted: the reservations of the lease with their new terms.
+    :param latest: the latest end that is possible, if a later one was asked
+        for.
     """
     return _unchanged(
         _reason(snapshot, project_id, place, wanted, refused), latest)
@@ -85,12 +87,12 @@ def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
                   starts: tuple[datetime.datetime, datetime.datetime],
                   lease: leases.Lease, later: datetime.datetime | None
                   ) -> errors.LeaseRefused:
-    """Make the answer to a change of a lease whose dates are open.
+    """Return the error for a change of a lease whose dates are open.
 
-    :param place: which of its reservations cannot be served.
-    :param starts: the first and the last one that it could have.
-    :param lease: as it was to be.
-    :param later: an end of its window with which it could be planned.
+    :param place: the index of the reservation that cannot be served.
+    :param starts: the earliest and the latest start within its window.
+    :param lease: the lease with its new terms.
+    :param later: a later end of the window with which it could be planned.
     """
     between = lease.between
     assert between is not None
@@ -122,9 +124,9 @@ def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None
 
 def of_window(place: int, host_id: int,
               window: maintenance.NodeWindow) -> errors.LeaseRefused:
-    """Make the answer to who would keep a host into its maintenance.
+    """Return the error for an extension into the maintenance of a host.
 
-    :param place: which of the reservations of the lease has the host.
+    :param place: the index of the reservation that has the host.
     """
     detail = (
         f'Reservation {place} cannot keep host {host_id}, which is in the '
@@ -139,15 +141,15 @@ def of_window(place: int, host_id: int,
 
 def of_overtaken(place: int, host_id: int, end: datetime.datetime,
                  cause: plans.Cause) -> errors.LeaseRefused:
-    """Make the answer to who would keep a host that another cannot give up.
+    """Return the error for an extension on a host that another lease needs.
 
-    NOTE: what the other lease asks for, and when, is not told.
+    NOTE: it does not disclose what the other lease asks for, or when.
 
-    :param place: which of the reservations of the lease has the host.
-    :param end: until when it would keep it.
+    :param place: the index of the reservation that has the host.
+    :param end: the end that was asked for.
     :param cause: why no other host was found for the other lease.
     """
-    # NOTE: where no host is like that, none is free either.
+    # NOTE: "no host matches" would disclose what the other lease asks for.
     code = (plans.Cause.SHORTAGE if cause.proved else cause).value
     return _unchanged({
         'code': code, 'detail':
@@ -164,18 +166,18 @@ def of_overtaken(place: int, host_id: int, end: datetime.datetime,
 def of_loan(place: int, host_id: int, until: datetime.datetime,
             end: datetime.datetime,
             latest: datetime.datetime | None) -> errors.LeaseRefused:
-    """Make the answer to who would keep a host for longer than it is lent.
+    """Return the error for an extension beyond the loan of a host.
 
-    :param place: which of the reservations of the lease has the host.
-    :param until: the latest end that a lease of the host can have by now.
-    :param end: until when it has the host.
-    :param latest: the latest end that this one can be given, if it is known.
+    :param place: the index of the reservation that has the host.
+    :param until: the latest end that a lease of the host can have now.
+    :param end: the present end of the lease.
+    :param latest: the latest end that this lease can get, if it is known.
     """
     return _unchanged({
         'code': HOSTS_ARE_LENT, 'detail':
         f'Reservation {place} cannot keep host {host_id} for so long: '
         'another project owns it'
-        # NOTE: it may have come to own it, or the notice may have been set,
+        # NOTE: the host may have got an owner, or the operator set the notice,
         # after the lease was promised.
         + ('.' if until <= end else
            f', and lends it {_at_the_latest(until)}'),
@@ -189,7 +191,7 @@ def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
     demand, wanted = refused.demand, parts[place]
     at = None if refused.at is None else instants.moment(
         max(refused.at, demand.start))
-    # NOTE: whoever asks for one need not know that it is number 0.
+    # NOTE: a lease with one reservation needs no number.
     subject = 'the lease' if len(parts) == 1 else f'reservation {place}'
     code, detail = _why(snapshot, subject, wanted, refused, at)
     told = {'code': code, 'detail': detail, 'reservation': place,
@@ -249,25 +251,47 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
             f'Not enough hosts {window}: {subject} needs '
             f'{_counted(needed, "host")}; {_matching(usable)}, but '
             f'{_few(needed - refused.short)} of them can be free at '
-            f'{told_times.moment(at)}, even if {_MOVABLE} are moved.' + until)
+            f'{told_times.moment(at)}, even if {_MOVABLE} are moved.'
+            + _maintained(snapshot, demand) + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
             f'Not enough hosts {window}: {subject} needs '
             f'{_counted(needed, "host")}; {_matching(usable)}, but too few '
             f'of them are free together, however {_MOVABLE} are moved.'
-            + until)
+            + _maintained(snapshot, demand) + until)
     return code, (
         f'No hosts were found for {subject} {window}, and the '
         'search stopped at its limit before all possibilities were tried: '
         'the request may be possible.' + until)
 
 
+def _maintained(snapshot: snapshots.Snapshot,
+                demand: bookings.Demand) -> str:
+    """Return a sentence on the maintenance windows that are in the way."""
+    start, end = (instants.moment(each) for each in (
+        demand.start, demand.until))
+    found = [
+        [each for each in snapshot.standing(number).windows
+         if each.starts_at < end and (each.ends_at > start
+                                      or each.late(snapshot.now))]
+        for number in fleet.members(demand.eligible & snapshot.usable
+                                    or demand.eligible)]
+    windows = [each for some in found for each in some]
+    if not windows:
+        return ''
+    hosts = sum(map(bool, found))
+    first = min(each.starts_at for each in windows)
+    last = max(each.ends_at for each in windows)
+    return (f' {hosts} of them {"is" if hosts == 1 else "are"} booked for '
+            f'maintenance between {told_times.moment(first)} and '
+            f'{told_times.moment(last)}.')
+
+
 def _lent(snapshot: snapshots.Snapshot,
           demand: bookings.Demand) -> tuple[int, str]:
-    """Return how many hosts would do if they were lent for longer.
+    """Return how many hosts would match if they were lent for longer.
 
-    :returns: also a sentence that says whose they are, and until when others
-        can have them.
+    :returns: the number, and a sentence that says until when they are lent.
     """
     if demand.until <= demand.lent_until:
         return 0, ''
@@ -278,7 +302,7 @@ def _lent(snapshot: snapshots.Snapshot,
     owned, lends = ((' Another project owns 1 more', 'lends it')
                     if count == 1 else
                     (f' Other projects own {count} more', 'lend them'))
-    # NOTE: where cleaning takes all of the notice, nothing is lent.
+    # NOTE: nothing is lent if cleaning takes all of the notice.
     return count, owned + ('.' if until <= snapshot.now else
                            f', and {lends} {_at_the_latest(until)}')
 
@@ -303,7 +327,7 @@ def _matching(hosts: int) -> str:
 
 def _hosts_needed(snapshot: snapshots.Snapshot,
                   demand: bookings.Demand) -> int:
-    """Return the least number of hosts, whatever else is on them."""
+    """Return the least number of hosts that empty hosts would allow."""
     if demand.amounts is None or demand.affinity is False or (
             not demand.eligible & snapshot.timeline.compute):
         return demand.least
@@ -364,7 +388,7 @@ def _unfit(snapshot: snapshots.Snapshot, numbers: int) -> str:
 
 def _blockers(snapshot: snapshots.Snapshot, project_id: str | None,
               blocking: Sequence[bookings.Booking]) -> list[dict[str, Any]]:
-    # NOTE: the plan that failed may have moved them from where they stand.
+    # NOTE: the plan that failed may show them on other hosts than theirs.
     reservation_ids = {standing.whole(each.id).rpartition('/')[0]
                        for each in blocking}
     rows = {standing.name(booking): booking

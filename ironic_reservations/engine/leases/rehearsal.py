@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a dry run of a lease tells: the lease, and who makes room for it."""
+"""The result of a dry run: a lease, and the leases that make room for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNMOVED = datetime.timedelta()
 
 @dataclasses.dataclass(frozen=True)
 class Displaced:
-    """What a plan moves of others.
+    """The bookings and leases of others that a plan moves.
 
     :ivar homes: the new node of each booking that moves, by the booking as
         it was read.
@@ -47,9 +47,9 @@ class Displaced:
 class Moved:
     """A lease that makes room.
 
-    :ivar start: as it becomes; so is the end.
+    :ivar start: its start after it has moved; ``end`` likewise.
     :ivar slides: by how much its dates move.
-    :ivar nodes: each that it leaves, with the one that it gets instead.
+    :ivar nodes: pairs of a node that it leaves and the node that replaces it.
     """
 
     id: str
@@ -63,10 +63,10 @@ class Moved:
 
 @dataclasses.dataclass(frozen=True)
 class Rehearsal:
-    """What would become of a request.
+    """The result of a dry run.
 
-    :ivar lease: as it would be.
-    :ivar moved: the leases of others that would make room.
+    :ivar lease: the lease as it would be.
+    :ivar moved: the leases that would make room.
     """
 
     lease: leases.Lease
@@ -75,7 +75,7 @@ class Rehearsal:
 
 def rehearsal(engine: Engine, lease: leases.Lease,
               displaced: Displaced) -> Rehearsal:
-    """Return what would become of a request, as it was planned."""
+    """Return the result of a dry run, with the names of what moves."""
     return Rehearsal(lease, [*_slid(displaced.slid),
                              *_elsewhere(engine, displaced.homes)])
 
@@ -96,7 +96,7 @@ def _pairs(change: slides.Change) -> list[tuple[str, str]]:
 
 def _elsewhere(engine: Engine, homes: Mapping[leases.NodeBooking, str]
                ) -> list[Moved]:
-    """Return the leases that keep their dates and get other nodes."""
+    """Return the leases that get other nodes and keep their dates."""
     if not homes:
         return []
     with engine.database.read() as connection:
@@ -104,7 +104,7 @@ def _elsewhere(engine: Engine, homes: Mapping[leases.NodeBooking, str]
                                  {row.node_uuid for row in homes})
     found: dict[str, list[leases.NodeBooking]] = {}
     for row in homes:
-        # NOTE: a lease that others have moved or ended meanwhile is left out.
+        # NOTE: leave out a lease that has been moved or ended meanwhile.
         if row.reservation_id in named:
             found.setdefault(named[row.reservation_id].id, []).append(row)
     return [_moved(named[rows[0].reservation_id], _UNMOVED,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The owner of a lease changes what its dates leave open, or opens them."""
+"""Open the dates of a lease, or change how far they are open."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from ironic_reservations.model import told_times
 def reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
              asked: leases.OpenDates, now: datetime.datetime,
              allowed: limits.Limits) -> leases.Lease:
-    """Return a lease with other open dates, before it is planned anew.
+    """Return a lease with other open dates, before it is planned again.
 
-    It stays where it is planned if that is still within its window.
+    It keeps its planned start if this is still within its window.
 
-    :param allowed: the limits that hold for the caller.
+    :param allowed: the limits of the caller.
     :raises LeaseFrozen: it has started, or its dates are fixed.
-    :raises InvalidValue: its dates are not open, or it does not fit in.
+    :raises InvalidValue: its dates are not open, or the window is too short.
     :raises LeaseLimit: it is too long, or too far away.
     """
     there = lease.between
@@ -76,5 +76,5 @@ def reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
     after = lease_dates.starting_at(after, start, now)
     if dataclasses.replace(after, updated_at=lease.updated_at) == lease:
         return lease
-    # NOTE: one whose dates are open does not wait for an earlier start.
+    # NOTE: a lease whose dates are open does not wait in the queue.
     return dataclasses.replace(after, queued=None)

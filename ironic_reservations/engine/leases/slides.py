@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases whose dates are open slide, so that another one finds room.
+"""Move the dates of leases that left them open, to make room for another.
 
-A lease that its owner asked for with ``between`` is planned at the earliest,
-and may begin later, or earlier again, until it is fixed.  Its window is never
-left, and its owner always has the notice that was agreed on: nobody is moved
-to where they would be fixed at once.
+A lease that was asked for with ``between`` is planned as early as possible.
+Until it is fixed, it may start at any other time within its window.  It never
+moves to a start at which it would be fixed at once, so that its owner always
+gets the notice that was agreed on.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ from ironic_reservations.planner import slides
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
-#: So many leases slide for one request at most, and so many are looked at.
+#: How many leases slide for one request at most, and how many are read.
 _MOST = 5
 _LOOKED_AT = 100
-#: Starts in whole minutes come first.
+#: Starts in whole minutes are preferred.
 _GRAIN = 60 * instants.SECOND
-#: No further way is tried so many seconds after the first.
+#: Seconds after which no further combination is tried.
 _LONGEST = 5.0
 
 _Demands = Sequence[bookings.Demand]
@@ -70,19 +70,19 @@ _Demands = Sequence[bookings.Demand]
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """A request for which others slide.
+    """A request for which other leases may slide.
 
-    :ivar project_id: whose it is.
-    :ivar allowed: the limits that hold for it.
-    :ivar first: it does not start before.
-    :ivar until: it does not end after.
-    :ivar latest: it does not start after; ``None``: it starts when it was
-        asked for.
-    :ivar held: returns what it takes of its project from an instant on.
-    :ivar permits: tells of what its project has, and what more it may have,
-        whether it may begin at an instant.
-    :ivar lease_id: of a lease that changes; ``None``: the request is for a
-        new one.
+    :ivar project_id: the project that asks.
+    :ivar allowed: the limits of the caller.
+    :ivar first: its earliest start.
+    :ivar until: its latest end.
+    :ivar latest: its latest start; ``None`` if its start is fixed.
+    :ivar held: returns what it adds to what its project holds if it starts
+        at an instant.
+    :ivar permits: whether the limits of its project, given what it holds
+        then, allow it to start at an instant.
+    :ivar lease_id: the lease that is changed; ``None`` if the request is for
+        a new one.
     """
 
     project_id: str | None
@@ -99,9 +99,9 @@ class Asked:
 class Others:
     """Leases whose dates are open, as they were read.
 
-    :ivar is_all: whether these are all that could slide.
-    :ivar wanted: what each of their reservations asks of its hosts, by id.
-    :ivar late: tells whether it is time to give up.
+    :ivar is_all: whether these are all leases that could slide.
+    :ivar wanted: the requirement of each of their reservations, by its id.
+    :ivar late: whether the time for the search is over.
     """
 
     leases: Sequence[leases.Lease]
@@ -112,7 +112,7 @@ class Others:
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A lease whose dates change, as it was and as it becomes."""
+    """A lease before and after its dates change."""
 
     before: leases.Lease
     after: leases.Lease
@@ -120,11 +120,11 @@ class Change:
 
 @dataclasses.dataclass(frozen=True)
 class Room:
-    """A plan for a request for which others slide.
+    """A plan for a request, with the leases that slide for it.
 
-    :ivar start: of the request.
-    :ivar plan: grants the demands of the request.
-    :ivar changes: of the leases that slide.
+    :ivar start: the start that the request gets.
+    :ivar plan: the plan; it grants only the demands of the request.
+    :ivar changes: the leases that slide.
     """
 
     snapshot: snapshots.Snapshot
@@ -134,7 +134,7 @@ class Room:
 
     @property
     def own(self) -> frozenset[str]:
-        """Return what the planner calls the bookings that are replaced."""
+        """Return the planner's names of the bookings that are replaced."""
         return names(self.changes)
 
 
@@ -143,9 +143,9 @@ def read_others(engine: Engine, now: datetime.datetime,
                 without: str | None = None) -> Others:
     """Read the leases that may slide for a request.
 
-    :param first: the request does not start before.
-    :param until: it does not end after.
-    :param without: a lease that is left out.
+    :param first: the earliest start of the request.
+    :param until: its latest end.
+    :param without: the id of a lease to leave out.
     """
     begun = engine.timer()
     with engine.database.snapshot() as connection:
@@ -163,11 +163,12 @@ def make_room(engine: Engine, now: datetime.datetime,
               asked: Asked) -> Room | bool:
     """Plan a request that was refused, with others sliding for it.
 
-    :param wanted: what the request asks of hosts.
-    :param demands_of: makes its demands on a snapshot.
-    :param asked: what else there is to know of it.
-    :returns: where there is no room, whether that is proved.
-    :raises Conflict: one of them has changed since it was read.
+    :param wanted: the requirements of its reservations.
+    :param demands_of: returns its demands on a snapshot.
+    :param asked: the request.
+    :returns: a plan; or, if none was found, whether it is proved that there
+        is none.
+    :raises Conflict: one of these leases has changed since it was read.
     """
     others = read_others(engine, now, asked.first, asked.until)
     if not others.leases and asked.latest is None:
@@ -183,10 +184,11 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
               there: Others) -> Room | bool:
     """Plan a request on a snapshot, with others sliding for it.
 
-    :param free: the timeline without what the demands replace.
-    :param there: those that may slide.
-    :returns: where there is no room, whether that is proved.
-    :raises Conflict: one of them has changed since it was read.
+    :param free: the timeline without the bookings that the demands replace.
+    :param there: the leases that may slide.
+    :returns: a plan; or, if none was found, whether it is proved that there
+        is none.
+    :raises Conflict: one of these leases has changed since it was read.
     """
     opened = asked.latest is not None
     loose = _Loose(engine, snapshot, there.wanted)
@@ -226,16 +228,16 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
 
 
 def names(changes: Sequence[Change]) -> frozenset[str]:
-    """Return what the planner calls the bookings that are replaced."""
+    """Return the planner's names of the bookings that are replaced."""
     return frozenset(map(standing.name, removed(changes)))
 
 
 def beside(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
            changes: Sequence[Change], now: datetime.datetime
            ) -> lease_limits.Project:
-    """Return what a project has beside a lease once others have slid.
+    """Return what a project holds beside a lease after others have slid.
 
-    :param allowed: the limits that hold for the caller.
+    :param allowed: the limits of the caller.
     """
     project = limit_checks.project(
         engine, allowed, lease.project_id, now, lease.id,
@@ -249,18 +251,18 @@ def beside(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
 
 def projects(conf: cfg.ConfigOpts,
              changes: Sequence[Change]) -> set[str | None]:
-    """Return whose leases have slid and are counted."""
+    """Return the projects of leases that slid, if limits count them."""
     return {change.after.project_id for change in changes
             if _limits(conf, change.after).counted}
 
 
 def write(connection: sa.Connection, changes: Sequence[Change],
           now: datetime.datetime) -> None:
-    """Write leases that have slid, after the commit of their nodes.
+    """Write leases that slide, after the commit of their nodes.
 
-    After all else has been written, :func:`check` comes.
+    :func:`check` has to follow after all other writes of the transaction.
 
-    :raises Conflict: one of them is not as it was.
+    :raises Conflict: one of them has changed since it was read.
     """
     for change in changes:
         before, after = change.before, change.after
@@ -274,12 +276,12 @@ def write(connection: sa.Connection, changes: Sequence[Change],
 
 def check(engine: Engine, connection: sa.Connection,
           changes: Sequence[Change], now: datetime.datetime) -> None:
-    """Check what has been written, last in the transaction.
+    """Check limits and notice periods again, last in the transaction.
 
     NOTE: a process may have stood still since the leases were planned.
 
-    :raises Conflict: a project may not have that much any more, or it is too
-        late to tell the owner of a lease.
+    :raises Conflict: a project would exceed a limit, or a lease would start
+        sooner than its owner can be told.
     """
     for change in changes:
         limit_checks.check_slid(_limits(engine.conf, change.after),
@@ -295,26 +297,26 @@ def check(engine: Engine, connection: sa.Connection,
 
 
 def removed(changes: Sequence[Change]) -> list[leases.NodeBooking]:
-    """Return the bookings that are not there any more."""
+    """Return the bookings of leases before they slid."""
     return [row for change in changes for row in change.before.bookings]
 
 
 def added(changes: Sequence[Change]) -> list[snapshots.Promised]:
-    """Return the bookings that have come, with what they ask for."""
+    """Return the bookings of leases after they slid."""
     return [each for change in changes
             for each in snapshots.promised(change.after,
                                            change.after.bookings)]
 
 
 def tell(engine: Engine, changes: Sequence[Change]) -> None:
-    """Tell of leases that have slid."""
+    """Send the notifications of leases that have slid."""
     for change in changes:
         engine.announcer.tell_lease(announce.LEASE_UPDATE, change.after,
                                     announce.SLID)
 
 
 def _limits(conf: cfg.ConfigOpts, lease: leases.Lease) -> limits.Limits:
-    """Return the limits that hold for a lease, whoever moves it."""
+    """Return the limits of the project of a lease, whoever moves it."""
     return limits.of(conf, 'leases', projects=lease.project_id is not None)
 
 
@@ -330,7 +332,7 @@ def _overlaps(lease: leases.Lease, demands: _Demands,
 
 def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
            granted: Sequence[Sequence[bookings.Booking]]) -> leases.Lease:
-    """Return a lease as it is when it begins at another instant."""
+    """Return a lease with another start and the hosts granted for it."""
     moved = lease_dates.starting_at(lease, instants.moment(start),
                                     snapshot.now)
     return dataclasses.replace(moved, reservations=tuple(dataclasses.replace(
@@ -340,7 +342,7 @@ def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
 
 
 class _Together:
-    """What projects may have, with the request and all that slides."""
+    """The limits of projects, applied to a request and all that slides."""
 
     def __init__(self, engine: Engine, now: datetime.datetime, asked: Asked,
                  others: Sequence[leases.Lease], start: int) -> None:
@@ -364,7 +366,7 @@ class _Together:
                         allowed, connection, lease.project_id, now, *ids)
 
     def permit(self, starts: Mapping[int, int]) -> bool:
-        """Return whether those that have a start may begin then."""
+        """Check the limits for those that have been given a start."""
         begin = starts.get(0) if self._first else self._start
         placed = [(self._others[number - self._first], instants.moment(start))
                   for number, start in starts.items() if number >= self._first]
@@ -374,7 +376,7 @@ class _Together:
             return False
         for lease, at in placed:
             project = self._projects.get(lease.project_id)
-            # NOTE: where it is, it may stay.
+            # NOTE: it may stay where it is, even beyond a limit.
             if project is None or at == lease.start:
                 continue
             beside = self._held([each for each in placed
@@ -406,9 +408,9 @@ class _Loose:
 
     def is_near(self, lease: leases.Lease, free: timeline.Timeline,
                 demands: _Demands) -> bool:
-        """Return whether a lease is on hosts that could be of use.
+        """Check whether a lease can slide and is on hosts that matter.
 
-        NOTE: one that begins later than it may by now is as good as fixed.
+        NOTE: a lease that is due to be fixed does not slide any more.
         """
         assert lease.between is not None and lease.between.fix_at is not None
         eligible = 0
@@ -419,11 +421,11 @@ class _Loose:
             hosts >> self._number(row) & 1 for row in lease.bookings)
 
     def may_slide(self, lease: leases.Lease) -> bool:
-        """Return whether all of a lease is drawn as it was promised.
+        """Check that the timeline shows a lease exactly as it was promised.
 
-        NOTE: where two overlap, one is drawn as far as the other leaves it,
-        and what it lets go of may be the other one's; that one waits for its
-        place, and nobody slides meanwhile.
+        NOTE: if two bookings overlap, the timeline shows only the part of
+        one that the other leaves free, and a place that it left may belong to
+        the other. Such leases do not slide until this has been resolved.
         """
         between = lease.between
         assert between is not None
@@ -439,9 +441,10 @@ class _Loose:
         return all(self._is_alone(row) for row in lease.bookings)
 
     def _is_beyond_loans(self, lease: leases.Lease) -> bool:
-        """Return whether a lease has hosts that it would not be lent.
+        """Check whether a lease has hosts that would not be lent to it now.
 
-        NOTE: they may have got an owner, or a shorter notice, since then.
+        NOTE: the host may have got an owner, or the operator a shorter
+        notice, since the lease was planned.
         """
         loans = self._snapshot.loans
         lent = loans.to(lease.project_id)
@@ -450,9 +453,9 @@ class _Loose:
                         for row in lease.bookings))
 
     def _is_alone(self, row: leases.NodeBooking) -> bool:
-        """Return whether a booking has all of its place.
+        """Check that no other booking overlaps a booking on its host.
 
-        :raises Conflict: it is not where it was when it was read.
+        :raises Conflict: the booking has been moved since it was read.
         """
         number, snapshot = self._number(row), self._snapshot
         name = standing.name(row)
@@ -473,7 +476,8 @@ class _Loose:
     def _number(self, row: leases.NodeBooking) -> int:
         """Return the number of the host of a booking.
 
-        :raises Conflict: it has been removed, or is not known yet.
+        :raises Conflict: the host was removed, or the snapshot does not have
+            it yet.
         """
         try:
             number = self._snapshot.fleet.number(row.node_uuid)
@@ -483,25 +487,25 @@ class _Loose:
         return number
 
     def _range(self, lease: leases.Lease) -> tuple[int, int]:
-        """Return between which instants a lease may begin."""
+        """Return the earliest and the latest start of a lease."""
         between = lease.between
         assert between is not None
         soonest = self._snapshot.now + datetime.timedelta(
             seconds=between.fix_before)
         first = max(instants.instant(between.earliest),
                     (instants.instant(soonest) // _GRAIN + 1) * _GRAIN)
-        # NOTE: where it is, it may stay.
+        # NOTE: it may stay where it is.
         first = min(first, instants.instant(lease.start))
         until = lease_terms.latest_end(_limits(self._conf, lease),
                                        self._snapshot.now)
-        # NOTE: a window may be open for longer than anything is promised.
+        # NOTE: the window of a lease may reach beyond the horizon.
         latest = between.latest if until is None else min(
             between.latest, max(until, lease.end))
         last = instants.instant(latest - (lease.end - lease.start))
         return first, last
 
     def sliding(self, lease: leases.Lease) -> slides.Sliding:
-        """Return what the planner is to slide."""
+        """Return a lease as the planner slides it."""
         start, end = (instants.instant(lease.start),
                       instants.instant(lease.end))
         demands = tuple(self._snapshot.loans.limit(lease_demands.of(

@@ -128,10 +128,9 @@ def check_extension(allowed: limits.Limits, lease: leases.Lease,
     end, most = lease.end, allowed.max_extensions
     if most and lease.extensions >= most:
         raise errors.LeaseLimit(
-            f'The lease has been extended {lease.extensions} times since its '
-            f'start, and [leases] max_extensions allows {most}. It still ends '
-            f'at {told_times.moment(end)}. Make another lease that starts '
-            'then.',
+            'Since its start, the lease has been extended as often as '
+            f'[leases] max_extensions allows ({most}). It still ends at '
+            f'{told_times.moment(end)}. Make another lease that starts then.',
             limit='max_extensions', allowed=most, used=lease.extensions,
             asked=1)
     notice = allowed.extension_notice

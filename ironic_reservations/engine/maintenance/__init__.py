@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Use cases of leases: create, change, end, heal, find."""
+"""Maintenance windows: book them, end them, and keep nodes in maintenance."""

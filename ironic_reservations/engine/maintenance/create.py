@@ -22,16 +22,19 @@ from typing import Any
 import uuid as uuid_module
 
 from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import lease_names as db_lease_names
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
@@ -51,7 +54,7 @@ from ironic_reservations.planner import bookings
 from ironic_reservations.planner import displace
 from ironic_reservations.planner import standing
 
-#: So many nodes are named in a sentence.
+#: How many nodes a sentence names.
 _TOLD = 20
 _TOO_LATE = datetime.datetime(instants.LAST_YEAR + 1, 1, 1,
                               tzinfo=datetime.UTC)
@@ -61,12 +64,12 @@ _TOO_LATE = datetime.datetime(instants.LAST_YEAR + 1, 1, 1,
 class Ask:
     """A request for a maintenance window.
 
-    :ivar starts_at: ``None``: now.
-    :ivar nodes: names or uuids; ``None``: all that have the rest.
-    :ivar resource_class: that nodes have to have.
-    :ivar properties: that nodes have to have, as those of leases.
-    :ivar drain: whether a node whose lease has started is waited for.
-    :ivar force: whether what cannot move stays in the way.
+    :ivar starts_at: the start; ``None``: now.
+    :ivar nodes: names or uuids; ``None``: all nodes that match the rest.
+    :ivar resource_class: the class of the nodes.
+    :ivar properties: their properties, in the language of leases.
+    :ivar drain: whether the window waits for leases that have started.
+    :ivar force: whether to book it although bookings cannot move.
     """
 
     name: str
@@ -84,9 +87,9 @@ class Ask:
 
 @dataclasses.dataclass(frozen=True)
 class Booked:
-    """A booking of a lease that has not started, in the way of a window.
+    """A booking that has not started, in the way of a window.
 
-    :ivar to: the node that it gets; ``None``: none was found.
+    :ivar to: the uuid of its new node; ``None`` if there is none.
     """
 
     row: leases.NodeBooking
@@ -95,13 +98,13 @@ class Booked:
 
 @dataclasses.dataclass(frozen=True)
 class Planned:
-    """A maintenance window, and what it does to others.
+    """A maintenance window, and its effect on others.
 
-    :ivar bound: who has its nodes when it starts, or is waited for.
-    :ivar moves: which bookings get other nodes.
-    :ivar cannot_move: those for which none was found.
+    :ivar bound: the holders of its nodes at its start.
+    :ivar moves: the bookings that get other nodes.
+    :ivar cannot_move: the bookings for which there is no other node.
     :ivar reasons: why it is refused, if it is.
-    :ivar lease_ids: by the lease reservation.
+    :ivar lease_ids: the ids of leases by that of their reservations.
     """
 
     window: maintenance.Window
@@ -112,26 +115,40 @@ class Planned:
     lease_ids: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-def create(engine: Engine, ask: Ask, dry_run: bool = False) -> Planned:
-    """Book nodes for maintenance, or say what is in the way.
+def create(engine: Engine, ask: Ask, dry_run: bool = False,
+           key: request_keys.Key | None = None) -> Planned:
+    """Book nodes for maintenance.
 
-    Bookings of leases that have not started go to other nodes.
+    Bookings of leases that have not started move to other nodes.  A repeated
+    request returns the same window, without its effects on others.
 
-    :param dry_run: plan and answer, and book nothing; then what would be
-        refused is told as well, in ``reasons``.
-    :raises InvalidValue: the request makes no sense.
+    :param dry_run: plan and answer, but book nothing; a refusal is returned
+        in ``reasons`` then, and not raised.
+    :param key: the idempotency key of the request, if it has one.
+    :raises InvalidValue: the request is not valid.
+    :raises MaintenanceEnded: the window that the same request booked is over.
+    :raises MaintenanceKeyReused: the key was sent with another request before.
     :raises MaintenanceRefused: something is in the way; with ``reasons``.
     :raises Contention: others changed the nodes each time.
     :raises OutcomeUnknown: it may or may not have been booked.
     """
     ident = str(uuid_module.uuid4())
+    tried: list[_Plan] = []
 
     def look() -> Planned | None:
         with engine.database.snapshot() as connection:
             made = db_maintenance.read(connection, (ident,))
-        return Planned(made[0], (), (), (), ()) if made else None
+        if not made:
+            return None
+        tried[-1].tell()
+        return dataclasses.replace(tried[-1].made, window=made[0])
 
     def attempt() -> Planned:
+        known = None
+        if key is not None and not dry_run:
+            known, window = _known(engine, key)
+            if window is not None:
+                return Planned(window, (), (), (), ())
         plan = _Plan(engine, ask, ident)
         made = plan.made
         if made.reasons and not dry_run:
@@ -145,15 +162,44 @@ def create(engine: Engine, ask: Ask, dry_run: bool = False) -> Planned:
                   'for leases that have started, or "force" to book the nodes '
                   'nevertheless.', reasons=list(made.reasons))
         if not dry_run:
-            for lease in plan.commit():
-                engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
-                                            announce.MAINTENANCE)
+            tried.append(plan)
+            plan.commit(known)
+            plan.tell()
         return made
     return retry.until_committed(attempt, look)
 
 
+def _known(engine: Engine, key: request_keys.Key
+           ) -> tuple[request_keys.Known, maintenance.Window | None]:
+    """Read whether the same request has booked a window before.
+
+    :returns: what is known of the key, and that window.
+    :raises MaintenanceEnded: it has, and that is over.
+    :raises MaintenanceKeyReused: another request with its key has.
+    """
+    now = engine.clock()
+    with engine.database.snapshot() as connection:
+        made = db_keys.read(connection, key.name)
+        if made is None or made.until <= now:
+            return request_keys.Known(key, now, made), None
+        if not key.is_of(made):
+            raise errors.MaintenanceKeyReused(
+                'The same Idempotency-Key was sent with a different request '
+                'before. Send each request with its own key.')
+        booked = db_maintenance.read(connection, (made.ident,))
+    if not booked or all(not each.stands(now) or each.late(now)
+                         for each in booked[0].nodes):
+        raise errors.MaintenanceEnded(
+            f'This request booked the maintenance window {made.ident}, which '
+            'has ended since. Nothing was booked: the same request is not '
+            'carried out again within a day, since it may be a copy that was '
+            'delivered late. To book the nodes again, send the request with a '
+            'new Idempotency-Key.')
+    return request_keys.Known(key, now, made, stands=True), booked[0]
+
+
 class _Plan:
-    """One attempt to plan a window, on what holds now."""
+    """One attempt to plan a window, on the present state."""
 
     def __init__(self, engine: Engine, ask: Ask, ident: str) -> None:
         self._engine = engine
@@ -186,9 +232,9 @@ class _Plan:
             nodes=tuple(each)))
 
     def _nodes(self) -> list[facts.Node]:
-        """Return the nodes that are asked for.
+        """Return the nodes of the window.
 
-        :raises InvalidValue: one of them is unknown, or there is none.
+        :raises InvalidValue: one of them is unknown, or none matches.
         """
         ask = self._ask
         wanted = lease_terms.requirement('', ask.properties)
@@ -222,11 +268,11 @@ class _Plan:
 
     def _window(self, ident: str, uuid: str,
                 start: datetime.datetime) -> maintenance.NodeWindow:
-        """Return when a node is in maintenance.
+        """Return the window of one node.
 
-        NOTE: it lasts as long, whoever is waited for.
+        NOTE: if it waits for a lease, its length stays the same.
 
-        :raises InvalidValue: then it would end beyond the calendar.
+        :raises InvalidValue: it would end after the year 9999.
         """
         end = self._ask.ends_at
         later = [instants.moment(instants.instant(each.until) + self._margin)
@@ -234,7 +280,7 @@ class _Plan:
                  if each.until is not None and each.until > start]
         if self._ask.drain and later:
             free = max(later)
-            # NOTE: in whole numbers, which know no last year.
+            # NOTE: in integers, since datetime ends with the year 9999.
             if instants.instant(end) + (
                     instants.instant(free) - instants.instant(start)
                     ) >= instants.instant(_TOO_LATE):
@@ -248,7 +294,7 @@ class _Plan:
         return maintenance.NodeWindow(ident, uuid, start, end)
 
     def _plan_moves(self) -> None:
-        """Find other nodes for what is planned in the windows."""
+        """Find other nodes for the bookings within the windows."""
         snapshot = self._snapshot
         windows: dict[int, tuple[int, int]] = {}
         units: dict[str, list[snapshots.Displaced]] = {}
@@ -256,7 +302,7 @@ class _Plan:
             here = snapshot.standing(number)
             window = self._window_of[uuid]
             if here.unfit() is not None:
-                # NOTE: all that is planned there is planned anew already.
+                # NOTE: its bookings have been planned again already.
                 continue
             windows[number] = (instants.instant(window.starts_at),
                                instants.instant(window.ends_at))
@@ -282,7 +328,7 @@ class _Plan:
             rows[demand.id] = unit
             homes.update((f'{demand.id}/{count}', each)
                          for count, each in enumerate(unit))
-        cleared = displace.vacate(snapshot.timeline, windows, leaving)
+        cleared = displace.clear_windows(snapshot.timeline, windows, leaving)
         self._difference = difference_module.compare(
             snapshot, cleared.timeline, renamed=homes)
         self._stays = [row for ident in sorted(cleared.homeless)
@@ -337,7 +383,7 @@ class _Plan:
             return db_leases.read(connection, ids)
 
     def _notice(self, lease: leases.Lease) -> str:
-        """Return what the owner of a lease is told."""
+        """Return the sentence for the owner of a lease."""
         own = sorted({row.node_uuid for row in lease.bookings}
                      & self._window_of.keys())
         first = min((self._window_of[uuid] for uuid in own),
@@ -350,30 +396,41 @@ class _Plan:
                 f'{told_times.moment(first.ends_at)}{after}: '
                 f'{self._ask.reason}')
 
-    def commit(self) -> list[leases.Lease]:
-        """Write what has been planned, with notices to owners of leases.
+    def commit(self, known: request_keys.Known | None) -> None:
+        """Write the window, the moves, and the notices to owners of leases.
 
-        :returns: the leases that have nodes of the window.
+        :param known: the key of the request, if it has one.
         :raises Conflict: somebody has changed a node meanwhile.
         """
-        concerned = self._read_concerned()
+        self._concerned = self._read_concerned()
         lessees = lease_asked_back.find_moved(self._engine, self._snapshot,
                                               self._difference.homes)
         with self._engine.database.write() as connection:
             commit.commit(connection, self._ground.seen, self._now,
                           self._difference)
             db_maintenance.insert(connection, self.made.window)
-            lease_asked_back.write(self._engine, connection, lessees,
-                                   self._now)
-            for lease in concerned:
+            if known is not None:
+                request_keys.keep(connection, known, self.made.window.id, 0,
+                                  self._engine.clock())
+            self._lessees = lease_asked_back.write(
+                self._engine, connection, lessees, self._now)
+            for lease in self._concerned:
                 notices.write(
                     self._engine.conf, connection, notices.Kind.MAINTENANCE,
                     lease, self._now, self._notice(lease),
                     f'maintenance {self.made.window.id}')
+            moment = self._engine.clock()
+            if self.made.window.ends_at <= moment:
+                raise db_connection.Conflict('the window would be over')
             lease_dates.check_movable(self._difference.homes, self._now,
-                                      self._engine.clock())
-        lease_asked_back.tell(self._engine, lessees)
-        return concerned
+                                      moment)
+
+    def tell(self) -> None:
+        """Notify the owners of leases, after the commit."""
+        lease_asked_back.tell(self._engine, self._lessees, self._now)
+        for lease in self._concerned:
+            self._engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
+                                              announce.MAINTENANCE)
 
 
 def _why_bound(bound: ground_module.Bound) -> reasons.Reason:

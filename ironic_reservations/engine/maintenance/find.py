@@ -25,12 +25,12 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.model import maintenance
 
-#: So many windows are forgotten at a time.
+#: How many windows one transaction deletes.
 _BATCH = 200
 
 
 def page(engine: Engine) -> list[maintenance.Window]:
-    """Read all windows that have not been forgotten, by their starts."""
+    """Read all windows, in the order of their starts."""
     with engine.database.snapshot() as connection:
         return db_maintenance.read(connection)
 
@@ -52,7 +52,7 @@ def get(engine: Engine, ident: str) -> maintenance.Window:
 def end(engine: Engine, ident: str) -> None:
     """End a window, now or before it has started.
 
-    What it has written to nodes is taken back soon.
+    The reconciler then takes the nodes out of maintenance.
 
     :raises MaintenanceNotFound: there is none.
     :raises Contention: others changed the nodes each time.
@@ -74,12 +74,12 @@ def end(engine: Engine, ident: str) -> None:
                 [each.node_uuid for each in left]), now)
             for each in left:
                 db_maintenance.end(connection, each, now)
-            db_maintenance.touch(connection, window, now)
+            db_maintenance.end_window(connection, window, now)
     retry.until_committed(attempt, repeatable=True)
 
 
 def purge(engine: Engine) -> None:
-    """Forget windows that have been over for as long as leases are kept."""
+    """Delete windows that ended as long ago as leases are kept."""
     days = engine.conf.leases.retention
     if not days:
         return

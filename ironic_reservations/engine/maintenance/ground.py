@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What stands on the nodes of a maintenance window, as it is planned."""
+"""The bookings and holders of nodes for which a window is planned."""
 
 from __future__ import annotations
 
@@ -36,20 +36,22 @@ from ironic_reservations.planner import standing
 
 
 class Kind(enum.StrEnum):
-    """Who has a node, and does not move away."""
+    """The kinds of holders that do not move away."""
 
     LEASE = 'lease'
     RESERVATION = 'reservation'
-    #: What is deployed without either, or is about to be.
+    #: An instance without either, also one that is being deployed.
     INSTANCE = 'instance'
 
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """Somebody who has a node now.
+    """A present holder of a node.
 
-    :ivar until: when that ends; ``None``: nobody knows.
+    :ivar until: when it gives the node back; ``None`` if this is unknown.
     :ivar reservation_id: the lease reservation.
+    :ivar begun: ``False`` for a lease that is due and has not started.  It
+        does not start in a window that has begun, so no window waits for it.
     """
 
     node_uuid: str
@@ -57,17 +59,18 @@ class Bound:
     until: datetime.datetime | None
     reservation_id: str | None = None
     project_id: str | None = None
+    begun: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
 class Ground:
-    """What stands on nodes.
+    """The holders and bookings of nodes.
 
-    :ivar numbers: of those that are hosts, in the snapshot.
-    :ivar bound: who has nodes, by the node.
-    :ivar planned: what has not started, by the node.
-    :ivar windows: other maintenance windows, by the node.
-    :ivar seen: all of the nodes.
+    :ivar numbers: the numbers in the snapshot of nodes that are hosts.
+    :ivar bound: the present holders by node.
+    :ivar planned: the bookings that have not started by node.
+    :ivar windows: other maintenance windows by node.
+    :ivar seen: the generations of all of the nodes.
     """
 
     snapshot: snapshots.Snapshot
@@ -81,10 +84,10 @@ class Ground:
 
 def look(engine: Engine, snapshot: snapshots.Snapshot,
          nodes: Sequence[facts.Node]) -> Ground:
-    """Read what stands on nodes.
+    """Read the holders and bookings of nodes.
 
-    :param nodes: as they were read, before all else; of hosts, what the
-        snapshot has of them counts.
+    :param nodes: the nodes, read before everything else.  Of those that are
+        hosts, the state in the snapshot counts.
     """
     now = snapshot.now
     there = {uuid: number for number, uuid in enumerate(snapshot.fleet.uuids)
@@ -125,7 +128,7 @@ def _bound(here: standing.Standing, now: datetime.datetime) -> list[Bound]:
     uuid = here.host.node.uuid
     found = [Bound(uuid, Kind.LEASE, max(row.ends_at, instants.moment(
         standing.late(now))) if row.ends_at <= now else row.ends_at,
-        row.reservation_id, row.project_id)
+        row.reservation_id, row.project_id, row.begun)
         for row, _ in here.promised if _has_begun(row, now)
         and (row.begun or row.ends_at > now)]
     held = here.reservation

@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Keep nodes in maintenance in Ironic while their windows last.
+"""Put nodes into maintenance in Ironic for the time of their windows.
 
-What is about to be written to a node is written down first, so that whoever
-comes next finds what a process that died has done, and takes back nothing
-else.  Each request carries a ticket; while one is out whose end nobody has
-seen, nothing else is asked for the node.
+Each change of a node is recorded before it is sent, so that after the death of
+a process the next one knows what was changed, and undoes nothing else.  Each
+request carries a ticket.  While the outcome of one is unknown, no other is
+sent for the node.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ LOG = log.getLogger(__name__)
 _ACTS = (in_flight.Act.SET_MAINTENANCE.value,
          in_flight.Act.CLEAR_MAINTENANCE.value)
 State = maintenance.State
-#: So long is waited for what Ironic does to a node.
+#: How long to wait while Ironic is working on a node.
 _MOST_PATIENCE = datetime.timedelta(hours=1)
 
 
 def keep(engine: Engine, ironic: ironic_client.Ironic,
          goes_on: Callable[[], bool] = lambda: True) -> None:
-    """Do what there is to do for all windows now.
+    """Take the next step for each node of all windows.
 
-    :param goes_on: asked before each node; ``False`` ends it.
+    :param goes_on: called before each node; ``False`` ends the pass.
     :raises IronicUnavailable: Ironic does not answer.
-    :raises DatabaseUnavailable: the database does not.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     now = engine.clock()
     with engine.database.read() as connection:
@@ -82,7 +82,7 @@ def keep(engine: Engine, ironic: ironic_client.Ironic,
             LOG.info('The maintenance of node %s waits: %s',
                      there.node_uuid, exc)
         except errors.IronicUnavailable as exc:
-            # NOTE: one conductor that is dead holds up no other.
+            # NOTE: a dead conductor must not hold up the nodes of others.
             silent = exc
     if silent is not None:
         raise silent
@@ -90,7 +90,7 @@ def keep(engine: Engine, ironic: ironic_client.Ironic,
 
 def _settled(there: maintenance.NodeWindow,
              shown: Mapping[str, str | None]) -> bool:
-    """Return whether Ironic shows what it should of a node."""
+    """Return whether nothing is left to do for a node."""
     if there.state is State.FOREIGN:
         return (there.node_uuid in shown
                 and maintenance.window_of(shown[there.node_uuid]) is None)
@@ -99,9 +99,9 @@ def _settled(there: maintenance.NodeWindow,
 
 
 class _Keeper:
-    """Works on one node of one window.
+    """The steps for one node of one window.
 
-    :param there: as it was read.
+    :param there: the window of the node as it was read.
     """
 
     def __init__(self, engine: Engine, ironic: ironic_client.Ironic,
@@ -113,10 +113,10 @@ class _Keeper:
     def work(self, reason: str, drain: bool) -> None:
         """Take the next step.
 
-        :param reason: that is to stand in Ironic.
-        :param drain: whether the node is waited for.
+        :param reason: the maintenance reason for Ironic.
+        :param drain: whether to wait for the holders of the node.
         :raises Conflict: somebody has changed the node meanwhile.
-        :raises Refused: Ironic does not do that now.
+        :raises Refused: Ironic refuses the change for now.
         :raises IronicUnavailable: Ironic did not answer.
         """
         there, now = self._there, self._engine.clock()
@@ -136,8 +136,8 @@ class _Keeper:
             return
         found = self._ironic.maintained(there.node_uuid)
         if found is None:
-            # NOTE: whether it is gone, the mirror finds out; until then it
-            # may be back with what has been written to it.
+            # NOTE: the mirror finds out that a node was deleted; until then it
+            # may come back with its maintenance.
             if over and node.provision_state == node_condition.GONE:
                 self._finish(node, False)
             return
@@ -149,8 +149,8 @@ class _Keeper:
             self._refresh()
             self._write(self._read(), State.ACTIVE)
         elif maintained:
-            # NOTE: what somebody else has written stays; what another
-            # window has, is about to be taken back.
+            # NOTE: maintenance that somebody else has set stays; that of
+            # another window is about to be cleared.
             if not self._is_of_another(found[1]):
                 self._write(node, State.FOREIGN)
         elif there.state is State.FOREIGN:
@@ -161,7 +161,7 @@ class _Keeper:
             self._set(node, reason)
 
     def _read(self) -> facts.Node:
-        """Read the node, before all that a change of it rests on.
+        """Read the node, before everything else.
 
         :raises Conflict: it is gone, and its window with it.
         """
@@ -174,10 +174,10 @@ class _Keeper:
         return known[uuid]
 
     def _is_busy(self) -> bool:
-        """Return whether a request for the node is out.
+        """Return whether the outcome of a request for the node is unknown.
 
-        NOTE: those of whoever worked on it before are void from here on, or
-        have reached Ironic; then what becomes of them is waited for.
+        NOTE: unused tickets of other processes become void here.  Requests
+        that have reached Ironic are waited for.
         """
         uuid = self._there.node_uuid
         with self._engine.database.write() as connection:
@@ -186,7 +186,7 @@ class _Keeper:
             return bool(db_passages.read_busy(connection, (uuid,)))
 
     def _is_of_another(self, shown: str | None) -> bool:
-        """Return whether a reason is that of another window of the node."""
+        """Return whether another window of the node has set a reason."""
         uuid = self._there.node_uuid
         with self._engine.database.read() as connection:
             standing = db_maintenance.read_of_nodes(connection, (uuid,))
@@ -195,9 +195,9 @@ class _Keeper:
             if each.written and each.window_id != self._there.window_id}
 
     def _look_again(self, act: in_flight.Act) -> None:
-        """Check that nobody has changed the maintenance of the node.
+        """Check that nobody else has changed the maintenance of the node.
 
-        NOTE: the guard looks once more; but not every Ironic has it.
+        NOTE: the guard checks it again, but not every Ironic API has one.
 
         :raises Conflict: somebody has.
         """
@@ -211,9 +211,9 @@ class _Keeper:
                 'its maintenance was changed in Ironic')
 
     def _has_to_wait(self, shown: facts.Node) -> bool:
-        """Return whether Ironic is at work on the node.
+        """Return whether Ironic is working on the node.
 
-        NOTE: maintenance would make it give up, and leave the node broken.
+        NOTE: maintenance would abort this, and leave the node broken.
         """
         there = self._there
         waited = self._engine.clock() - there.starts_at
@@ -221,13 +221,13 @@ class _Keeper:
             _MOST_PATIENCE, (there.ends_at - there.starts_at) / 2)
 
     def _in_use(self, node: facts.Node, shown: facts.Node) -> bool:
-        """Return whether somebody has the node, or it is being cleaned."""
+        """Return whether the node has a holder, or is being cleaned."""
         engine, now = self._engine, self._engine.clock()
         if node_condition.occupied(shown) or node_condition.coming(shown):
             return True
         snapshot = engine.snapshots.snapshot(engine.database, now)
-        return bool(ground_module.look(engine, snapshot, [node])
-                    .bound[node.uuid])
+        return any(each.begun for each in ground_module.look(
+            engine, snapshot, [node]).bound[node.uuid])
 
     def _set(self, node: facts.Node, reason: str) -> None:
         act = in_flight.Act.SET_MAINTENANCE
@@ -251,8 +251,8 @@ class _Keeper:
                 self._ironic.clear_maintenance(node.uuid, token)
             tickets.send(self._engine,
                          self._issue(node, self._there.state, act), send)
-        # NOTE: first, so that nobody takes the node for one that an operator
-        # has in maintenance.
+        # NOTE: before the row changes, so that the mirror does not show
+        # maintenance that seems to be an operator's.
         self._refresh()
         self._write(self._read(), State.OVER)
         LOG.info('The maintenance of node %s for the window %s is over',
@@ -260,7 +260,7 @@ class _Keeper:
 
     def _issue(self, node: facts.Node, state: maintenance.State,
                act: in_flight.Act) -> tickets.Ticket:
-        """Write down what is about to be asked for."""
+        """Record a change, and issue the ticket for it."""
         engine = self._engine
         with engine.database.write() as connection:
             commit.commit(connection, seen_module.of_nodes([node]),

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whether what Ironic shows of a node lets us change its maintenance.
+"""Check whether we may change the maintenance of a node.
 
-It is asked right before the change, since an operator may have put the node
-in maintenance after whoever sends the change looked.
+This is checked right before the change, since an operator may have put the
+node into maintenance after the sender of the change looked.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import maintenance
 
-#: What changes the maintenance of a node.
+#: The acts that change the maintenance of a node.
 ACTS = (in_flight.Act.SET_MAINTENANCE, in_flight.Act.CLEAR_MAINTENANCE)
 
 
 def check(engine: Engine, node_uuid: str, act: in_flight.Act,
           maintained: bool, reason: str | None) -> None:
-    """Check that no maintenance of others is written over, or cleared.
+    """Check that maintenance set by others is neither replaced nor cleared.
 
     :param act: one of :data:`ACTS`.
     :param maintained: whether Ironic shows the node in maintenance.
-    :param reason: that it shows.
-    :raises TicketInvalid: it is another's by now, or none of ours to clear.
+    :param reason: the maintenance reason that Ironic shows.
+    :raises TicketInvalid: somebody else has set the maintenance.
     """
     if act is in_flight.Act.SET_MAINTENANCE:
         if not maintained:

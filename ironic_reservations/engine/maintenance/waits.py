@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Nodes whose maintenance should have begun, and who keeps it from that."""
+"""Nodes whose maintenance is overdue, and what it waits for."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from ironic_reservations.model import node_condition
 
 @dataclasses.dataclass(frozen=True)
 class Wait:
-    """A node that is waited for.
+    """A node whose maintenance waits.
 
-    :ivar reason: for whom, or for what, in a sentence.
-    :ivar since: when its maintenance was to begin.
-    :ivar until: when that ends; ``None``: nobody knows.
+    :ivar reason: a sentence on what it waits for.
+    :ivar since: when its maintenance should have begun.
+    :ivar until: the end of the wait; ``None`` if it is unknown.
     """
 
     reason: str
@@ -45,9 +45,9 @@ class Wait:
 def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
     """Return the nodes that a window waits for, by their uuids.
 
-    NOTE: the mirror is asked, not Ironic; it may be some seconds behind.
+    NOTE: it reads the mirror, which may be some seconds behind Ironic.
 
-    :raises DatabaseUnavailable: it cannot be known.
+    :raises DatabaseUnavailable: nothing could be read.
     """
     now = engine.clock()
     late = {each.node_uuid: each for each in window.nodes
@@ -59,7 +59,9 @@ def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
         nodes = db_nodes.read_nodes(connection, late, with_traits=False)
         named = lease_names.read(connection, late)
     snapshot = engine.snapshots.snapshot(engine.database, now)
-    bound = (ground.look(engine, snapshot, list(nodes.values())).bound
+    bound = ({uuid: [each for each in there if each.begun]
+              for uuid, there in ground.look(
+                  engine, snapshot, list(nodes.values())).bound.items()}
              if window.drain else {})
     found = {}
     for uuid, node in nodes.items():
@@ -74,7 +76,7 @@ def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
 
 def _who(bound: ground.Bound,
          named: Mapping[str, leases.NamedLease]) -> str:
-    """Return who has a node."""
+    """Return a description of the holder of a node."""
     if bound.kind is ground.Kind.LEASE:
         lease = named.get(bound.reservation_id or '')
         return ('A lease has the node.' if lease is None else
@@ -87,7 +89,7 @@ def _who(bound: ground.Bound,
 
 
 def _work(node: facts.Node, drain: bool) -> str | None:
-    """Return what Ironic is doing with a node."""
+    """Return a description of the work of Ironic on a node, if any."""
     if node_condition.at_work(node) or drain and node_condition.coming(node):
         return f'Ironic has the node in {node.provision_state}.'
     if drain and node_condition.occupied(node):

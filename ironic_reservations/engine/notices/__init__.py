@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Writing notices, in the very transaction of the change that they tell of.
+"""Write notices in the transaction of the change that they report.
 
-A notice is a row in the outbox for each receiver.  It is there if and only if
-the change has been committed, and is sent later, by whoever comes by.
+A notice is one row in the outbox for each receiver.  It exists if and only if
+the change was committed, and any process may send it later.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ironic_reservations.model import proofs
 
 Kind = notices.Kind
 
-#: What the ids of notices are made from, and nothing else is.
+#: The namespace of the ids of notices, which are version 5 UUIDs.
 _NAMESPACE = uuid_module.UUID('5e9a4d3c-9a52-4b6f-8d0e-2f6e2f1a7c61')
 
 
@@ -42,20 +42,19 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
           lease: leases.Lease, now: datetime.datetime,
           reason: str | None = None, occurrence: str | None = None,
           **details: Any) -> None:
-    """Write a notice about a lease to all who are to get it.
+    """Write a notice about a lease for all its receivers.
 
-    Without receivers, which is the default, it does nothing.
+    Does nothing if there are no receivers, which is the default.
 
     :param connection: of the transaction that changes the lease.
-    :param lease: as it has become.
-    :param now: when, by the clock of the database.
-    :param reason: why, in a sentence for the owner; of what happens for one
-        reason alone, ``None``.
-    :param occurrence: tells this notice from others of the kind about the
-        lease; by default its generation, which each change raises. A notice
-        that is there already is not written again.
-    :param details: what else is to be told, by names that JSON can have;
-        times in ISO 8601.
+    :param lease: the lease after the change.
+    :param now: the time of the database.
+    :param reason: a sentence for the owner, for kinds that have more than one
+        reason.
+    :param occurrence: distinguishes this notice from others of the same kind
+        about the lease; by default the generation of the lease, which each
+        change increments.  A notice that exists is not written again.
+    :param details: further fields of the notice; times in ISO 8601.
     """
     to = receivers(conf, lease.user_id)
     if not to:
@@ -69,9 +68,9 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
 
 
 def notice_id(lease_id: str, kind: Kind, occurrence: str) -> str:
-    """Return the id of a notice, the same each time that it is asked for.
+    """Return the id of a notice, which depends on the arguments only.
 
-    :param occurrence: tells this notice from others of the kind about the
+    :param occurrence: distinguishes it from others of the kind about the
         lease.
     """
     return str(uuid_module.uuid5(_NAMESPACE,
@@ -84,23 +83,23 @@ def row_id(notice: str, channel: notices.Channel, to: str) -> str:
 
 
 def wanted(conf: cfg.ConfigOpts) -> bool:
-    """Return whether anybody gets notices."""
+    """Return whether there are any receivers."""
     return bool(conf.notices.webhook_urls or conf.notices.mail_host)
 
 
 def target(name: str) -> str:
-    """Return what a receiver is known by in the outbox.
+    """Return the name of a receiver in the outbox.
 
-    :param name: the URL of a webhook, or a user.
+    :param name: the URL of a webhook, or a user id.
     """
     return hashlib.sha256(name.encode()).hexdigest()
 
 
 def receivers(conf: cfg.ConfigOpts, user_id: str | None
               ) -> list[tuple[notices.Channel, str]]:
-    """Return who gets the notices about a lease.
+    """Return the receivers of the notices about a lease.
 
-    :param user_id: who made the lease.
+    :param user_id: the user who made the lease.
     """
     found = [(notices.Channel.WEBHOOK, target(url))
              for url in dict.fromkeys(conf.notices.webhook_urls)]
@@ -112,10 +111,10 @@ def receivers(conf: cfg.ConfigOpts, user_id: str | None
 def _payload(ident: str, kind: Kind, lease: leases.Lease,
              now: datetime.datetime, reason: str | None,
              details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is told.
+    """Return the body of a notice.
 
-    NOTE: the ids of the reservations of a lease are proofs, and are not
-    told: whoever receives a notice does not get the nodes by it.
+    NOTE: it has no ids of lease reservations, since these are proofs with
+    which a receiver could deploy the nodes.
     """
     return {'id': ident, 'type': f'lease.{kind.value}',
             'timestamp': now.isoformat(), 'urgent': kind.urgent,

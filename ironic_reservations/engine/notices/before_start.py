@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Writing notices that leases start soon.
+"""Write notices that leases start soon.
 
-Nothing changes in a lease by that, so there is no transaction that the notice
-could be part of: which leases lack theirs is looked for again and again.
+The lease itself does not change, so there is no transaction to write them in;
+a loop looks for leases that lack theirs.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def write(engine: Engine) -> int:
 
     A lease whose start is changed gets another one.
 
-    :returns: how many leases.
-    :raises Conflict: another transaction was in the way; it is tried again.
+    :returns: how many were written.
+    :raises Conflict: another transaction was in the way; try again.
     :raises DatabaseUnavailable: the database does not answer.
     """
     options, now = engine.conf.notices, engine.clock()
@@ -57,7 +57,7 @@ def write(engine: Engine) -> int:
         with engine.database.write() as connection:
             for lease in db_leases.read(connection,
                                         lacking[first:first + _BATCH]):
-                # NOTE: as it is in this transaction: it may have moved.
+                # NOTE: the lease may have moved since it was found.
                 if lease.start > now and not lease.status.over:
                     notices.write(engine.conf, connection,
                                   notices.Kind.BEFORE_START, lease, now,

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sending what is in the outbox to a receiver, one after the other.
+"""Send the notices in the outbox to a receiver, one after the other.
 
-Whoever sends a notice claims it first, and marks it after the receiver has
-taken it.  Who dies or stands still in between leaves it to another process,
-which sends it again with the same id, once the claim has ended.
+A process claims a notice before it sends it, and marks it after the receiver
+has accepted it.  If the process dies or stands still in between, another one
+sends the notice again, with the same id, after the claim has ended.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import random
 from oslo_log import log
 
 from ironic_reservations.clouds import posting
-from ironic_reservations.clouds import within
+from ironic_reservations.clouds import time_limit
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.notices import outbox_claims
@@ -42,21 +42,21 @@ BATCH = 20
 
 
 class _Outcome(enum.Enum):
-    """What became of a notice."""
+    """The outcome of sending a notice."""
 
     TAKEN = enum.auto()
-    #: The receiver does not take this one; it may take others.
+    #: The receiver rejects this notice; it may accept others.
     DECLINED = enum.auto()
     SILENCE = enum.auto()
 
 
 @dataclasses.dataclass(frozen=True)
 class Receiver:
-    """Where notices go.
+    """A receiver of notices.
 
-    :ivar target: what it is known by in the outbox.
-    :ivar timeout: for one notice, in seconds.
-    :ivar post: posts a notice; gets the time.
+    :ivar target: its name in the outbox.
+    :ivar timeout: the time limit for one notice, in seconds.
+    :ivar post: posts a notice, given the present time.
     """
 
     channel: notices.Channel
@@ -67,10 +67,10 @@ class Receiver:
 
 def deliver(engine: Engine, receiver: Receiver,
             goes_on: Callable[[], bool]) -> int:
-    """Send what waits for a receiver, until it takes nothing more.
+    """Send the waiting notices until the receiver fails or none is left.
 
-    :param goes_on: asked before each notice.
-    :returns: how many notices it has taken.
+    :param goes_on: called before each notice; ``False`` ends the pass.
+    :returns: how many notices the receiver has accepted.
     :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another process was quicker.
     """
@@ -86,7 +86,10 @@ def deliver(engine: Engine, receiver: Receiver,
 
 def _batch(engine: Engine, receiver: Receiver,
            goes_on: Callable[[], bool]) -> tuple[int, bool]:
-    """Send some; gives how many, and whether there may be more."""
+    """Send one batch.
+
+    :returns: how many were accepted, and whether there may be more.
+    """
     options = engine.conf.notices
     begun, now = engine.timer(), engine.clock()
     with engine.database.read() as connection:
@@ -99,8 +102,8 @@ def _batch(engine: Engine, receiver: Receiver,
     left = list(batch.notices)
     outcomes: list[_Outcome] = []
     try:
-        # NOTE: by this process's own timer, and from before the claim: what
-        # is begun now is over before others may begin.
+        # NOTE: measured with the monotonic clock from before the claim, so
+        # that what begins now is over before the claim ends.
         while left and goes_on() and (
                 engine.timer() - begun <= options.claim_ttl / 2):
             now = engine.clock()
@@ -108,8 +111,8 @@ def _batch(engine: Engine, receiver: Receiver,
             if outcomes[-1] is _Outcome.SILENCE:
                 break
     finally:
-        # NOTE: also where the database was lost: that it was for a moment
-        # need not have them wait until the claim ends.
+        # NOTE: also after the database was lost, so that the notices need not
+        # wait until the claim ends.
         outbox_claims.drop(engine, batch, left)
     whole = (len(outcomes) == len(ids)
              and outcomes[-1] is not _Outcome.SILENCE)
@@ -126,9 +129,9 @@ def _send(engine: Engine, receiver: Receiver, batch: outbox_claims.Batch,
         return (_Outcome.DECLINED if isinstance(exc, posting.Declined)
                 else _Outcome.SILENCE)
     except Exception as exc:
-        # NOTE: a notice that nobody can make sense of holds up no other.
+        # NOTE: a notice that cannot be sent must not hold up the others.
         LOG.exception('The notice %s could not be posted', notice.notice_id)
-        _put_off(engine, batch, notice, within.one_line(exc))
+        _put_off(engine, batch, notice, time_limit.one_line(exc))
         return _Outcome.DECLINED
     outbox_claims.finish(engine, batch, [notice], notices.Outcome.DELIVERED)
     return _Outcome.TAKEN

@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Mailing notices from the outbox: one digest a person and hour.
+"""Mail the notices in the outbox, in one digest per person and hour.
 
-What is urgent is mailed at once, and first.
+Urgent notices are mailed first, and at once.
 
-One process mails for all, while it has the claim.  What is mailed is claimed
-besides, and marked after the server has taken the mail, so that whoever dies
-in between leaves a mail that is sent again, and none that is lost.
+One process at a time mails, while it holds a claim.  It also claims the
+notices of a mail, and marks them after the server has accepted it.  If it dies
+in between, the mail is sent again rather than lost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from oslo_log import log
 
 from ironic_reservations.clouds import mail
 from ironic_reservations.clouds import mail_addresses
-from ironic_reservations.clouds import within
+from ironic_reservations.clouds import time_limit
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.notices import notice_text
@@ -47,15 +47,16 @@ LOG = log.getLogger(__name__)
 
 #: How many notices one mail has at most.
 LONGEST = 100
-#: So many are counted that wait.
+#: Waiting notices are counted up to this number.
 _COUNTED = 1000
 
 
 def send(engine: Engine, goes_on: Callable[[], bool]) -> int:
-    """Mail what is due.
+    """Mail all digests that are due.
 
-    :param goes_on: asked before each mail; for the one process that mails.
-    :returns: how many mails were taken.
+    :param goes_on: called before each mail; ``False`` ends the pass, since
+        another process may hold the claim.
+    :returns: how many mails the server has accepted.
     :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another process was quicker.
     """
@@ -71,7 +72,10 @@ def send(engine: Engine, goes_on: Callable[[], bool]) -> int:
 
 
 def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
-    """Mail somebody, if it is time; tells whether the mail was taken."""
+    """Mail the digest of one person if it is due.
+
+    :returns: whether the server has accepted a mail.
+    """
     options, now = engine.conf.notices, engine.clock()
     with engine.database.read() as connection:
         waiting, last = db_outbox.read_digest(connection, person, now,
@@ -80,8 +84,8 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
         [(each.kind, each.created_at) for each in waiting], last,
         datetime.timedelta(seconds=options.mail_interval),
         datetime.timedelta(seconds=options.mail_gather_time))
-    # NOTE: where the last attempt failed, what has come since waits as well;
-    # and where somebody died while mailing, until it is mailed once more.
+    # NOTE: after a failed attempt, newer notices wait as well; so they do
+    # after a process has died while mailing, until its claim ends.
     if due is None or now < max(due, *(each.due_at for each in waiting)) or (
             any(each.claimed for each in waiting)):
         return False
@@ -91,7 +95,7 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
     mine = batch.notices
     begins = False
     try:
-        # NOTE: asked once more, since all of this may have taken its time.
+        # NOTE: checked again, since the reads above may have taken long.
         begins = bool(mine) and goes_on()
     finally:
         if not begins:
@@ -104,10 +108,10 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
         _put_off(engine, batch, str(exc))
         return False
     except Exception as exc:
-        # NOTE: what nobody can make sense of holds up no other person's.
+        # NOTE: a mail that cannot be sent must not hold up other people's.
         LOG.exception('Notices to the user %s could not be mailed',
                       mine[0].user_id)
-        _put_off(engine, batch, within.one_line(exc))
+        _put_off(engine, batch, time_limit.one_line(exc))
         return False
     outbox_claims.finish(engine, batch, mine, outcome)
     return outcome is notices.Outcome.DELIVERED
@@ -115,10 +119,11 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
 
 def _mail(engine: Engine, told: Sequence[notices.Notice], left: int,
           now: datetime.datetime) -> notices.Outcome:
-    """Send a mail; gives what has become of its notices.
+    """Send a mail.
 
-    :raises Unsent: it may not have been taken.
-    :raises Unknown: nobody knows to whom.
+    :returns: the outcome for its notices.
+    :raises Unsent: the server may not have accepted it.
+    :raises Unknown: the address of the user is not known.
     """
     options = engine.conf.notices
     user_id = told[0].user_id
@@ -137,7 +142,7 @@ def _mail(engine: Engine, told: Sequence[notices.Notice], left: int,
     except ValueError as exc:
         raise mail.Unsent(f'the mail cannot be written: {exc}') from exc
     message['Date'] = email.utils.format_datetime(now)
-    # NOTE: the same where the same notices are mailed once more.
+    # NOTE: the same if the same notices are mailed again.
     message['Message-ID'] = '<{}@{}>'.format(
         hashlib.sha256(' '.join(sorted(each.id for each in told)).encode()
                        ).hexdigest()[:40], 'ironic-reservations')

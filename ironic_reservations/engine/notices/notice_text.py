@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What notices say, by templates that an operator may write anew."""
+"""The text of notices, from templates that the operator may replace."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from ironic_reservations.model import told_times
 
 LOG = log.getLogger(__name__)
 
-#: Where the package has its templates.
+#: The templates of the package.
 FOLDER = pathlib.Path(__file__).parents[2] / 'notice_templates'
-#: What a name, or a reason, may not have in a line: what ends it, or is not
-#: to be seen.
+#: Characters that end a line or are invisible, which names and reasons must
+#: not bring into a text.
 _UNSEEN = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f'
                      r'\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
 _LONGEST = 500
-#: What people read as times; programs have them in ``data`` in full.
+#: Fields that are written as local times; ``data`` has them in full.
 _TIMES = frozenset(('start_date', 'end_date', 'timestamp'))
 
 
 def line(conf: cfg.ConfigOpts, notice: notices.Notice) -> str:
-    """Return what a notice says, in one line."""
+    """Return the text of a notice in one line."""
     return one_line(template(conf, notice.kind.value).safe_substitute(
         _values(notice)), 4 * _LONGEST)
 
 
 def entry(conf: cfg.ConfigOpts, notice: notices.Notice) -> str:
-    """Return a notice as it stands in a digest."""
+    """Return the text of a notice in a digest."""
     return template(conf, 'entry').safe_substitute(
         _values(notice), text=line(conf, notice),
         urgent='URGENT: ' if notice.kind.urgent else '').rstrip()
@@ -57,7 +57,7 @@ def digest(conf: cfg.ConfigOpts,
            told: list[notices.Notice], left: int) -> tuple[str, str]:
     """Return the subject and the text of a mail.
 
-    :param left: how many notices are left for the next one.
+    :param left: how many notices are left for the next mail.
     """
     urgent = sum(notice.kind.urgent for notice in told)
     summary = f'{len(told)} notice{"s" if len(told) > 1 else ""}'
@@ -72,7 +72,7 @@ def digest(conf: cfg.ConfigOpts,
 
 
 def template(conf: cfg.ConfigOpts, name: str) -> string.Template:
-    """Return the template of a name: the operator's, or the package's."""
+    """Return a template by its name: the operator's, or the package's."""
     folder = conf.notices.template_dir
     if folder is not None:
         path = pathlib.Path(folder, f'{name}.txt')
@@ -88,7 +88,7 @@ def template(conf: cfg.ConfigOpts, name: str) -> string.Template:
 
 
 def one_line(text: str, longest: int = _LONGEST) -> str:
-    """Return a text as one line, without what could look like another."""
+    """Return a text as one line, without invisible characters."""
     return ' '.join(_UNSEEN.sub(' ', text).split())[:longest]
 
 

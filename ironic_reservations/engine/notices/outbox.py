@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Giving notices up that nobody takes, and forgetting those that are done."""
+"""Give up notices that are not accepted, and delete old ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ironic_reservations.model import notices
 
 LOG = log.getLogger(__name__)
 
-#: The rest is for the next pass, so that no transaction gets long.
+#: How many notices one transaction changes; the rest is for the next pass.
 _BATCH = 500
 
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Claims on notices: whose they are, while somebody sends them."""
+"""Claims on notices while a process sends them."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from ironic_reservations.model import notices
 class Batch:
     """Notices that were claimed together.
 
-    :ivar token: of this claim, and of no other ever.
-    :ivar ttl: for how long they are, in seconds.
+    :ivar token: a name that no other claim ever has.
+    :ivar ttl: the duration of the claim in seconds.
     """
 
     token: str
@@ -40,11 +40,11 @@ class Batch:
 
 
 def take(engine: Engine, ids: Collection[str], ttl: float) -> Batch:
-    """Claim notices, those that are due and nobody's still.
+    """Claim those of some notices that are due and not claimed.
 
-    :param ttl: for how long, in seconds.
-    :raises DatabaseUnavailable: they may have been claimed all the same.
-    :raises Conflict: another process was quicker; the same.
+    :param ttl: the duration of the claim in seconds.
+    :raises DatabaseUnavailable: they may have been claimed nevertheless.
+    :raises Conflict: another process was quicker, or the same.
     """
     token, now = str(uuid_module.uuid4()), engine.clock()
     try:
@@ -59,7 +59,7 @@ def take(engine: Engine, ids: Collection[str], ttl: float) -> Batch:
 
 def drop(engine: Engine, batch: Batch,
          unsent: Collection[notices.Notice]) -> None:
-    """Let other processes send notices at once, or as soon as possible."""
+    """Give claims back now, or as soon as the database answers."""
     _put_aside(engine, [each.id for each in unsent], batch.token, batch.ttl,
                wait=0)
     let_go(engine)
@@ -67,11 +67,12 @@ def drop(engine: Engine, batch: Batch,
 
 def put_off(engine: Engine, batch: Batch, unsent: Collection[notices.Notice],
             wait: float, complaint: str) -> None:
-    """Have notices sent again later.
+    """Postpone notices that could not be sent.
 
-    :param wait: how much later, in seconds.
+    :param wait: seconds until the next attempt.
     :param complaint: why they could not be sent.
-    :raises DatabaseUnavailable: they are, but nobody may read why.
+    :raises DatabaseUnavailable: they are postponed by their claim, but the
+        reason may be lost.
     :raises Conflict: the same.
     """
     ids = [each.id for each in unsent]
@@ -87,27 +88,27 @@ def put_off(engine: Engine, batch: Batch, unsent: Collection[notices.Notice],
 
 def finish(engine: Engine, batch: Batch, sent: Collection[notices.Notice],
            outcome: notices.Outcome) -> None:
-    """Mark notices as not to be sent any more.
+    """Mark notices as finished, so that they are not sent again.
 
-    NOTE: where that is not possible, the claim stands until it ends: they
-    will be sent once more, and not every few seconds.
+    NOTE: if this fails, the claim stays until it ends, so that they are sent
+    once more at the most, and not every few seconds.
 
-    :raises DatabaseUnavailable: nobody knows whether they are marked.
+    :raises DatabaseUnavailable: it is not known whether they are marked.
     :raises Contention: they are not.
     """
     def mark() -> None:
         with engine.database.write() as connection:
             db_outbox.finish(connection, [each.id for each in sent],
                              batch.token, outcome, engine.clock())
-    # NOTE: again where another one is in the way, since they would be sent
-    # again; and marked twice is as good as once.
+    # NOTE: repeated on conflicts, as they would be sent again otherwise;
+    # marking them twice does no harm.
     retry.until_committed(mark, repeatable=True)
 
 
 def let_go(engine: Engine, at_once: bool = False) -> None:
-    """Let go of notices that this process has left claimed.
+    """Give back claims that this process has left behind.
 
-    :param at_once: of all, since this process ends.
+    :param at_once: whether to give back all, as the process is ending.
     """
     def drop_all(claims: Collection[db_outbox.Taken]) -> None:
         with engine.database.write() as connection:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sending notices from the outbox to webhooks."""
+"""Send the notices in the outbox to webhooks."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from ironic_reservations.model import notices
 
 
 def deliver(engine: Engine, url: str, goes_on: Callable[[], bool]) -> int:
-    """Send what waits for a webhook, until it takes nothing more.
+    """Send the waiting notices until the webhook fails or none is left.
 
-    :param goes_on: asked before each notice.
-    :returns: how many notices it has taken.
+    :param goes_on: called before each notice; ``False`` ends the pass.
+    :returns: how many notices the webhook has accepted.
     :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another process was quicker.
     """

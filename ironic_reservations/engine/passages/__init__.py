@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests that are let through to Ironic, and what becomes of them."""
+"""Passages: guarded requests on their way to Ironic, and their outcomes."""

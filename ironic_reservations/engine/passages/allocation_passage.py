@@ -10,9 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Passages of allocations, for which Ironic chooses the node later.
+"""Passages of allocations.
 
-It is chosen here, so that it is none that is reserved or promised to others.
+The node is chosen here rather than later by Ironic, so that it is not one that
+is reserved or promised to somebody else.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.passages import passage as passages
+from ironic_reservations.engine.passages import turns
 from ironic_reservations.engine.reservations import aside
 from ironic_reservations.engine.reservations import choose
 from ironic_reservations.engine.reservations import plan
@@ -53,9 +55,9 @@ def hold(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     up.
 
     :param ask: the allocation; its uuid is the ``instance_uuid``.
-    :param proof: a reservation whose node the allocation shall get, or a
-        lease reservation, of which it gets one.
-    :param bearer: who shows it.
+    :param proof: a reservation whose node the allocation gets, or a lease
+        reservation, one of whose nodes it gets.
+    :param bearer: the caller who shows the proof.
     :raises NoNodeAvailable: no node is free; with ``reasons``.
     :raises ProofInvalid: there is no such live reservation.
     :raises ReservationRequired: there is no proof, and there must be one.
@@ -92,7 +94,8 @@ def hold(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         room = passages.make_room(engine, node, now,
                                   leases.of_node(promised, now))
         return passages.begin(engine, node, held, ask.instance_uuid, now,
-                              deadline, room=room), room
+                              deadline, turns.of_node(held, promised),
+                              room=room), room
     opened, room = passages.let_through(attempt)
     if room is not None:
         aside.tell(engine, room)
@@ -101,9 +104,9 @@ def hold(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
 
 def _check_power(ask: pick.Ask, node: facts.Node,
                  observer: ironic_client.Ironic | None) -> None:
-    """Raise where Ironic would not allocate the node of a reservation.
+    """Raise if Ironic would not allocate the node of a reservation.
 
-    :raises NoNodeAvailable: it does not know its power state.
+    :raises NoNodeAvailable: Ironic does not know its power state.
     """
     seen = (observer.node(node.uuid)
             if ask.powered and observer is not None else None)
@@ -127,7 +130,8 @@ def _hold_any(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     void = next((row for row in choice.view.related if not row.live(now)
                  and row.node_uuid == choice.node.uuid), None)
     return passages.begin(
-        engine, choice.node, None, ask.instance_uuid, now, deadline, void,
+        engine, choice.node, None, ask.instance_uuid, now, deadline,
+        [] if choice.free_until is None else [choice.free_until], void,
         choice.view.confirmed, choice.room), choice.room
 
 
@@ -151,7 +155,7 @@ def _hold_leased(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
                            observer, need)
     return passages.begin(
         engine, choice.node, None, ask.instance_uuid, now, deadline,
-        confirmed=choice.view.confirmed,
+        turns.of_node(None, mine), confirmed=choice.view.confirmed,
         lease_reservation_id=ask.lease_reservation_id,
         starting=passages.unbound(
             [booking for booking in mine
@@ -161,10 +165,10 @@ def _hold_leased(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
 
 def _proven(connection: sa.Connection, proof: str
             ) -> tuple[facts.Node | None, facts.Reservation | None]:
-    """Read a reservation and its node, in the order that a commit relies on.
+    """Read a reservation and its node, in the order that a commit needs.
 
-    NOTE: the generation first, then the bookings that it stands for; which
-    node it is, the reservation has to tell before.
+    NOTE: the generation must be read before the bookings.  The reservation is
+    read twice, since it is needed to find the node.
     """
     found = db_reservations.read_by_uuid(connection, proof)
     if found is None:

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests that were carried out after their nodes had become others'.
+"""Requests that took effect after their nodes were promised to others.
 
-This takes a process that stood still inside Ironic for minutes, after it had
-looked at its clock for the last time.  It cannot be prevented; it is noticed
-as soon as that process goes on, taken back as far as it can be, and told.
+This happens if a process stands still inside Ironic for minutes, after its
+last look at the clock.  It cannot be prevented.  It is detected as soon as the
+process goes on, undone where possible, and reported.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _STAYS = 'Its effect could not be undone; the operator has been informed'
 
 @dataclasses.dataclass(frozen=True)
 class _Ground:
-    """Whose a node is.
+    """Who holds a node.
 
-    :ivar last: whether the request was the last that was let through.
+    :ivar last: whether the request was the last one that was let through.
     """
 
     node: facts.Node
@@ -63,7 +63,7 @@ class _Ground:
     last: bool
 
     def others(self, passage: passages.Passage) -> bool:
-        """Whether it is somebody else's."""
+        """Return whether somebody else than the request holds it."""
         if self.held is not None:
             return self.held.uuid != passage.reservation_uuid
         return (self.leased.held and (
@@ -71,7 +71,7 @@ class _Ground:
             or self.leased.holder != passage.lease_reservation_id))
 
     def tell(self, engine: Engine) -> None:
-        """Tell that it was somebody else's when the request took effect."""
+        """Report that somebody else held it when the request took effect."""
         _tell(engine, self.node.uuid, self.held, self.leased,
               'The node is being taken back.' if self.last else 'The node '
               'has been used since, so nothing is taken back. Check which '
@@ -80,10 +80,10 @@ class _Ground:
 
 @contextlib.contextmanager
 def told_if_lost(passage: passages.Passage) -> Iterator[None]:
-    """Tell of a request of which nobody knows whether it has hit another.
+    """Report a request that may have hit somebody else's node.
 
-    NOTE: Ironic has carried it out; so it is not true of it that nothing was
-    done, which is what a database that is lost says.
+    NOTE: Ironic has carried it out, so the usual error for a lost database,
+    which says that nothing was done, would be wrong.
 
     :raises OutcomeUnknown: the database is lost.
     """
@@ -107,13 +107,13 @@ def told_if_lost(passage: passages.Passage) -> Iterator[None]:
 
 def settle(engine: Engine, passage: passages.Passage,
            undo: in_flight.Act | None) -> None:
-    """Take back what Ironic did, where the node is another's.
+    """Undo what Ironic did, if somebody else holds the node.
 
-    :param passage: of a request that Ironic has accepted, and for which the
-        node was not kept any more.
-    :param undo: what takes back what it has done; ``None``: nothing does.
-    :raises Overtaken: the node is another's.
-    :raises OutcomeUnknown: nobody knows whose it is.
+    :param passage: the passage of a request that Ironic has accepted, and for
+        which the node was no longer kept.
+    :param undo: the request that undoes it, if there is one.
+    :raises Overtaken: somebody else holds the node.
+    :raises OutcomeUnknown: it is not known who holds it.
     """
     with told_if_lost(passage):
         ticket = retry.until_committed(
@@ -124,10 +124,10 @@ def settle(engine: Engine, passage: passages.Passage,
 
 
 def settle_allocation(engine: Engine, passage: passages.Passage) -> None:
-    """Take an allocation back that is for a node of another's.
+    """Delete an allocation if somebody else holds its node.
 
-    :raises Overtaken: it is.
-    :raises OutcomeUnknown: nobody knows whether it is.
+    :raises Overtaken: somebody else does.
+    :raises OutcomeUnknown: it is not known who holds it.
     """
     instance = passage.instance_uuid
     if engine.ironic is None or instance is None:
@@ -138,7 +138,7 @@ def settle_allocation(engine: Engine, passage: passages.Passage) -> None:
             return
         ground.tell(engine)
         try:
-            # NOTE: needs no ticket: nobody else ever has an allocation of
+            # NOTE: this needs no ticket, since no other allocation ever has
             # this uuid.
             engine.ironic.delete_allocation(instance)
         except (ironic_client.Refused, errors.IronicUnavailable) as exc:
@@ -150,13 +150,13 @@ def settle_allocation(engine: Engine, passage: passages.Passage) -> None:
 
 def settle_change(engine: Engine, passage: passages.Passage,
                   actor: protection.Actor) -> None:
-    """Tell of a change of a node that is another's by now.
+    """Report a change of a node that somebody else holds by now.
 
-    NOTE: it stays; an operator may have wanted the same meanwhile.
+    NOTE: it is not undone, as an operator may have wanted the same meanwhile.
 
-    :param actor: who asked for it.
-    :raises Overtaken: the node is another's.
-    :raises OutcomeUnknown: nobody knows whose it is.
+    :param actor: the caller who asked for it.
+    :raises Overtaken: somebody else holds the node.
+    :raises OutcomeUnknown: it is not known who holds it.
     """
     with told_if_lost(passage):
         holding = protect.look(engine, passage.node_uuid)
@@ -186,12 +186,12 @@ def _look(engine: Engine, passage: passages.Passage,
         ground.tell(engine)
         raise _overtaken(passage, _STAYS)
     with engine.database.write() as connection:
-        # NOTE: the generation tells that nobody has been let through since,
-        # so that what Ironic shows is the doing of this request.
+        # NOTE: the generation proves that no request was let through since, so
+        # what Ironic shows is the effect of this one.
         commit.commit(connection, seen.of_nodes([ground.node]), now)
         ticket = tickets.write(engine, connection, passage.node_uuid, undo)
-        # NOTE: until the node is clean again; without this, its state would
-        # end the promise of whoever has it.
+        # NOTE: until the node is clean again; otherwise its state would end
+        # the promise of its holder.
         db_passages.insert(connection, passage.node_uuid, passage.token,
                            None, None, now, in_flight.State.UNCERTAIN)
     ground.tell(engine)
@@ -231,9 +231,9 @@ def _send(engine: Engine, ticket: tickets.Ticket) -> None:
 
 def _tell(engine: Engine, node_uuid: str, held: facts.Reservation | None,
           leased: facts.Leased, what: str) -> None:
-    """Tell the operator, and those who have the node.
+    """Report to the operator, and to the holder of the node.
 
-    :param what: what comes of it, in a sentence.
+    :param what: a sentence on what is done about it.
     """
     LOG.error(
         'Ironic carried out a request for node %s after the node had been '

@@ -46,7 +46,9 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.passages import refused_passage
+from ironic_reservations.engine.passages import turns
 from ironic_reservations.engine.placement import deployed_holds
 from ironic_reservations.engine.placement import proof as placement_proof
 from ironic_reservations.engine.reservations import aside
@@ -130,6 +132,7 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
                 connection, node_uuid, now)
             needed = required or act is planner_admit.Act.USE and (
                 _closed(engine, connection, node_uuid))
+        dates = turns.of_node(held, promised, windows)
         leased = dataclasses.replace(
             leases.of_node(promised, now), maintained=maintenance.of_node(
                 windows, now))
@@ -154,7 +157,7 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
                                           promised, now)
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None
-            through = begin(engine, node, None, None, now, deadline,
+            through = begin(engine, node, None, None, now, deadline, dates,
                             starting=unbound(promised, claim.proof),
                             lease_reservation_id=claim.proof)
             return dataclasses.replace(
@@ -166,7 +169,7 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
         # fills in what it is.
         return begin(engine, node or facts.Node(node_uuid,
                                                 provision_state=None),
-                     shown, None, now, deadline,
+                     shown, None, now, deadline, dates,
                      void=held if shown is None else None, room=room), room
     opened, room = let_through(attempt)
     if room is not None:
@@ -193,14 +196,17 @@ def let_through(attempt: Callable[[], _T]) -> _T:
 
 def open_for_change(engine: Engine, node: facts.Node,
                     void: facts.Reservation | None, now: datetime.datetime,
-                    deadline: float) -> Passage:
-    """Keep a node as it is while Ironic changes it, for nobody's use.
+                    deadline: float, dates: Collection[datetime.datetime]
+                    ) -> Passage:
+    """Keep a node from everybody while Ironic changes it.
 
-    :param node: as it was judged.
-    :param void: a reservation of it that is over.
-    :raises Conflict: it has changed since.
+    :param node: the node as the decision saw it.
+    :param void: an ended reservation of the node.
+    :param deadline: see :class:`Passage`.
+    :param dates: see :func:`begin`.
+    :raises Conflict: the node has changed since.
     """
-    return begin(engine, node, None, None, now, deadline, void,
+    return begin(engine, node, None, None, now, deadline, dates, void,
                  act=in_flight.CHANGE)
 
 
@@ -241,7 +247,7 @@ def make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
 
 def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           instance_uuid: str | None, now: datetime.datetime,
-          deadline: float,
+          deadline: float, dates: Collection[datetime.datetime],
           void: facts.Reservation | None = None,
           confirmed: bool = False, room: aside.Room | None = None,
           starting: Collection[leases.NodeBooking] = (),
@@ -252,7 +258,10 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
     :param node: the node as the decision saw it.
     :param shown: the reservation that was shown.
     :param instance_uuid: the uuid of an allocation.
+    :param now: the time of the decision.
     :param deadline: see :class:`Passage`.
+    :param dates: the instants at which the decision may become wrong, as
+        :func:`.turns.of_node` returns them.
     :param void: an ended reservation of the node.
     :param confirmed: whether the node was read from Ironic.
     :param room: the moves of leases that were promised the node.
@@ -266,6 +275,7 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
     first = shown is not None and shown.state is facts.State.RESERVED
     until = now + datetime.timedelta(
         seconds=engine.conf.guard.passage_timeout)
+    lessees = aside.read_lessees(engine, room)
     with engine.database.write() as connection:
         commit.commit(connection, seen.picked(node, confirmed), now,
                       None if room is None else room.difference,
@@ -287,7 +297,11 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
         if shown is not None and first:
             db_reservations.update_state(connection, shown,
                                          facts.State.STARTING, now)
-        aside.check_ahead(room, now, engine.clock())
+        told = lease_asked_back.write(engine, connection, lessees, now)
+        moment = engine.clock()
+        aside.check_ahead(room, now, moment)
+        turns.check(dates, now, moment)
+    lease_asked_back.tell(engine, told, now)
     if void is not None:
         engine.announcer.tell(announce.DELETE, void, announce.EXPIRED)
     return Passage(token, node.uuid, deadline, uuid, first,

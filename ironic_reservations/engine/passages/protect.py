@@ -10,12 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Refusing what would be done to a node behind the back of who has it."""
+"""Refuse acts on a node that its holder has not asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import dataclasses
 import datetime
+import math
 
 from ironic_reservations.db import holders
 from ironic_reservations.db import nodes as db_nodes
@@ -23,24 +25,25 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.passages import passage as passages
 from ironic_reservations.engine.passages import refused_passage
+from ironic_reservations.engine.passages import turns
 from ironic_reservations.lifecycle import protect
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 
-#: For so many seconds what was read of a node counts that is not kept for a
+#: Seconds for which a decision is valid if the node is not kept for the
 #: request.
 FRESH = 5.0
-#: By so many seconds two processes may be apart about what time it is.
+#: Seconds by which the clocks of two processes may differ.
 _APART = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Holding:
-    """Who has a node.
+    """The holders of a node.
 
     :ivar held: its live reservation.
-    :ivar bookings: the leases that have it, and those that are about to.
-    :ivar deadline: until when that counts, by the timer of the engine.
+    :ivar bookings: the bookings of leases that have it, or are about to.
+    :ivar deadline: until when this is valid, by the timer of the engine.
     """
 
     node_uuid: str
@@ -51,26 +54,26 @@ class Holding:
 
     @property
     def anybody(self) -> bool:
-        """Return whether somebody has it, or is about to."""
+        """Whether anybody holds it, or is about to."""
         return self.held is not None or bool(self.bookings)
 
     @property
     def of_begun(self) -> Holding:
-        """Return the same without leases that nothing was given to yet."""
+        """Return the same without leases that have not begun on it."""
         return dataclasses.replace(self, bookings=tuple(
             booking for booking in self.bookings if booking.begun))
 
     @property
     def leased(self) -> facts.Leased:
-        """Return what leases have of it."""
+        """The leases that have it."""
         return leases.of_node(self.bookings, self.now)
 
     def check(self, actor: protect.Actor, frees: bool = False) -> None:
         """Raise unless the caller may act on the node.
 
-        :param frees: whether it takes the instance off the node.
-        :raises ProofRequired: somebody has it, and no proof was shown.
-        :raises ProofInvalid: not by what was shown.
+        :param frees: whether the act removes the instance from the node.
+        :raises ProofRequired: somebody holds it, and no proof was shown.
+        :raises ProofInvalid: the proof is not valid for the node.
         """
         verdict = protect.judge(actor, self.held, self.leased, self.now,
                                 frees)
@@ -81,50 +84,59 @@ class Holding:
 
 
 def look(engine: Engine, node_uuid: str) -> Holding:
-    """Read who has a node.
+    """Read the holders of a node.
 
-    :raises DatabaseUnavailable: it cannot be known.
+    :raises DatabaseUnavailable: nothing could be read.
     """
-    # NOTE: taken before anything is read: whoever stands still does not
-    # notice.
+    # NOTE: taken before anything is read, since a process does not notice
+    # that it was stopped.
     begun = engine.timer()
     now = engine.clock()
     soon = now + datetime.timedelta(seconds=FRESH + _APART)
     with engine.database.read() as connection:
         held, bookings = holders.read(connection, node_uuid, now, soon)
-    changes = [each for booking in bookings
-               for each in (booking.starts_at, booking.ends_at)]
-    if held is not None and held.state is facts.State.RESERVED:
-        changes.append(held.expires_at)
-    lasts = min(((each - now).total_seconds() - _APART for each in changes
-                 if each > now), default=FRESH)
-    return Holding(node_uuid, now, held, tuple(bookings),
-                   begun + min(FRESH, lasts))
+    return Holding(node_uuid, now, held, tuple(bookings), min(
+        begun + FRESH, _next(turns.of_node(held, bookings), now, begun)))
 
 
 def keep(engine: Engine, node_uuid: str,
          actor: protect.Actor) -> passages.Passage:
     """Let a request change a node, and give it to nobody else meanwhile.
 
-    :param actor: who wants it.
-    :returns: what has to be closed.
-    :raises ProofRequired: somebody has it, and no proof was shown.
-    :raises ProofInvalid: not by what was shown.
-    :raises DatabaseUnavailable: it cannot be known.
+    :param actor: the caller.
+    :returns: the passage, which has to be closed.
+    :raises ProofRequired: somebody holds it, and no proof was shown.
+    :raises ProofInvalid: the proof is not valid for the node.
+    :raises DatabaseUnavailable: the holder could not be read.
     :raises Contention: others changed the node each time.
     """
     def attempt() -> passages.Passage:
+        begun = engine.timer()
         deadline = passages.hand_over_by(engine)
         now = engine.clock()
+        soon = now + datetime.timedelta(seconds=deadline - begun + _APART)
         with engine.database.read() as connection:
             node = db_nodes.read_nodes(
                 connection, (node_uuid,), with_traits=False).get(node_uuid)
-            held, bookings = holders.read(connection, node_uuid, now)
+            held, bookings = holders.read(connection, node_uuid, now, soon)
             void = None if held is not None else db_reservations.read_of_nodes(
                 connection, (node_uuid,)).get(node_uuid)
+        dates = turns.of_node(held, bookings)
+        if not actor.administers:
+            deadline = min(deadline, _next(dates, now, begun))
         Holding(node_uuid, now, held, tuple(bookings), deadline).check(actor)
-        # NOTE: a node that is not mirrored yet is nobody's.
+        # NOTE: nobody holds a node that is not mirrored yet.
         return passages.open_for_change(
             engine, node or facts.Node(node_uuid, provision_state=None),
-            void, now, deadline)
+            void, now, deadline, dates)
     return passages.let_through(attempt)
+
+
+def _next(dates: Iterable[datetime.datetime], now: datetime.datetime,
+          begun: float) -> float:
+    """Return when the first of some instants may have come, by the timer.
+
+    :param begun: the time of the timer right before ``now``.
+    """
+    return min((begun + (each - now).total_seconds() - _APART
+                for each in dates if each > now), default=math.inf)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sentences on why a guarded request is refused, and no more than that."""
+"""The errors for guarded requests that are refused."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
             held: facts.Reservation | None,
             promised: Iterable[leases.NodeBooking],
             now: datetime.datetime) -> errors.ReservationError:
-    """Make the answer to a request that does not pass.
+    """Return the error for a request that is not let through.
 
-    NOTE: neither the uuid of what holds the node nor whose it is: the one is
-    a proof, and the other nobody's business.
+    NOTE: it has neither the uuid of the reservation, which is a proof, nor its
+    project, which is private.
 
-    :param held: the reservation on the node's timeline, live or not.
-    :param promised: what the node is promised to.
+    :param held: the reservation of the node, live or not.
+    :param promised: the leases that the node is promised to.
     """
     match verdict:
         case admit.Verdict.PROOF_REQUIRED:
@@ -94,7 +94,7 @@ def _why_invalid(node_uuid: str, claim: admit.Claim,
 
 def promised(node_uuid: str,
              since: datetime.datetime) -> errors.NodePromised:
-    """Make the answer to one who would keep a lease from its node."""
+    """Return the error for a use that would keep a node from a lease."""
     return errors.NodePromised(
         f'Node {node_uuid} is promised to a lease from '
         f'{told_times.moment(since)} '
@@ -105,7 +105,7 @@ def promised(node_uuid: str,
 
 def maintained(node_uuid: str, windows: maintenance.Maintained,
                now: datetime.datetime) -> errors.NodeInMaintenance:
-    """Make the answer to one who would use a node in its maintenance."""
+    """Return the error for a use of a node during its maintenance."""
     assert windows.until is not None
     until = (f'until {told_times.moment(windows.until)}' if windows.until > now
              else 'that is over, and is being taken out of maintenance')

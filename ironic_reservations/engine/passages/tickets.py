@@ -10,14 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What this service itself asks Ironic to change, made void when it is late.
+"""Tickets: they make the reconciler's own requests to Ironic void when late.
 
-A request of the reconciler may be held up by a balancer, or by a process
-that stands still, until long after somebody else has done its work.  So it
-carries a ticket, which stands on the timeline and is good once, for one node
-and one act.  The guard of the API that receives it uses the ticket up before
-Ironic sees the request; whoever takes over makes void what nobody has used,
-and waits for what somebody has.
+A balancer, or a process that stands still, may hold up a request of the
+reconciler until long after another process has done its work.  So it carries a
+ticket: a row on the timeline that is valid once, for one node and one act.
+The guard of the API that receives the request uses the ticket up before Ironic
+sees the request.  A process that takes over deletes unused tickets, and waits
+for the outcome of used ones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LOG = log.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Ticket:
-    """Leave to ask Ironic for one change of one node."""
+    """The permission to send Ironic one change of one node."""
 
     token: str
     node_uuid: str

@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Bringing Placement and Nova to what the timeline says, and comparing."""
+"""Keeps Placement and Nova in agreement with the timeline."""

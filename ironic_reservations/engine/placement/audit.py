@@ -10,13 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Comparing Placement with our rows, in both directions.
+"""Compares Placement with our rows, in both directions.
 
-First what is cheap: all providers in one call, for each class of nodes those
-that have room in another, and what is used of compute hosts in three.  A host
-that was in order, whose provider has not changed since, and that is to have
-the same as then, is in order still.  Only the others are looked at, one by
-one.
+Cheap requests come first: all providers in one, the providers with room in
+each resource class of nodes, and the usages of compute hosts in three. A host
+that was in order, whose provider has not changed since, and that should have
+the same as then, is still in order. Only the others are checked one by one.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ from ironic_reservations.model import facts
 
 _NAMESPACE = uuid_module.UUID('7c0f5f1e-5a63-4b0c-8d7c-5f6a1f0b9d34')
 
-#: What is used of a host, by class, as far as a few calls for all tell.
+#: The usage of a host by class, as far as requests for all hosts show it.
 _Used = Mapping[str, int]
-#: Of a node that is free, or not known to be used.
+#: The usage of a node that is free, or not known to be used.
 _FREE: _Used = {}
 _Seen = dict[str, providers_seen.Seen]
 _Row = TypeVar('_Row', holds.Hold, holds.Promise)
@@ -54,12 +53,12 @@ _Row = TypeVar('_Row', holds.Hold, holds.Promise)
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What an audit has found.
+    """The result of an audit.
 
-    :ivar nodes: how many there are.
-    :ivar looked_at: how many of them were looked at one by one.
-    :ivar in_work: how many of those somebody is at work on, so that nothing
-        can be said of them.
+    :ivar nodes: the number of nodes.
+    :ivar looked_at: how many of them were checked one by one.
+    :ivar in_work: how many of those are being changed, so that they could not
+        be compared.
     """
 
     nodes: int
@@ -76,14 +75,14 @@ class Report:
 def audit(engine: Engine, everything: bool = False) -> Report:
     """Compare all hosts, and what leases have on them.
 
-    :param everything: look at each one, whatever was seen before.
-    :raises PlacementUnavailable: it cannot be known.
-    :raises DatabaseUnavailable: it cannot be known.
+    :param everything: check each host, also those that were in order.
+    :raises PlacementUnavailable: Placement does not answer properly.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     seen, hosts = _read(engine)
     there = {found.uuid: found
              for found in hold_calls.client(engine).providers()}
-    # NOTE: hosts that we know no more, and Placement does.
+    # NOTE: hosts that are not mirrored any more, but still in Placement.
     for uuid in seen.keys() & there.keys() - hosts.keys():
         if seen[uuid].kind is not providers_seen.Kind.LEASE_PROVIDER:
             hosts[uuid] = hold_audit.Host(
@@ -112,16 +111,16 @@ def audit(engine: Engine, everything: bool = False) -> Report:
 
 
 def look(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
-    """Look at one host, closely.
+    """Check one host.
 
     :param exclusive: whether it is, or was, a node of Ironic.
-    :raises PlacementUnavailable: it cannot be known.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     before = read_host(engine, uuid, exclusive)
     view = _view(engine, before)
     if hold_audit.compare(view):
-        # NOTE: what is read is not of one moment; what differs still, and
-        # with the same rows, does differ.
+        # NOTE: the reads are not of one moment, so differences count only if
+        # they are found again with the same rows.
         view = _view(engine, before)
         after = read_host(engine, uuid, exclusive)
         changed = {row.owner for row in {*before.held} ^ {*after.held}} | {
@@ -137,7 +136,7 @@ def look(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
 
 
 def read_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.Host:
-    """Read what our database says of a host now.
+    """Return a host as our database has it now.
 
     :param exclusive: whether it is, or was, a node of Ironic.
     """
@@ -182,8 +181,7 @@ def _by_host(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
 
 def _used(engine: Engine, hosts: Mapping[str, hold_audit.Host],
           there: Collection[str]) -> dict[str, _Used]:
-    """Read what is used: of nodes those that are free, a call for each class.
-    """
+    """Return usages; for nodes, whether they are free, class by class."""
     found: dict[str, _Used] = {}
     for name in sorted({host.class_name for host in hosts.values()
                         if host.class_name is not None}):
@@ -204,7 +202,7 @@ def _view(engine: Engine, host: hold_audit.Host) -> hold_audit.View:
     allocated = client.allocated(host.uuid)
     if allocated is None:
         return hold_audit.View(host, host.in_work)
-    # NOTE: servers come and go on a compute host while it is read.
+    # NOTE: the servers on a compute host may change while it is read.
     usages = (allocated.usages if allocated.steady or host.exclusive else {})
     known = {row.consumer_uuid for row in host.held}
     return hold_audit.View(
@@ -215,10 +213,10 @@ def _view(engine: Engine, host: hold_audit.Host) -> hold_audit.View:
 
 def _totals(client: placement.Placement, host: hold_audit.Host,
             usages: _Used) -> dict[str, int]:
-    """Read how much there is of each class.
+    """Return the inventory totals by class.
 
-    NOTE: of a node in use Nova reserves all, so that it is compared with all
-    that it has.
+    NOTE: Nova reserves everything of a node in use, so that its usage is
+    compared with its full inventory.
     """
     if host.exclusive and max(usages.values(), default=0) <= 1:
         return {}
@@ -231,7 +229,7 @@ def _totals(client: placement.Placement, host: hold_audit.Host,
 
 def _suspect(host: hold_audit.Host, provider: placement.Provider | None,
              used: _Used | None, seen: providers_seen.Seen | None) -> bool:
-    """Return whether a host has to be looked at."""
+    """Return whether a host has to be checked."""
     if provider is None:
         return bool(host.held) or host.needed
     if host.exclusive:
@@ -244,8 +242,10 @@ def _suspect(host: hold_audit.Host, provider: placement.Provider | None,
 
 def _as_seen(host: hold_audit.Host, provider: placement.Provider,
              used: _Used | None) -> providers_seen.Seen:
-    """NOTE: a hold that somebody deletes shows in nothing but in what is
-    used.
+    """Return the state of a host that is in order.
+
+    NOTE: it includes the usage, since that is all that changes when somebody
+    deletes a hold.
     """
     state = (host.class_name,
              sorted((hold.consumer_uuid, hold.amounts)

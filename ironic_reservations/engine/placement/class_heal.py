@@ -10,11 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Giving instances from before the classes of nodes the class of their node.
+"""Gives instances the resource class of their node in Placement.
 
-Safe while the cloud runs: each write names what it was planned on, nobody
-else gets a node in between, and what others have allocated stays theirs.
-Broken off at any moment, the next run goes on from what is there; see
+It is for instances that are older than the class of their node, and safe while
+the cloud runs: each write names the generations that were read, nobody else
+gets a node in between, and allocations of others are kept. If it is
+interrupted, the next run continues; see
 :mod:`ironic_reservations.lifecycle.placement.class_heal`.
 """
 
@@ -43,12 +44,12 @@ from ironic_reservations.lifecycle.placement import class_heal
 from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 
-#: The name of the work that one process does for all.
+#: The name of the claim.
 CLAIM = 'class heal'
-#: Whose the consumer of an instance is that had nothing until it was given the
-#: class of its node; so it is found again if the instance has gone meanwhile.
+#: The user of consumers that had no allocations until they were given the
+#: class, by which they are found if the instance is deleted meanwhile.
 GIVEN = 'ironic-reservations placement heal'
-#: How often a node is looked at, while others write as well.
+#: How often a node is tried while others write, too.
 _ROUNDS = 24
 _PAUSES = (0.005, 0.05)
 
@@ -56,29 +57,29 @@ _Step = class_heal.Step
 
 
 class UnderWay(Exception):
-    """Another process is at it, or has not been dead for long enough."""
+    """Another process is healing, or was interrupted not long ago."""
 
 
 class Outcome(enum.StrEnum):
-    """What became of a node."""
+    """The outcome for a node."""
 
-    #: Everything was done that was left to be.
+    #: Everything that was needed has been done.
     HEALED = 'healed'
-    #: Something is to be done, and nothing was to be changed.
+    #: Something has to be done, but changes were not requested.
     TO_HEAL = 'to heal'
     #: Nothing had to be done.
     FINE = 'fine'
-    #: Something may be wrong, and was left alone.
+    #: Something may be wrong, and was not changed.
     LEFT = 'left'
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What became of a node.
+    """The result for a node.
 
-    :ivar reason: in a word: where it stands, why it was left, or what comes
-        next.
-    :ivar said: a sentence for people.
+    :ivar reason: in a word: its state, why it was not changed, or the next
+        step.
+    :ivar said: a sentence for operators.
     """
 
     node: facts.Node
@@ -88,7 +89,7 @@ class Result:
 
     @property
     def again(self) -> bool:
-        """Return whether another run may do something about the node."""
+        """Whether another run may change the node."""
         return self.outcome is Outcome.TO_HEAL or (
             self.outcome is Outcome.LEFT
             and self.reason == class_heal.Reason.IN_WORK.value)
@@ -96,9 +97,9 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class _Look:
-    """A view, and what has to be named to change what it shows.
+    """A view, and the generations needed for changing it.
 
-    :ivar others: the consumers of the node beside the instance and our holds.
+    :ivar others: the consumers of the node, except the instance and our holds.
     """
 
     view: class_heal.View
@@ -108,9 +109,9 @@ class _Look:
 
 
 def nodes(engine: Engine, ident: str | None = None) -> list[facts.Node]:
-    """Read from Ironic which nodes there are.
+    """Return the nodes of Ironic.
 
-    :param ident: the uuid or the name of the only one that is wanted.
+    :param ident: the uuid or the name of the only node that is wanted.
     :raises ValueError: there is no such node.
     :raises IronicUnavailable: Ironic did not answer.
     """
@@ -124,7 +125,7 @@ def nodes(engine: Engine, ident: str | None = None) -> list[facts.Node]:
 
 
 def collisions(there: Iterable[facts.Node]) -> dict[str, list[str]]:
-    """Find resource classes that are one class in Placement."""
+    """Return resource classes that are one class in Placement."""
     fit = set()
     for node in there:
         try:
@@ -138,15 +139,14 @@ def collisions(there: Iterable[facts.Node]) -> dict[str, list[str]]:
 def heal(engine: Engine, there: Iterable[facts.Node], apply: bool,
          skip_unallocated: bool = False
          ) -> Generator[Result, None, None]:
-    """Heal nodes, one after the other.
+    """Heal nodes, one after another.
 
-    :param apply: whether anything is to be changed.
-    :param skip_unallocated: leave instances alone that have nothing in
-        Placement.
-    :raises UnderWay: another process is at it.
-    :raises PlacementUnavailable: it cannot be known, or is not allowed.
+    :param apply: whether to change anything.
+    :param skip_unallocated: skip instances that have no allocations.
+    :raises UnderWay: another process is healing.
+    :raises PlacementUnavailable: Placement does not answer, or refuses.
     :raises IronicUnavailable: Ironic did not answer.
-    :raises DatabaseUnavailable: nobody can be kept from doing the same.
+    :raises DatabaseUnavailable: the claim cannot be written.
     """
     owner = str(uuid_module.uuid4())
     if not apply:
@@ -165,10 +165,10 @@ def heal(engine: Engine, there: Iterable[facts.Node], apply: bool,
 
 
 def _claim(engine: Engine, owner: str) -> None:
-    """Be the only one, for as long as a write that is begun may take.
+    """Claim the work for as long as a write may take.
 
-    NOTE: two first writes for one consumer at the same time can leave usage
-    that nobody owns.
+    NOTE: two concurrent first writes for one consumer can leave usage without
+    a consumer.
     """
     now = engine.clock()
 
@@ -198,7 +198,7 @@ def _look(engine: Engine, node: facts.Node,
                    if there is not None else {})
     instance = placement.Consumer({})
     if there is not None and node.instance_uuid is not None:
-        # NOTE: what is written is what this says, and its generation.
+        # NOTE: this is what is written back, with its generation.
         instance = client.consumer(node.instance_uuid)
         on_node.pop(node.instance_uuid, None)
         if node.uuid in instance.allocations:
@@ -227,9 +227,9 @@ def _result(node: facts.Node, verdict: class_heal.Verdict,
 
 
 class _Healing:
-    """One node at a time: look, take one step, look again.
+    """Heals one node at a time: read, take one step, read again.
 
-    :ivar uncertain: whether a first write for some consumer may come late.
+    :ivar uncertain: whether a first write for a consumer may be late.
     """
 
     def __init__(self, engine: Engine, owner: str,
@@ -239,21 +239,20 @@ class _Healing:
         self._skip_unallocated = skip_unallocated
         self._client = hold_calls.client(engine)
         self.uncertain = False
-        #: What an empty consumer is at; it may have been left by a write
-        #: that failed.
+        #: The generation of an empty consumer, which a failed write may have
+        #: left.
         self._empty: int | None = None
 
     def heal(self, node: facts.Node) -> Result:
-        """Take step after step until there is none left."""
+        """Take steps until there is none left."""
         self._empty = None
         steps, said = 0, ''
         for _ in range(_ROUNDS):
             look = _look(self._engine, node, self._skip_unallocated)
             verdict = class_heal.judge(look.view)
             if steps or isinstance(verdict.what, _Step):
-                # NOTE: after the look at Placement, and once more after the
-                # last step, so that an instance that goes meanwhile is not
-                # left with something.
+                # NOTE: read after Placement, and again after the last step, so
+                # that an instance that is deleted meanwhile is noticed.
                 again = self._ironic_says(node)
                 if again is None:
                     return _result(node, class_heal.Verdict(
@@ -279,7 +278,7 @@ class _Healing:
                     'The outcome of the first write for the instance is not '
                     f'known: {answer.said} Run it again later.')
             else:
-                # NOTE: it may have been done without saying so.
+                # NOTE: an uncertain write may have been done.
                 steps += answer.outcome is answers.Outcome.UNCERTAIN
                 said = answer.said
                 time.sleep(random.uniform(*_PAUSES))
@@ -322,16 +321,15 @@ class _Healing:
     def _reshape_to(self, look: _Look,
                     inventory: Mapping[str, Mapping[str, Any]],
                     wanted: Mapping[str, placement.Wanted]) -> answers.Answer:
-        # NOTE: names the generation of the provider, which each claim raises;
-        # that of a consumer is the same again once it was deleted and made
-        # anew.
+        # NOTE: this names the generation of the provider, which every write
+        # raises; that of a consumer may repeat after it is deleted.
         return self._client.reshape(look.view.node.uuid, look.generation,
                                     inventory, wanted)
 
 
 def _wanted(look: _Look, step: class_heal.Step,
             there: placement.Consumer) -> placement.Wanted:
-    """Return what a consumer is to have after a step."""
+    """Return the allocations of a consumer after a step."""
     node = look.view.node
     wanted = {provider: dict(resources) for provider, resources
               in there.allocations.items()}
@@ -345,7 +343,7 @@ def _wanted(look: _Look, step: class_heal.Step,
 
 
 def _type_of(consumer: placement.Consumer) -> str:
-    """Return the type of a consumer; one that has none is an instance's."""
+    """Return the type of a consumer; without one it is an instance."""
     named = consumer.consumer_type
     return (consumers.INSTANCE if named in (None, placement.NO_TYPE)
             else named)

@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Compute hosts of Nova, as Placement describes them.
+"""Reads compute hosts of Nova from Placement.
 
-A compute host is the root of a tree of providers, and has a uuid and a name
-there; what it has, and what others than leases use of it, follows.
+A compute host is the root of a tree of providers, and is identified by the
+uuid or name of that provider. Its inventories, and what others than leases use
+of it, are read again and again.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import inventories
 
-#: By which the hosts of instances are told from all other providers.
+#: The class that distinguishes compute hosts from all other providers.
 MARK = flavors.VCPU
-#: The classes that servers have of their hosts.
+#: The classes that servers allocate on their hosts.
 SIZES = (flavors.VCPU, flavors.MEMORY_MB, flavors.DISK_GB)
-#: Nova gives it to a host whose service is disabled.
+#: The trait that Nova sets on hosts whose service is disabled.
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 
 def find(engine: Engine, ident: str) -> facts.Node | None:
-    """Find a compute host by its name, or its uuid in Placement.
+    """Return a compute host by its name, or its uuid in Placement.
 
-    :returns: ``None`` where there is none, also where a node of Ironic or
-        something else is called so.
-    :raises PlacementUnavailable: it cannot be known.
-    :raises IronicUnavailable: it cannot be known.
+    :returns: ``None`` if there is none, also if a node of Ironic or another
+        provider has that name.
+    :raises PlacementUnavailable: Placement does not answer properly.
+    :raises IronicUnavailable: Ironic does not answer.
     """
     if engine.placement is None:
         return None
@@ -69,15 +70,15 @@ def _called(client: placement.Placement,
 
 def read(engine: Engine,
          provider: placement.Provider) -> facts.Node | None:
-    """Read what a compute host has, in three calls.
+    """Return a compute host, with three requests.
 
-    :returns: ``None`` where it is gone.
-    :raises PlacementUnavailable: it cannot be known.
+    :returns: ``None`` if it is gone.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     client = hold_calls.client(engine)
     there = client.inventories(provider.uuid)
     traits = client.traits(provider.uuid)
-    # NOTE: last, so that what is allocated meanwhile is counted.
+    # NOTE: last, so that concurrent allocations are counted.
     held = client.consumers_on(provider.uuid)
     if there is None or traits is None or held is None:
         return None
@@ -92,10 +93,10 @@ def read(engine: Engine,
 
 def _used_by_others(held: Mapping[str, placement.Resources]
                     ) -> dict[str, int]:
-    """Sum up what consumers have that are not ours.
+    """Sum up the allocations of consumers that are not ours.
 
-    NOTE: the consumers themselves say whose they are, so that it does not
-    matter what is held or let go at the same time.
+    NOTE: ours are recognized by the uuid alone, so that concurrent changes of
+    holds do not matter.
     """
     used: dict[str, int] = {}
     for consumer, resources in held.items():
@@ -113,13 +114,13 @@ def _inventory(offer: Mapping[str, Any], used: int) -> inventories.Inventory:
 
 def usages(engine: Engine,
            uuids: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Read what is used of compute hosts, in a few calls for all of them.
+    """Return the usages of compute hosts, with a few requests for all of them.
 
-    NOTE: a server that is deleted changes nothing else about its host.
+    NOTE: if a server is deleted, nothing else changes on its host.
 
-    :returns: by host and class; a host of which nothing is left is absent,
-        and one that takes nothing so small.
-    :raises PlacementUnavailable: it cannot be known.
+    :returns: by host and class; hosts that are full, or do not accept an
+        allocation of 1, are left out.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     wanted, found = set(uuids), dict[str, dict[str, int]]()
     for name in SIZES:

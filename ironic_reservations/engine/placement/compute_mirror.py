@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reading compute hosts from Placement, where they may have changed."""
+"""Mirrors compute hosts that may have changed in Placement."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from ironic_reservations.model import node_condition
 
 LOG = log.getLogger(__name__)
 
-#: The generation of a provider, and what is used of it.
+#: The generation of a provider, and its usage.
 _Version = tuple[int, Mapping[str, int] | None]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Seen:
-    """How a compute host was when it was read last.
+    """The state of a compute host when it was last read.
 
-    :ivar node: what was to be written of it.
+    :ivar node: as it was written to the mirror.
     """
 
     version: _Version
@@ -47,9 +47,9 @@ class _Seen:
 
 
 class ComputeMirror:
-    """What a process remembers of compute hosts, so as not to read all.
+    """Mirrors compute hosts, and remembers which have not changed.
 
-    :param engine: with a Placement.
+    :param engine: with a client for Placement.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -57,10 +57,10 @@ class ComputeMirror:
         self._seen: dict[str, _Seen] = {}
 
     def refresh(self) -> None:
-        """Read what has changed; a few calls where nothing has.
+        """Read the hosts that have changed.
 
-        :raises PlacementUnavailable: it cannot be known.
-        :raises DatabaseUnavailable: nothing can be read or written.
+        :raises PlacementUnavailable: Placement does not answer properly.
+        :raises DatabaseUnavailable: the database does not answer.
         """
         with self._engine.database.read() as connection:
             known = db_nodes.read_compute_hosts(connection)
@@ -78,7 +78,7 @@ class ComputeMirror:
         versions: dict[str, _Version] = {
             uuid: (there[uuid].generation, used.get(uuid))
             for uuid in known if uuid in there}
-        # NOTE: what is written while it is read, is read again next time.
+        # NOTE: a host that changes while it is read is read again next time.
         found = refresh(self._engine, [
             uuid for uuid, node in known.items()
             if not self._unchanged(node, versions.get(uuid))], there)
@@ -98,12 +98,12 @@ class ComputeMirror:
 def refresh(engine: Engine, uuids: Collection[str],
             providers: Mapping[str, placement.Provider] | None = None
             ) -> dict[str, facts.Node]:
-    """Read some compute hosts, and write what has changed of them.
+    """Read some compute hosts, and write those that have changed.
 
-    :param providers: those that there are, where that is known.
-    :returns: what they are.
-    :raises PlacementUnavailable: it cannot be known.
-    :raises DatabaseUnavailable: nothing can be read or written.
+    :param providers: all providers, if they are known.
+    :returns: the hosts by uuid.
+    :raises PlacementUnavailable: Placement does not answer properly.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     asked_at = engine.clock()
     with engine.database.read() as connection:
@@ -121,6 +121,7 @@ def _read(engine: Engine, known: facts.Node,
     provider = (hold_calls.client(engine).provider(known.uuid)
                 if providers is None else providers.get(known.uuid))
     found = None if provider is None else compute_hosts.read(engine, provider)
-    # NOTE: some may be promised it, so its row stays until it is no host.
+    # NOTE: it may have bookings, so its row is kept until it is deleted as a
+    # host.
     return found or dataclasses.replace(known,
                                         provision_state=node_condition.GONE)

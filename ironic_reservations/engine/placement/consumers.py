@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Consumers of ours in Placement: new ones, and telling them from others.
+"""Makes and recognizes our consumers in Placement.
 
-NOTE: Placement tells whose a consumer is only where it knows types, and only
-to who asks for that one consumer.  So the uuid itself says it: its last six
-bytes are a digest of the others, which no other uuid has but by chance, once
-in 2 ** 48.
+NOTE: Placement shows the type of a consumer only if it supports types, and
+only in a request for that consumer. So the uuid itself shows it: its last six
+bytes are a digest of the others, which other uuids have with a probability of
+1 in 2 ** 48.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ import uuid as uuid_module
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
 
-#: The type of our consumers, where Placement knows types.
+#: The type of our consumers, if Placement supports types.
 TYPE = 'BAREMETAL_RESERVATION'
-#: The type of Nova's.
+#: The type of Nova's consumers.
 INSTANCE = 'INSTANCE'
 
 _RANDOM_BYTES = 10
@@ -38,7 +38,7 @@ _SALT = b'ironic-reservations consumer'
 
 
 def fresh() -> str:
-    """Return a consumer that has never been used."""
+    """Return the uuid of a new consumer."""
     random = bytearray(uuid_module.UUID(
         bytes=secrets.token_bytes(16), version=4).bytes[:_RANDOM_BYTES])
     return str(uuid_module.UUID(bytes=bytes(random) + _digest(random)))
@@ -54,7 +54,7 @@ def is_ours(uuid: str) -> bool:
 
 
 def strays(engine: Engine, there: Iterable[str]) -> frozenset[str]:
-    """Return the consumers that are ours, and have no row.
+    """Return those of some consumers that are ours and have no row.
 
     :raises DatabaseUnavailable: the rows cannot be read.
     """

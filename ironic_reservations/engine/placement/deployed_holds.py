@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Handing holds to instances that are deployed, where that is wanted."""
+"""Moves holds to deployed instances (``[placement] on_deploy = move``)."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from ironic_reservations.model import facts
 LOG = log.getLogger(__name__)
 
 MOVE = 'move'
-#: How many holds one pass hands over at most.
+#: How many holds one pass moves at most.
 _BATCH = 100
 
 
 def hand_over(engine: Engine, reservation: facts.Reservation) -> None:
-    """Hand the hold of a reservation to its instance, now or later."""
+    """Move the hold of a reservation to its instance, now or later."""
     if _wanted(engine):
         _hand_over(engine, reservation.uuid, reservation.instance_uuid,
                    reservation.project_id, reservation.user_id)
 
 
 def hand_over_all(engine: Engine) -> None:
-    """Hand over what should have been, and could not.
+    """Move holds that should have been moved before.
 
     :raises DatabaseUnavailable: the rows cannot be read or written.
     """
@@ -70,13 +70,13 @@ def _wanted(engine: Engine) -> bool:
 
 def _hand_over(engine: Engine, owner: str, instance_uuid: str,
                project_id: str | None, user_id: str | None) -> bool:
-    """Hand one hold over; return whether Placement answered."""
+    """Move one hold; return whether Placement answered."""
     try:
         move(engine, owner, instance_uuid, project_id, user_id)
     except (errors.PlacementUnavailable, errors.DatabaseUnavailable,
             errors.Contention) as exc:
         LOG.warning('The hold for the reservation of instance %(instance)s '
-                    'could not be handed over yet, and will be later: '
+                    'could not be moved to it yet, and will be later: '
                     '%(why)s', {
                         'instance': instance_uuid, 'why': exc})
         return False
@@ -85,11 +85,11 @@ def _hand_over(engine: Engine, owner: str, instance_uuid: str,
 
 def move(engine: Engine, owner: str, instance_uuid: str,
          project_id: str | None, user_id: str | None) -> hold_cases.Verdict:
-    """Hand a held node to its instance, with nobody in between.
+    """Move the hold of a node to its instance, in one transaction.
 
     :returns: ``INSTANCE``: it has the node now; ``HELD``: it does not, since
-        it has something else; ``BUSY``: not known yet; ``UNKNOWN``: nothing
-        is held for that owner.
+        it has other allocations; ``BUSY``: this is not known yet; ``UNKNOWN``:
+        nothing is held for that owner.
     :raises PlacementUnavailable: nothing was changed.
     """
     def attempt() -> holds.Hold | None:
@@ -142,13 +142,13 @@ def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
     if answer.outcome is answers.Outcome.CONSUMER_CHANGED:
         there = hold_calls.client(engine).consumer(instance_uuid)
         if moving.node_uuid in there.allocations:
-            # NOTE: Nova's scheduler has claimed it, although it was held.
+            # NOTE: Nova's scheduler has allocated the node to the instance.
             hold_release.release(engine, [moving.owner])
             return hold_cases.Verdict.INSTANCE
     hold_recovery.reactivate(engine, moving)
     if answer.outcome is answers.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
-    LOG.warning('The hold of node %(node)s was not handed to the instance '
+    LOG.warning('The hold of node %(node)s was not moved to the instance '
                 '%(instance)s: %(said)s', {
                     'node': moving.node_uuid, 'instance': instance_uuid,
                     'said': answer.said})

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The calls to Placement that a hold is made of, and what they prove.
+"""The requests to Placement for holds, and what their answers prove.
 
-NOTE: a call whose answer never came may still be done, later. What makes that
-harmless is a *fence*: a write that leaves the consumer at a generation which
-the late call does not name, so that Placement refuses it.
+NOTE: a request without an answer may still be carried out later. What makes it
+harmless is a *fence*: a write that leaves the consumer at a generation that
+the late request does not name, so that Placement refuses it.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from ironic_reservations.lifecycle.placement import holds
 
 _T = TypeVar('_T')
 
-#: How many consumers one write changes; it takes Placement a second or so.
+#: How many consumers one write changes; that takes Placement about a second.
 _IN_ONE_WRITE = 50
-#: How often a write is sent that others keep getting in front of.
+#: How often a write is tried against concurrent writes.
 _TIMES = 6
 _PAUSES = (0.005, 0.05)
 #: The generation of a consumer that was written for the first time.
 _WRITTEN_ONCE = 1
-#: What a call may take where no time-out is configured.
+#: The time-out in seconds if none is configured.
 _NO_TIMEOUT = 60
 
 
 def client(engine: Engine) -> placement.Placement:
-    """Return the client; the caller knows that holds are switched on."""
+    """Return the client; [placement] must be enabled."""
     assert engine.placement is not None
     return engine.placement
 
@@ -56,8 +56,8 @@ def client(engine: Engine) -> placement.Placement:
 def deadline(engine: Engine) -> datetime.datetime:
     """Return the deadline of work on a hold that begins now.
 
-    Calls are begun within the first time-out, end within the second, and
-    are over in Placement when the grace is.
+    Requests are begun within the first time-out, end within the second, and
+    have ended in Placement after the grace.
     """
     conf = engine.conf.placement
     return engine.clock() + datetime.timedelta(
@@ -65,7 +65,7 @@ def deadline(engine: Engine) -> datetime.datetime:
 
 
 def in_time(engine: Engine, hold: holds.Hold) -> bool:
-    """Return whether one more call may be begun for a hold."""
+    """Return whether another request may be begun for a hold."""
     conf = engine.conf.placement
     return engine.clock() <= hold.deadline - datetime.timedelta(
         seconds=(conf.timeout or _NO_TIMEOUT) + conf.grace)
@@ -73,7 +73,7 @@ def in_time(engine: Engine, hold: holds.Hold) -> bool:
 
 def patiently(engine: Engine, hold: holds.Hold,
               write: Callable[[], answers.Answer]) -> answers.Answer:
-    """Write, and again while others get in front of it."""
+    """Write, and retry after concurrent writes."""
     for _ in range(_TIMES):
         answer = write()
         if answer.outcome is not answers.Outcome.AGAIN or not in_time(
@@ -84,20 +84,20 @@ def patiently(engine: Engine, hold: holds.Hold,
 
 
 def in_parts(work: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    """Cut what is to be written into what one write may take."""
+    """Split work into parts for one write each."""
     for start in range(0, len(work), _IN_ONE_WRITE):
         yield work[start:start + _IN_ONE_WRITE]
 
 
 def wanted(hold: holds.Hold, generation: int | None) -> placement.Wanted:
-    """Return the allocations that a hold consists of."""
+    """Return the allocations of a hold."""
     return placement.Wanted(
         {hold.node_uuid: hold.resources}, hold.project_id,
         hold.user_id, generation, consumers.TYPE)
 
 
 def nothing(hold: holds.Hold, generation: int | None) -> placement.Wanted:
-    """Return no allocations, for the consumer of a hold."""
+    """Return empty allocations for the consumer of a hold."""
     return placement.Wanted({}, hold.project_id, hold.user_id, generation,
                             consumers.TYPE)
 
@@ -109,42 +109,42 @@ def put(engine: Engine, hold: holds.Hold) -> answers.Answer:
 
 
 def put_all(engine: Engine, new: Sequence[holds.Hold]) -> answers.Answer:
-    """Write several holds for the first time, all of them or none."""
+    """Write several holds for the first time, all or none."""
     return patiently(engine, new[0], lambda: client(engine).post_allocations(
         {hold.consumer_uuid: wanted(hold, None) for hold in new}))
 
 
 def is_there(engine: Engine, hold: holds.Hold) -> bool:
-    """Return whether a hold is there now.
+    """Return whether a hold is in Placement now.
 
-    :raises PlacementUnavailable: it cannot be known.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     return bool(client(engine).consumer(hold.consumer_uuid).allocations)
 
 
 def fence_new(engine: Engine, hold: holds.Hold) -> bool:
-    """Have a first write fail that may come late; return whether it will.
+    """Make a late first write fail; return whether it will.
 
-    NOTE: it leaves an empty consumer, which Placement shows to nobody.
+    NOTE: this leaves an empty consumer, which Placement does not show.
 
-    :returns: ``False`` where the hold is there already.
-    :raises PlacementUnavailable: it cannot be known.
+    :returns: ``False`` if the hold has been written already.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     answer = client(engine).post_allocations(
         {hold.consumer_uuid: nothing(hold, None)})
-    # NOTE: a consumer that is there and has nothing was left by a write that
-    # failed, or by a fence. Or a write is between its two transactions,
-    # which is why nobody comes here before the grace is over.
+    # NOTE: an empty consumer was left by a failed write or by a fence; or a
+    # write is between its two transactions, which is why this is not called
+    # before the grace is over.
     if answer.done or answer.outcome is answers.Outcome.CONSUMER_CHANGED:
         return not is_there(engine, hold)
     raise errors.PlacementUnavailable(answer.said)
 
 
 def fence_move(engine: Engine, hold: holds.Hold) -> bool:
-    """Have a move fail that may come late; return whether it is ours.
+    """Make a late move fail; return whether the hold is still ours.
 
-    :returns: ``False`` where it has been moved.
-    :raises PlacementUnavailable: it cannot be known.
+    :returns: ``False`` if it has been moved.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     there = client(engine).consumer(hold.consumer_uuid)
     if not there.allocations:
@@ -157,9 +157,9 @@ def fence_move(engine: Engine, hold: holds.Hold) -> bool:
 
 
 def remove(engine: Engine, hold: holds.Hold) -> bool:
-    """Take a hold away, for good; return whether it was there.
+    """Remove a hold for good; return whether it existed.
 
-    :raises PlacementUnavailable: it is not known whether it is gone.
+    :raises PlacementUnavailable: it is not known whether it is removed.
     """
     if hold.handed:
         return _take_from_instance(engine, hold)
@@ -175,10 +175,10 @@ def remove(engine: Engine, hold: holds.Hold) -> bool:
 
 def remove_all(engine: Engine,
                written: Sequence[holds.Hold]) -> answers.Answer:
-    """Take several holds away, all of them or none.
+    """Remove several holds, all or none.
 
-    NOTE: for such as nobody has touched since they were written; Placement
-    refuses where somebody has, or where one is gone.
+    NOTE: for holds that have been written only once; Placement refuses if one
+    has changed or is gone.
     """
     return patiently(engine, written[0], lambda: client(
         engine).post_allocations({
@@ -187,10 +187,10 @@ def remove_all(engine: Engine,
 
 
 def _take_from_instance(engine: Engine, hold: holds.Hold) -> bool:
-    """Take from an instance what was handed to it, and nothing else.
+    """Remove from an instance what was moved to it, and nothing else.
 
-    NOTE: Nova may have put it somewhere else by now, or have claimed the
-    node for it anew, without a type.
+    NOTE: Nova may have moved the instance to another host, or have claimed the
+    node for it again, without a type.
     """
     there = client(engine).consumer(hold.consumer_uuid)
     if set(there.allocations) != {hold.node_uuid} or (

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Recovery of holds that were cut off between a row and Placement.
+"""Completes holds whose write to Placement was interrupted.
 
-Nobody touches a hold before its deadline but who works on it; from then on,
-whoever moves the deadline first.
+Before its deadline, only the process that works on a hold may touch it; after
+that, the process that first extends the deadline.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ _BATCH = 100
 
 
 class Recovered(enum.StrEnum):
-    """What became of a hold that was left over."""
+    """The outcome for an interrupted hold."""
 
     #: It had been written, and is confirmed.
     CONFIRMED = 'confirmed'
     #: It had not been written, and never will be.
     DROPPED = 'dropped'
-    #: It has been taken back.
+    #: It has been removed.
     RELEASED = 'released'
-    #: It had been handed to its instance.
+    #: It had been moved to its instance.
     MOVED = 'moved'
 
 
 def recover(engine: Engine) -> dict[Recovered, int]:
-    """Bring what was left over to an end, as far as Placement answers.
+    """Complete interrupted holds, as long as Placement answers.
 
-    Any number of processes may do this at once.
+    Any number of processes may do this at the same time.
 
-    :returns: how much of it came to which end.
+    :returns: the number of holds by outcome.
     :raises DatabaseUnavailable: the rows cannot be read or written.
     """
     counts = dict.fromkeys(Recovered, 0)
@@ -80,11 +80,11 @@ def recover(engine: Engine) -> dict[Recovered, int]:
 
 
 def recover_one(engine: Engine, hold: holds.Hold) -> Recovered | None:
-    """Bring one hold to its end, if nobody works on it any more.
+    """Complete one hold, unless a process still works on it.
 
-    :returns: ``None`` where somebody does.
-    :raises PlacementUnavailable: Placement does not answer; it is tried
-        again after a new deadline.
+    :returns: ``None`` if one does.
+    :raises PlacementUnavailable: Placement does not answer; it is retried
+        after the new deadline.
     """
     if hold.state is holds.HoldState.ACTIVE or hold.deadline > engine.clock():
         return None
@@ -115,9 +115,9 @@ def recover_one(engine: Engine, hold: holds.Hold) -> Recovered | None:
 
 
 def release_forsaken(engine: Engine) -> int:
-    """Have what is held for promises that are no more taken back.
+    """Mark holds without a promise to be released at once.
 
-    :returns: how many nodes, due at once.
+    :returns: how many.
     """
     def attempt() -> int:
         with engine.database.write() as connection:
@@ -127,13 +127,13 @@ def release_forsaken(engine: Engine) -> int:
 
 
 def reactivate(engine: Engine, hold: holds.Hold) -> holds.Hold | None:
-    """Write that a hold is there; ``None`` if its row has changed."""
+    """Write that a hold exists; return ``None`` if its row has changed."""
     return next(iter(reactivate_all(engine, [hold])), None)
 
 
 def reactivate_all(engine: Engine, new: Collection[holds.Hold]
                    ) -> list[holds.Hold]:
-    """Write that holds are there; return those not changed since."""
+    """Write that holds exist; return those that had not changed."""
     def attempt() -> list[holds.Hold]:
         with engine.database.write() as connection:
             changed = [db_holds.change(
@@ -145,7 +145,7 @@ def reactivate_all(engine: Engine, new: Collection[holds.Hold]
 
 
 def hand_over(engine: Engine, hold: holds.Hold) -> None:
-    """Write that an instance has what was held."""
+    """Write that a hold has been moved to its instance."""
     assert hold.instance_uuid is not None
     instance_uuid = hold.instance_uuid
 
@@ -158,7 +158,7 @@ def hand_over(engine: Engine, hold: holds.Hold) -> None:
 
 
 def forget_all(engine: Engine, gone: Collection[holds.Hold]) -> None:
-    """Delete the rows of holds that have been taken back."""
+    """Delete the rows of holds that have been removed."""
     def attempt() -> None:
         with engine.database.write() as connection:
             for hold in gone:
@@ -169,11 +169,11 @@ def forget_all(engine: Engine, gone: Collection[holds.Hold]) -> None:
 
 def forget(engine: Engine, hold: holds.Hold,
            keep_promise: bool = False) -> None:
-    """Delete the row of a hold that is not there, and never will be.
+    """Delete the row of a hold that does not exist and never will.
 
-    NOTE: a row that has changed meanwhile is somebody else's to delete.
+    NOTE: a row that has changed is left to the process that changed it.
 
-    :param keep_promise: although it was made with the hold.
+    :param keep_promise: keep the promise that was made with the hold.
     """
     def attempt() -> None:
         with engine.database.write() as connection:
@@ -186,8 +186,8 @@ def end_promise(connection: sa.Connection, hold: holds.Hold,
                 now: datetime.datetime) -> None:
     """End the promise that was made with a hold, unless it is in use.
 
-    Belongs into the transaction that gives the hold up, so that whoever dies
-    leaves both or neither.
+    To be called in the transaction that gives the hold up, so that both or
+    neither are written.
     """
     if hold.state is holds.HoldState.PROMISING:
         drop_unused.drop_unused(connection, hold.owner, hold.node_uuid, now)

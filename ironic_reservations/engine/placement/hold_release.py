@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Taking holds back: at once where that is possible, or else later."""
+"""Releases holds: at once if possible, otherwise later."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ LOG = log.getLogger(__name__)
 
 
 def release(engine: Engine, owners: Collection[str]) -> bool:
-    """Take back what is held for some reservations.
+    """Release the holds of some reservations.
 
-    :returns: whether all of it is gone; what is not, is going to be.
+    :returns: whether all are gone; the others will be released later.
     :raises DatabaseUnavailable: nothing was changed.
     """
     def attempt() -> None:
@@ -47,9 +47,10 @@ def release(engine: Engine, owners: Collection[str]) -> bool:
 
 
 def give_up(engine: Engine, held: holds.Hold) -> bool:
-    """Take back one hold, and nothing else that is held for its owner.
+    """Release one hold, and no other one of its owner.
 
-    :returns: whether it is gone; else it is going to be, or has changed.
+    :returns: whether it is gone; otherwise it will be released later, or has
+        changed.
     :raises DatabaseUnavailable: nothing was changed.
     """
     def attempt() -> holds.Hold | None:
@@ -63,9 +64,9 @@ def give_up(engine: Engine, held: holds.Hold) -> bool:
 
 
 def take_back(engine: Engine, owners: Collection[str]) -> bool:
-    """Take back what :func:`db.holds.release` has marked in a transaction.
+    """Release what :func:`db.holds.release` has marked in a transaction.
 
-    :returns: whether all of it is gone; what is not, is going to be.
+    :returns: whether all are gone; the others will be released later.
     """
     if not owners:
         return True
@@ -80,7 +81,7 @@ def take_back(engine: Engine, owners: Collection[str]) -> bool:
 
 
 def take_back_one(engine: Engine, one: holds.Hold) -> bool:
-    """Take a hold back that is marked so; return whether it is gone."""
+    """Release a hold that has been marked; return whether it is gone."""
     gone = _remove(engine, one)
     if gone:
         hold_recovery.forget(engine, one)
@@ -89,13 +90,14 @@ def take_back_one(engine: Engine, one: holds.Hold) -> bool:
 
 def _remove_all(engine: Engine,
                 some: Sequence[holds.Hold]) -> list[holds.Hold]:
-    """Take away what is marked so, and give what is gone."""
+    """Remove holds that have been marked; return those that are gone."""
     together = [one for one in some
                 if _may_be_removed(one) and not one.handed]
     if len(together) > 1:
         answer = hold_calls.remove_all(engine, together)
         if answer.outcome is answers.Outcome.UNCERTAIN:
-            # NOTE: a Placement that does not answer is not asked fifty times.
+            # NOTE: no single requests after this, since Placement does not
+            # answer.
             LOG.warning('%(count)s holds could not be released yet, and will '
                         'be later: %(why)s',
                         {'count': len(some), 'why': answer.said})
@@ -107,13 +109,13 @@ def _remove_all(engine: Engine,
 
 
 def _may_be_removed(one: holds.Hold) -> bool:
-    # NOTE: what is not known to have been written may be in the middle of
-    # it; that one waits for its deadline.
+    # NOTE: a hold that is not confirmed may be being written; it has to wait
+    # for its deadline.
     return one.state is holds.HoldState.RELEASING and one.confirmed
 
 
 def _remove(engine: Engine, one: holds.Hold) -> bool:
-    """Take away what is marked so; return whether it is gone."""
+    """Remove a hold that has been marked; return whether it is gone."""
     if not _may_be_removed(one):
         return False
     try:

@@ -10,16 +10,15 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Holding hosts in Placement for those to whom they are promised.
+"""Holds promised hosts in Placement.
 
-Our database decides who has a host; Placement is told.  A hold is amounts of
-a host for an owner: one of the class of a node of Ironic, or the share of a
-compute host that one instance has.  It is a row that says what will be
-written (``intend``), the write, and a row that says that it is there
-(``carry_out``).  Whatever is cut off in between,
-:mod:`ironic_reservations.engine.placement.hold_recovery` brings to an end.
+Our database decides who has a host; Placement is told. A hold is an allocation
+on a host for an owner: one of the class of a node of Ironic, or the share of a
+compute host for one instance. First a row is written (``intend``), then the
+allocation, then the row is confirmed (``carry_out``). If this is interrupted,
+:mod:`ironic_reservations.engine.placement.hold_recovery` completes it.
 
-What others have allocated is respected, and never taken over.
+Allocations of others are never changed.
 """
 
 from __future__ import annotations
@@ -43,39 +42,39 @@ from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import flavors
 
-#: A project or a user that is not known, in Placement.
+#: An unknown project or user in Placement.
 NOBODY = '00000000-0000-0000-0000-000000000000'
 
-#: How many consumers one request uses up at most.
+#: How many consumers are tried for one hold.
 _ATTEMPTS = 2
-#: From so many on, holds are written together.
+#: The minimum number of holds that are written together.
 _TOGETHER = 2
 
 
 class Verdict(enum.StrEnum):
     """Who has the node in Placement."""
 
-    #: The hold.
+    #: Our hold.
     HELD = 'held'
-    #: The instance that it was for: nothing more was claimed.
+    #: The instance that it was for; nothing was written.
     INSTANCE = 'instance'
     #: Somebody else.
     TAKEN = 'taken'
-    #: Nobody, and nobody gets it: it is not fit for use now.
+    #: Nobody, and it is closed.
     CLOSED = 'closed'
-    #: Nobody: Placement does not know the node as one of its class.
+    #: Nobody: Placement has no such node of its class.
     UNKNOWN = 'unknown'
-    #: It is not settled yet what an earlier request of ours left there.
+    #: It is not known yet what an earlier request of ours has written.
     BUSY = 'busy'
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What became of a hold.
+    """The result for a hold.
 
-    :ivar hold: where there is one.
-    :ivar consumers: who has the node, where it is taken.
-    :ivar said: a sentence for people.
+    :ivar hold: if there is one.
+    :ivar consumers: who has the node, if it is taken.
+    :ivar said: a sentence for operators.
     """
 
     verdict: Verdict
@@ -86,9 +85,9 @@ class Result:
 
 def hold_node(engine: Engine, promise: holds.Promise,
               resource_class: str | None) -> Result:
-    """Hold a node of Ironic, with one write.
+    """Hold a node of Ironic with one write.
 
-    :param resource_class: of the node, as Ironic says it.
+    :param resource_class: of the node in Ironic.
     :raises PlacementUnavailable: as :func:`hold`.
     """
     try:
@@ -99,12 +98,13 @@ def hold_node(engine: Engine, promise: holds.Promise,
 
 
 def hold(engine: Engine, promise: holds.Promise) -> Result:
-    """Hold amounts of a host, with one write.
+    """Hold resources of a host with one write.
 
-    :param promise: which it is for; held for it already, nothing is written.
-    :raises PlacementUnavailable: it was not written, or is not known to be;
-        then it is taken back by itself.
-    :raises DatabaseUnavailable: nothing could be read or written.
+    :param promise: the owner and the resources; nothing is written if they are
+        held already.
+    :raises PlacementUnavailable: it was not written, or this is not known;
+        then it will be released.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     def attempt() -> holds.Hold | None:
         with engine.database.read() as connection:
@@ -122,7 +122,7 @@ def hold(engine: Engine, promise: holds.Promise) -> Result:
             return None
         if there.exclusive or there.amounts == promise.amounts:
             return there
-        # NOTE: it was written for another size, and nobody has begun.
+        # NOTE: the hold has another size, and the instance has not started.
         with engine.database.write() as connection:
             if db_holds.change(connection, there, engine.clock(),
                                state=holds.HoldState.RELEASING,
@@ -133,8 +133,8 @@ def hold(engine: Engine, promise: holds.Promise) -> Result:
     found = retry.until_committed(attempt)
     if found is None:
         return Result(Verdict.BUSY, said=(
-            f'The node {promise.node_uuid} is held, or about to be held, for '
-            'another promise.'))
+            f'The node {promise.node_uuid} is held, or is about to be held, '
+            'for another reservation or lease.'))
     if found.state is holds.HoldState.ACTIVE:
         return Result(Verdict.HELD, found)
     return carry_out(engine, found, promise.instance_uuid)
@@ -142,12 +142,12 @@ def hold(engine: Engine, promise: holds.Promise) -> Result:
 
 def hold_all(engine: Engine, promises: Sequence[holds.Promise],
              results: dict[str, Result] | None = None) -> dict[str, Result]:
-    """Hold amounts of hosts, with one write where nothing is amiss.
+    """Hold resources of hosts, with one write if possible.
 
     :returns: by owner.
-    :raises PlacementUnavailable: some were not written, or are not known to
-        be; those that are not had in the end are taken back by themselves.
-    :raises DatabaseUnavailable: nothing could be read or written.
+    :raises PlacementUnavailable: some were not written, or this is not known;
+        those will be released.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     def attempt() -> list[tuple[holds.Promise, holds.Hold]]:
         with engine.database.read() as connection:
@@ -168,17 +168,18 @@ def hold_all(engine: Engine, promises: Sequence[holds.Promise],
 def intend(engine: Engine, connection: sa.Connection, promise: holds.Promise,
            supersede: bool = False,
            state: holds.HoldState = holds.HoldState.RESERVING) -> holds.Hold:
-    """Write that a host is going to be held.
+    """Write the row of a hold that will be written.
 
-    Belongs into the transaction that promises the host, if there is one;
-    :func:`carry_out` comes after it.
+    To be called in the transaction that promises the host, if there is one;
+    :func:`carry_out` has to follow.
 
     :param promise: with amounts.
-    :param supersede: take the node back from who it was held for: the
-        transaction has made sure that they have lost it.
-    :param state: ``PROMISING`` where the promise is to end with the hold,
-        should that not be had.
-    :raises oslo_db.exception.DBDuplicateEntry: somebody else holds it.
+    :param supersede: release all other holds of the node: the transaction has
+        made sure that their owners have lost it.
+    :param state: ``PROMISING`` if the promise is to be ended if the hold
+        fails.
+    :raises oslo_db.exception.DBDuplicateEntry: the host is held for another
+        owner.
     """
     assert promise.amounts is not None
     now, until = engine.clock(), hold_calls.deadline(engine)
@@ -194,12 +195,12 @@ def intend(engine: Engine, connection: sa.Connection, promise: holds.Promise,
 
 def carry_out(engine: Engine, intended: holds.Hold,
               instance_uuid: str | None = None, sent: bool = False) -> Result:
-    """Write a hold to Placement, and that it is there.
+    """Write a hold to Placement, and confirm its row.
 
-    :param instance_uuid: who may have the node already.
-    :param sent: whether it has been sent before, so that it may come late.
-    :raises PlacementUnavailable: it was not written, or is not known to be;
-        then it is taken back by itself.
+    :param instance_uuid: the instance that may have the node already.
+    :param sent: whether a request has been sent before, which may be late.
+    :raises PlacementUnavailable: it was not written, or this is not known;
+        then it will be released.
     """
     for attempts_left in reversed(range(_ATTEMPTS)):
         answer = hold_calls.put(engine, intended)
@@ -228,7 +229,7 @@ def carry_out(engine: Engine, intended: holds.Hold,
 def _carry_out_all(engine: Engine,
                    intended: Sequence[tuple[holds.Promise, holds.Hold]],
                    results: dict[str, Result]) -> None:
-    """Write new holds, together or else one by one."""
+    """Write new holds together, or else one by one."""
     if not intended:
         return
     new = [one for _, one in intended]
@@ -250,13 +251,13 @@ def _carry_out_all(engine: Engine,
                                            promise.instance_uuid, sent)
         except errors.PlacementUnavailable:
             if not sent:
-                # NOTE: of these nothing has been written.
+                # NOTE: nothing has been written for these.
                 hold_recovery.forget_all(engine, new[number + 1:])
             raise
 
 
 def confirm(engine: Engine, written: holds.Hold) -> Result:
-    """Write that a hold is there, which it is; return the result."""
+    """Write that a hold exists, and return the result."""
     confirmed = hold_recovery.reactivate(engine, written)
     if confirmed is not None:
         return Result(Verdict.HELD, confirmed)
@@ -264,7 +265,7 @@ def confirm(engine: Engine, written: holds.Hold) -> Result:
         there = db_holds.read(connection, written.id)
     if there is not None and there.state is holds.HoldState.ACTIVE:
         return Result(Verdict.HELD, there)
-    # NOTE: it was released meanwhile, or taken for left over.
+    # NOTE: it was released meanwhile, or treated as interrupted.
     hold_calls.remove(engine, dataclasses.replace(written, confirmed=True))
     if there is not None:
         hold_recovery.forget(engine, there)
@@ -276,9 +277,9 @@ def confirm(engine: Engine, written: holds.Hold) -> Result:
 def _not_written(engine: Engine, intended: holds.Hold,
                  answer: answers.Answer, instance_uuid: str | None,
                  sent: bool = False) -> Result:
-    """Return why a hold was not written, which is certain of this write."""
+    """Return why a hold was certainly not written."""
     if sent:
-        # NOTE: the one before it may still come, and is to find a fence.
+        # NOTE: the request before may still be late, and has to be fenced.
         _give_up(engine, intended, False)
         return _why_not(engine, intended, answer, instance_uuid)
     try:
@@ -301,8 +302,8 @@ def _why_not(engine: Engine, intended: holds.Hold, answer: answers.Answer,
     if outcome is answers.Outcome.FULL:
         others = hold_calls.client(engine).consumers_on(intended.node_uuid)
         if not intended.exclusive:
-            # NOTE: it is shared, so that other leases are no surprise, nor
-            # are their servers, which have something else of it.
+            # NOTE: on a shared host, other leases and their servers, which
+            # allocate other classes, are not in the way.
             others = {consumer: has for consumer, has
                       in (others or {}).items()
                       if not consumers.is_ours(consumer)
@@ -317,7 +318,7 @@ def _why_not(engine: Engine, intended: holds.Hold, answer: answers.Answer,
 
 
 def _make_room(engine: Engine, intended: holds.Hold) -> bool:
-    """Take back what of ours is in the way still; return whether some was."""
+    """Release our own holds in the way; return whether any was removed."""
     with engine.database.read() as connection:
         there = db_holds.read_of_node(connection, intended.node_uuid)
     gone = [one for one in there if one.id != intended.id
@@ -327,9 +328,9 @@ def _make_room(engine: Engine, intended: holds.Hold) -> bool:
 
 def _give_up(engine: Engine, uncertain: holds.Hold,
              again: bool) -> holds.Hold | None:
-    """Have a hold taken back that may be there, or may still come.
+    """Have a hold released that may have been written, or may be late.
 
-    :param again: whether to try once more.
+    :param again: whether to try again with another consumer.
     :returns: the row of the next attempt.
     """
     def attempt() -> holds.Hold | None:

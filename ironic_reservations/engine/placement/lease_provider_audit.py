@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Comparing what leases have for servers with Placement and Nova, both ways.
+"""Compares leases with Placement and Nova, in both directions.
 
-What is cheap comes first: the classes and the flavors in one call each, and
-of the reservation providers only those that have changed, or that are to have
+Cheap requests come first: the classes and the flavors in one each. Of the
+lease providers, only those are checked that have changed, or that should have
 something else than when they were in order.
 """
 
@@ -51,13 +51,13 @@ _Seen = dict[str, providers_seen.Seen]
 
 
 class _Changed(Exception):
-    """The lease reservation has changed while it was being repaired."""
+    """The lease reservation has changed during its repair."""
 
 
 def read(engine: Engine) -> planner.Rows:
-    """Read what leases are to have.
+    """Return what leases should have.
 
-    :raises DatabaseUnavailable: it cannot be known.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     kinds: tuple[str, ...] = instance_reservations.KINDS
     if engine.nova is not None:
@@ -79,14 +79,15 @@ def read(engine: Engine) -> planner.Rows:
 def find(engine: Engine, there: Mapping[str, placement.Provider],
          seen: Mapping[str, providers_seen.Seen], everything: bool
          ) -> tuple[list[hold_audit.Difference], _Seen]:
-    """Find what differs.
+    """Return the differences.
 
     :param there: all providers.
-    :param seen: how providers were when they were in order.
-    :param everything: look at each of them.
-    :returns: what differs, and how those are that are in order.
-    :raises PlacementUnavailable: it cannot be known.
-    :raises DatabaseUnavailable: it cannot be known.
+    :param seen: the states of providers that were in order.
+    :param everything: check each of them.
+    :returns: the differences, and the states of providers that are in order
+        now.
+    :raises PlacementUnavailable: Placement does not answer properly.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     rows = read(engine)
     children = {one.parent: one for one in there.values()
@@ -98,8 +99,8 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
                 or seen.get(children[host].uuid)
                 != _as_seen(rows, host, children[host])]
     offered, found = _compare(engine, rows, suspects)
-    # NOTE: what is being worked on is to be looked at again, whether or not
-    # anything changes until then.
+    # NOTE: providers of reservations that are being changed are checked again
+    # next time in any case.
     unsettled = {each.node_uuid for each in found} | {
         host for host, one in offered.items() if any(
             machine.class_of(ident) in (one.offers or {})
@@ -108,7 +109,8 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
                 for host in suspects
                 if host in children and host not in unsettled}
     if found:
-        # NOTE: what is read is not of one moment; what differs still does.
+        # NOTE: the reads are not of one moment, so differences count only if
+        # they are found again.
         _, again = _compare(engine, read(engine), {
             each.node_uuid for each in found if each.node_uuid})
         found = [each for each in found if each in again]
@@ -124,14 +126,14 @@ def _compare(engine: Engine, rows: planner.Rows, hosts: Iterable[str]
 
 
 def _flavors(engine: Engine) -> frozenset[str] | None:
-    """Read which reservations have a flavor; ``None``: that is not known."""
+    """Return the reservations with a private flavor; ``None``: unknown."""
     if engine.nova is None:
         return None
     try:
         return frozenset(each.id for each in engine.nova.flavors()
                          if each.name == machine.FLAVOR_PREFIX + each.id)
     except errors.NovaUnavailable as exc:
-        # NOTE: that nobody can look at flavors now holds up no hold.
+        # NOTE: the audit goes on without flavors.
         LOG.warning('The audit could not compare flavors: %s', exc)
         return None
 
@@ -157,12 +159,12 @@ def _as_seen(rows: planner.Rows, host: str,
 def repair(engine: Engine,
            differences: Collection[hold_audit.Difference]
            ) -> dict[hold_audit.Difference, str]:
-    """Mend what can be; no server is deleted, nor loses anything.
+    """Repair what can be repaired, without deleting or changing servers.
 
-    :returns: why each is not mended, in words; nothing where it is.
-    :raises PlacementUnavailable: it cannot be known what there is.
-    :raises NovaUnavailable: it cannot be known what there is.
-    :raises DatabaseUnavailable: nothing more could be read.
+    :returns: why each difference remains, in words; empty if it is repaired.
+    :raises PlacementUnavailable: Placement does not answer properly.
+    :raises NovaUnavailable: Nova does not answer properly.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     said: dict[hold_audit.Difference, str] = {}
     for ident in sorted({each.reservation_id for each in differences}):
@@ -190,8 +192,8 @@ def _repair(engine: Engine, ident: str,
               else lease_provider_flavors.read(engine, ident, counts))
 
     def before_each() -> None:
-        # NOTE: a lease that ends meanwhile takes all of it back, and nothing
-        # is to be made behind its back.
+        # NOTE: a lease that ends meanwhile deletes everything, and nothing
+        # must be created after that.
         if read(engine).counts.get(ident) != counts:
             raise _Changed
     try:
@@ -205,10 +207,10 @@ def _repair(engine: Engine, ident: str,
 
 
 def _ours(engine: Engine, ident: str) -> bool:
-    """Return whether a class without a host was made by us.
+    """Return whether a class without a host is ours.
 
-    NOTE: Blazar calls its classes the same, and makes them long before it
-    offers them.
+    NOTE: Blazar uses the same names for its classes, and creates them long
+    before it offers them.
     """
     with engine.database.read() as connection:
         if reserved_instances.is_known(connection, ident):

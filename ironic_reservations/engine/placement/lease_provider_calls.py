@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Looking at what a lease has in Placement and Nova, and taking one step."""
+"""Reads what a lease has in Placement and Nova, and takes single steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Act = machine.Act
 Answer = answers.Answer
 Outcome = answers.Outcome
 
-#: How often what others keep getting in front of is tried.
+#: How often a write is tried against concurrent writes.
 _TIMES = 6
 _PAUSES = (0.005, 0.05)
 
@@ -43,10 +43,10 @@ _Offers = Mapping[str, Mapping[str, Any]]
 
 
 def child_of(host: str) -> str:
-    """Return the uuid of the reservation provider of a host.
+    """Return the uuid of the lease provider of a host.
 
-    NOTE: it follows from the host, so that whoever makes it twice makes one,
-    and nobody else's is taken for it.
+    NOTE: it is derived from the host, so that it is created only once, and no
+    other provider is mistaken for it.
 
     :param host: the uuid of its own provider.
     """
@@ -55,11 +55,11 @@ def child_of(host: str) -> str:
 
 def look(engine: Engine, wanted: machine.Wanted,
          hosts: Iterable[str] = ()) -> machine.Seen:
-    """Look at what there is of a lease reservation.
+    """Return what a lease reservation has in Placement and Nova.
 
-    :param hosts: where to look besides.
-    :raises PlacementUnavailable: it cannot be known.
-    :raises NovaUnavailable: it cannot be known.
+    :param hosts: further hosts to read.
+    :raises PlacementUnavailable: Placement does not answer properly.
+    :raises NovaUnavailable: Nova does not answer properly.
     """
     client = hold_calls.client(engine)
     children = {host: _child(engine, wanted, host)
@@ -75,9 +75,9 @@ def look(engine: Engine, wanted: machine.Wanted,
 
 
 def find_hosts(engine: Engine, class_name: str) -> list[str]:
-    """Find all hosts that offer a class, one by one.
+    """Return all hosts that offer a class, reading them one by one.
 
-    :raises PlacementUnavailable: it cannot be known.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     client = hold_calls.client(engine)
     found = []
@@ -120,7 +120,10 @@ def _flavor(nova: nova_client.Nova,
 def _servers(nova: nova_client.Nova, wanted: machine.Wanted,
              children: Mapping[str, machine.Child]
              ) -> tuple[tuple[machine.ServerSeen, ...], frozenset[str]]:
-    """Find the servers of a lease, by the flavor and by what they have."""
+    """Return the servers of a lease, by its flavor and by their allocations.
+
+    :returns: also the consumers that are no servers.
+    """
     found = {each.uuid: each for each
              in nova.servers(flavor=wanted.reservation_id)}
     strangers = set()
@@ -140,9 +143,8 @@ def take(engine: Engine, wanted: machine.Wanted,
          step: machine.Step) -> Answer:
     """Take a step.
 
-    :returns: what came of it; ``GONE`` and ``EXISTS``, where there was
-        nothing to do.
-    :raises PlacementUnavailable: it cannot be known what there is.
+    :returns: the answer; ``GONE`` or ``EXISTS`` if there was nothing to do.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     if step.act in _OF_PLACEMENT:
         return _OF_PLACEMENT[step.act](engine, wanted, step)
@@ -214,7 +216,7 @@ def _withdraw(engine: Engine, wanted: machine.Wanted,
 
 def _change(engine: Engine, host: str,
             make: Callable[[_Offers], _Offers]) -> Answer:
-    """Change what a child offers, and leave what other leases have of it."""
+    """Change the inventories of a child, keeping those of other leases."""
     client = hold_calls.client(engine)
     child = child_of(host)
     for _ in range(_TIMES):
@@ -234,7 +236,7 @@ def _change(engine: Engine, host: str,
 
 def _take_from(engine: Engine, wanted: machine.Wanted,
                step: machine.Step) -> Answer:
-    """Take the class from a consumer, and nothing else."""
+    """Remove only the class from the allocations of a consumer."""
     client = hold_calls.client(engine)
     there = client.consumer(step.about)
     left = {provider: rest for provider, resources

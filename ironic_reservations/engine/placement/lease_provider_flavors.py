@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The private flavors of leases: what each is to ask for."""
+"""Determines the private flavors of leases."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from ironic_reservations.model import instance_reservations
 
 def read(engine: Engine, reservation_id: str,
          hosts: Collection[str]) -> machine.FlavorWanted:
-    """Return the flavor of a lease reservation that is active.
+    """Return the flavor of an active lease reservation.
 
-    :param reservation_id: of a lease, of instances or of hosts.
-    :param hosts: the uuids of those that it has.
-    :raises DatabaseUnavailable: it cannot be known.
+    :param reservation_id: of instances or of hosts.
+    :param hosts: the uuids of its hosts.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     with engine.database.read() as connection:
         wanted = db_instances.read_of_nodes(connection, hosts).get(
@@ -46,13 +46,13 @@ def read(engine: Engine, reservation_id: str,
 
 def of_instances(wanted: instance_reservations.InstanceReservation,
                  shared: bool) -> machine.FlavorWanted:
-    """Return the flavor that the instances of a reservation are made with.
+    """Return the flavor for the instances of a reservation.
 
-    NOTE: a node of Ironic is held whole, and of a compute host all that the
-    flavor that was named asks of it, so that only the traits are left to be
-    asked for.
+    NOTE: the hold covers a whole node of Ironic, or everything that the
+    requested flavor needs of a compute host, so that only the traits remain to
+    be requested.
 
-    :param shared: whether a compute host is among its hosts.
+    :param shared: whether any of the hosts is a compute host.
     """
     flavor, request = wanted.flavor, wanted.request
     made = machine.FlavorWanted(wanted.vcpus, wanted.memory_mb,
@@ -66,10 +66,10 @@ def of_instances(wanted: instance_reservations.InstanceReservation,
 
 
 def of_hosts(nodes: Iterable[facts.Node]) -> machine.FlavorWanted:
-    """Return the flavor of servers that have a node of Ironic each.
+    """Return the flavor for servers on whole nodes of Ironic.
 
-    NOTE: as large as the smallest of them, which Nova compares with what an
-    image needs; other hosts later on are no reason for another flavor.
+    NOTE: it has the size of the smallest node, which Nova compares with the
+    requirements of images; it is not changed when hosts are replaced.
     """
     sizes = [dict(node.properties) for node in nodes]
 

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Bringing Placement and Nova to what a lease of instances is to have.
+"""Brings Placement and Nova to the state that a lease should have.
 
-Level-triggered: look, take the steps that are left, look again.  Whoever dies
-in between leaves nothing that the next pass does not see, and no row is
-needed to tell of it; what nobody comes by for any more, the audit finds.
+It is level-triggered: read, take the steps that are left, read again. If it is
+interrupted, the next pass continues without a row that says so; the audit
+finds what no pass continues.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ LOG = log.getLogger(__name__)
 Act = machine.Act
 Outcome = answers.Outcome
 
-#: More than there are between a start or an end and its last step.
+#: More rounds than a start or an end of a lease needs.
 _ROUNDS = 6
 _FINE = (Outcome.DONE, Outcome.GONE, Outcome.EXISTS)
-#: What others change at the same time is looked at again.
+#: Outcomes of concurrent changes, after which everything is read again.
 _AGAIN = (Outcome.PROVIDER_CHANGED, Outcome.CONSUMER_CHANGED, Outcome.AGAIN,
           Outcome.IN_USE)
-#: The steps about one host, or one server; the others hold up all.
+#: Steps about one host or server; if another step fails, all later ones wait.
 _OF_ONE = (Act.MAKE_PROVIDER, Act.OFFER, Act.CLOSE, Act.WITHDRAW,
            Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER, Act.TAKE_FROM,
            Act.REMOVE_ACCESS)
 
-#: A server in the middle of something is not done with it at once.
+#: Steps that are not retried at once, since a server in a task needs time.
 _OF_SERVERS = (Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER)
 
 _Failure = tuple[machine.Step, answers.Answer]
@@ -54,7 +54,7 @@ _Failure = tuple[machine.Step, answers.Answer]
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What has come of it.
+    """The result of bringing a lease to its state.
 
     :ivar waits: what is not as it should be yet, in words.
     """
@@ -63,21 +63,22 @@ class Result:
 
     @property
     def done(self) -> bool:
-        """Whether all is as it should be."""
+        """Whether everything is as it should be."""
         return not self.waits
 
 
 def bring(engine: Engine, wanted: machine.Wanted,
           before_each: Callable[[], None] = lambda: None) -> Result:
-    """Bring Placement and Nova to what a lease reservation is to have.
+    """Bring Placement and Nova to the state that a lease should have.
 
-    Safe to call again at any time; where holds in Placement are switched
-    off, it does nothing.
+    It can be called again at any time, and does nothing if [placement] is not
+    enabled.
 
-    :param before_each: called before each step; raises where the lease is
-        somebody else's to work on by now.
-    :raises PlacementUnavailable: it cannot be known what there is.
-    :raises NovaUnavailable: it cannot be known what there is.
+    :param wanted: the state of a lease reservation.
+    :param before_each: called before each step; raises if another worker has
+        taken the lease over.
+    :raises PlacementUnavailable: Placement does not answer properly.
+    :raises NovaUnavailable: Nova does not answer properly.
     """
     if engine.placement is None:
         return Result()
@@ -96,7 +97,7 @@ def bring(engine: Engine, wanted: machine.Wanted,
         if any(step.act is Act.DELETE_CLASS
                and answer.outcome is Outcome.IN_USE
                for step, answer in failures):
-            # NOTE: a host offers it that nobody has told us of.
+            # NOTE: a host that is not in the rows offers the class.
             more = {*calls.find_hosts(engine, wanted.class_name)}
             again, hosts = bool(more - hosts), hosts | more
         if failures and not again:
@@ -107,21 +108,21 @@ def bring(engine: Engine, wanted: machine.Wanted,
 
 
 def used(engine: Engine, reservation_id: str, host: str) -> int:
-    """Read how many servers of a reservation are on a host.
+    """Return how many servers of a reservation are on a host.
 
-    :raises PlacementUnavailable: it cannot be known.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     there = hold_calls.client(engine).usages(calls.child_of(host))
     return (there or {}).get(machine.class_of(reservation_id), 0)
 
 
 def forget_host(engine: Engine, host: str) -> str:
-    """Delete the reservation provider of a host that Ironic has no more.
+    """Delete the lease provider of a host that was deleted from Ironic.
 
-    NOTE: of no other host, since nova-compute fails where one that it knows
-    of is gone.
+    NOTE: those of other hosts are kept, since nova-compute fails if one that
+    it knows is gone.
 
-    :returns: why it could not be, in words.
+    :returns: why it failed, in words; empty if it is deleted.
     """
     answer = hold_calls.client(engine).delete_provider(
         calls.child_of(host))
@@ -131,7 +132,7 @@ def forget_host(engine: Engine, host: str) -> str:
 def _take_all(engine: Engine, wanted: machine.Wanted,
               left: list[machine.Step],
               before_each: Callable[[], None]) -> list[_Failure]:
-    """Take steps, until one fails that others need; return the failures."""
+    """Take steps until one fails that others need; return the failures."""
     failures: list[_Failure] = []
     for step in left:
         if step.about in {failed.about for failed, _ in failures}:

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Proof through Placement: whose server the scheduler of Nova has put there.
+"""Proof by an allocation in Placement.
 
-A server that has one of a lease's class on a node's own child was made with
-the flavor of that lease, which only its project may use.
+A server with the class of a lease on the child provider of a node was created
+with the private flavor of the lease, which only its project may use.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ironic_reservations.lifecycle.placement import lease_providers
 
 def shown(engine: Engine, node_uuid: str, reservation_id: str,
           instance_uuid: str) -> bool:
-    """Return whether a server has a node by a lease reservation.
+    """Return whether a server has a node through a lease reservation.
 
     :param reservation_id: the lease reservation that has the node now.
-    :raises ProofUnknown: Placement does not tell.
+    :raises ProofUnknown: Placement does not answer.
     """
     try:
         consumer = str(uuid_module.UUID(instance_uuid))

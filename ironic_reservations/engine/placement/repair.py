@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Mending what an audit has found."""
+"""Repairs the differences that an audit has found."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Kind = hold_audit.Kind
 
 @dataclasses.dataclass(frozen=True)
 class Repair:
-    """What became of a difference.
+    """The result for a difference.
 
-    :ivar done: whether it is mended.
+    :ivar done: whether it is repaired.
     :ivar said: why not.
     """
 
@@ -45,11 +45,11 @@ class Repair:
 
 def repair(engine: Engine,
            report: placement_audit.Report) -> list[Repair]:
-    """Mend what can be; each node is looked at once more before.
+    """Repair what can be repaired, after checking each host again.
 
-    :raises DatabaseUnavailable: nothing more could be written.
+    :raises DatabaseUnavailable: the database does not answer.
     """
-    # NOTE: an orphan may be what keeps a node from being held.
+    # NOTE: orphans first, since one may keep a node from being held.
     order = sorted((one for one in report.differences
                     if not one.reservation_id), key=lambda one: (
                         one.kind is not Kind.ORPHAN, one))
@@ -92,10 +92,10 @@ def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
 
 def _hold_again(engine: Engine, view: hold_audit.View,
                 consumer: str | None) -> str:
-    """Hold a host for whom it is promised; return why not.
+    """Hold a host for its promises; return why that failed.
 
-    :param consumer: of the hold that is taken back before; ``None``: hold
-        all that is not held.
+    :param consumer: of the old hold, which is released first; ``None``: hold
+        for all promises without a hold.
     """
     host = view.host
     old = next((hold for hold in host.held
@@ -107,8 +107,8 @@ def _hold_again(engine: Engine, view: hold_audit.View,
     now = placement_audit.read_host(engine, host.uuid, host.exclusive)
     if now.node is None:
         return ''
-    # NOTE: as they are promised now, if they are; and a node that is promised
-    # twice, to a lease and within it, is held once.
+    # NOTE: by the present promises. A node that is promised to a lease and to
+    # a reservation within it is held once.
     again = [promise for promise in now.unheld()
              if promise.owner in owners - view.in_work]
     for promise in again[:1] if host.exclusive else again:
@@ -136,13 +136,13 @@ def _remove_orphan(engine: Engine,
 
 
 def _remove_provider(engine: Engine, host: hold_audit.Host) -> str:
-    """Delete the provider of a node that is no more; return why not."""
+    """Delete the provider of a deleted node; return why that failed."""
     if not all(hold_release.give_up(engine, hold) for hold in host.held):
         return 'It is not known whether the hold is gone.'
     if engine.ironic is None or engine.ironic.node(
             host.uuid) is not None:
         return 'Ironic does not confirm that the node is gone.'
-    # NOTE: its child may stand in the way, which Nova deletes with it.
+    # NOTE: its child has to be deleted first; Nova deletes both.
     said = lease_provider_sync.forget_host(engine, host.uuid)
     if said:
         return said

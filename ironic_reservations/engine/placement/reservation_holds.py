@@ -11,11 +11,11 @@
 #    under the License.
 
 
-"""Reservations whose nodes are held in Placement, too.
+"""Holds the nodes of reservations in Placement.
 
-The row that says what will be written is in the transaction that promises
-the node; the write follows before anybody is told of the promise.  Where the
-hold cannot be had, the promise ends with its row, and another node is tried.
+The row of the hold is written in the transaction that reserves the node, and
+the allocation follows before the request is answered. If the node cannot be
+held, the reservation is ended with the row, and another node is tried.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from ironic_reservations.model import flavors
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
-#: How often, and how long in seconds, the same request waits for an earlier
-#: one that is holding the node right now.
+#: How often, and for how many seconds each time, a repeated request waits for
+#: an earlier one that is holding the node.
 _LOOKS = 20
 _PAUSE = 0.05
 
@@ -69,7 +69,7 @@ def class_of(node: facts.Node) -> str | reasons.Reason:
 
 def intend(engine: Engine, connection: sa.Connection, class_name: str,
            reservation: facts.Reservation) -> holds.Hold:
-    """Write, where a reservation is written, that its node will be held."""
+    """Write the row of the hold of a new reservation, in its transaction."""
     return hold_cases.intend(
         engine, connection, _promise(reservation).of_class(class_name),
         supersede=True, state=holds.HoldState.PROMISING)
@@ -79,8 +79,9 @@ def hold(engine: Engine, intended: holds.Hold,
          reservation: facts.Reservation) -> reasons.Reason | None:
     """Hold the node of a new reservation.
 
-    :returns: why it cannot be held; then there is no reservation any more.
-    :raises PlacementUnavailable: neither is there then.
+    :returns: why it cannot be held; then the reservation has been ended.
+    :raises PlacementUnavailable: Placement does not answer; then the
+        reservation has been ended, too.
     """
     return _obstacle(hold_cases.carry_out(engine, intended,
                                           reservation.instance_uuid),
@@ -89,11 +90,11 @@ def hold(engine: Engine, intended: holds.Hold,
 
 def ensure(engine: Engine,
            reservation: facts.Reservation) -> reasons.Reason | None:
-    """See that the node of a reservation is held that was made before.
+    """Ensure that the node of an earlier reservation is held.
 
     :returns: why it cannot be held; then the reservation has been ended.
-    :raises Conflict: it is no more.
-    :raises PlacementUnavailable: it cannot be known.
+    :raises Conflict: the reservation is gone.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     if reservation.state is not facts.State.RESERVED:
         return None
@@ -101,11 +102,13 @@ def ensure(engine: Engine,
         with engine.database.read() as connection:
             still = db_reservations.read_by_uuid(connection,
                                                  reservation.uuid)
-            there = db_holds.read_of_owners(connection, [reservation.uuid])
+            there = [row for row in db_holds.read_of_owners(
+                connection, [reservation.uuid])
+                if row.node_uuid == reservation.node_uuid]
             node = db_nodes.read_nodes(
                 connection, (reservation.node_uuid,), with_traits=False
             ).get(reservation.node_uuid)
-        if still is None or node is None or any(
+        if not _is_made(still, reservation) or node is None or any(
                 row.state is holds.HoldState.PROMISING
                 and hold_recovery.recover_one(engine, row) is not None
                 for row in there):
@@ -131,25 +134,37 @@ def ensure(engine: Engine,
 
 
 def _check_there(engine: Engine, reservation: facts.Reservation) -> None:
-    """Check that what has just been held for a reservation is for one.
+    """Check that a reservation whose node was just held still exists.
 
-    NOTE: whoever found that the first attempt had come to nothing may have
-    ended both since they were read; what is held for nobody is taken back.
+    NOTE: a process that found the first attempt failed may have ended both
+    since they were read, or the reservation may have been made again on
+    another node; a hold without a promise is released later.
 
-    :raises Conflict: it is no more.
+    :raises Conflict: the reservation is gone.
     """
     with engine.database.read() as connection:
         still = db_reservations.read_by_uuid(connection, reservation.uuid)
-    if still is None:
+    if not _is_made(still, reservation):
         raise db_connection.Conflict('the reservation has changed')
 
 
+def _is_made(there: facts.Reservation | None,
+             reservation: facts.Reservation) -> bool:
+    """Return whether a reservation is the one that was read before.
+
+    NOTE: clients may reuse a uuid.
+    """
+    return there is not None and (there.node_uuid, there.created_at) == (
+        reservation.node_uuid, reservation.created_at)
+
+
 def without_room(engine: Engine, ask: pick.Ask) -> dict[str, reasons.Reason]:
-    """Find all nodes that others have in Placement, in a few calls.
+    """Return the nodes that others have in Placement, with a few requests.
 
-    NOTE: where there is something of ours, holding the node may make room.
+    NOTE: nodes with holds of ours are left out, since releasing one may make
+    room.
 
-    :raises PlacementUnavailable: it cannot be known.
+    :raises PlacementUnavailable: Placement does not answer properly.
     """
     with engine.database.read() as connection:
         nodes = db_nodes.read_nodes(connection, ask.node_uuids,

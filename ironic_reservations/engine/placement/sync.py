@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Bringing Placement and our rows to agree, again and again.
+"""Brings Placement and our rows into agreement, again and again.
 
-Any number of processes may do this at once; what they do twice, the second
-one finds done.
+Any number of processes may do this at the same time; what one has done, the
+others find done.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ LOG = log.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Audited:
-    """What came of an audit.
+    """The result of an audit with repairs.
 
-    :ivar repairs: what was tried to be mended; ``None``: nothing was to be.
+    :ivar repairs: ``None``: no repairs were requested.
     """
 
     report: placement_audit.Report
@@ -47,7 +47,7 @@ class Audited:
 
     @property
     def remaining(self) -> tuple[hold_audit.Difference, ...]:
-        """Return the differences that are left."""
+        """The differences that remain."""
         if self.repairs is None:
             return self.report.differences
         return tuple(each.difference for each in self.repairs
@@ -55,7 +55,7 @@ class Audited:
 
 
 def recover(engine: Engine) -> None:
-    """Take back what is held for nothing, and end what was cut off.
+    """Release holds without a promise, and complete interrupted ones.
 
     :raises DatabaseUnavailable: the rows cannot be read or written.
     """
@@ -64,12 +64,12 @@ def recover(engine: Engine) -> None:
 
 
 def audit(engine: Engine, repair: bool, everything: bool = False) -> Audited:
-    """Compare, mend what can be, and write down what was found.
+    """Compare, repair what can be repaired, and store the result.
 
-    :param repair: whether anything is to be mended.
-    :param everything: look at each node, whatever was seen before.
-    :raises PlacementUnavailable: it cannot be known.
-    :raises DatabaseUnavailable: it cannot be known.
+    :param repair: whether to repair anything.
+    :param everything: check each node, also those that were in order.
+    :raises PlacementUnavailable: Placement does not answer properly.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     if repair:
         deployed_holds.hand_over_all(engine)

@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""One node for a while: the use cases of ``/v1/reservations``."""
+"""Reservations of single nodes: the use cases of ``/v1/reservations``."""

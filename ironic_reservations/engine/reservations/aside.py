@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Move bookings of leases that have not started, for a use that begins now.
+"""Make room on a node by moving leases that have not started.
 
-They move in the transaction of that use, or nothing is changed at all.
+They move in the transaction of the use that needs the room.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.model import facts
@@ -41,16 +42,16 @@ from ironic_reservations.planner import displace
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
-#: Hosts that can serve no lease are tried one by one, up to so many.
+#: How many hosts that are unusable for leases are tried one by one.
 _ODD = 8
 
 
 @dataclasses.dataclass(frozen=True)
 class Room:
-    """A node, and what makes room on it.
+    """A node, and the moves that make room on it.
 
-    :ivar difference: what changes for others.
-    :ivar until: when the next lease on it starts then, if there is one.
+    :ivar difference: the moves.
+    :ivar until: when the next lease on the node starts after them, if any.
     """
 
     node_uuid: str
@@ -60,7 +61,7 @@ class Room:
 
     @property
     def lost(self) -> frozenset[str]:
-        """The lease reservations for which nothing was found instead."""
+        """The lease reservations that lose a node and get no other."""
         return frozenset(booking.reservation_id
                          for booking in self.difference.lost)
 
@@ -70,11 +71,11 @@ def one_of(engine: Engine, nodes: Sequence[facts.Node],
            ordered: bool) -> Room | None:
     """Make room on one of some nodes.
 
-    :param nodes: as they were read, in the order of preference.
-    :param until: how long it is needed; ``None``: nobody knows.
-    :param ordered: whether it has to be the first that will do.
-    :returns: ``None`` where every lease that was promised needs its node, or
-        nothing else was found.
+    :param nodes: the nodes as they were read, in the order of preference.
+    :param until: the end of the use; ``None`` if it is unknown.
+    :param ordered: whether to take the first possible node, instead of the
+        one with the fewest moves.
+    :returns: ``None`` if no node can be cleared without a loss.
     :raises Conflict: the node has changed since it was read.
     """
     snapshot = engine.snapshots.snapshot(engine.database, now)
@@ -97,10 +98,10 @@ def one_of(engine: Engine, nodes: Sequence[facts.Node],
 
 def on(engine: Engine, node: facts.Node, now: datetime.datetime,
        until: datetime.datetime | None) -> Room:
-    """Make room on a node, whatever it costs; ``lost`` tells what.
+    """Make room on a node even if leases lose it; see :attr:`Room.lost`.
 
-    :param node: as it was read.
-    :param until: how long it is needed; ``None``: nobody knows.
+    :param node: the node as it was read.
+    :param until: the end of the use; ``None`` if it is unknown.
     :raises Conflict: the node has changed since it was read.
     """
     snapshot = engine.snapshots.snapshot(engine.database, now)
@@ -113,9 +114,9 @@ def on(engine: Engine, node: facts.Node, now: datetime.datetime,
 
 def write_notices(engine: Engine, connection: sa.Connection, made: Room,
                   now: datetime.datetime) -> None:
-    """Write to the owners whose leases have fewer nodes than promised.
+    """Write notices to the owners of leases that lose a node.
 
-    Belongs into the transaction that makes the room, after its commit.
+    Comes after the commit in the transaction that makes the room.
     """
     if made.lost and notices.wanted(engine.conf):
         for lease in db_leases.read_of_reservations(connection, made.lost):
@@ -126,7 +127,7 @@ def write_notices(engine: Engine, connection: sa.Connection, made: Room,
 
 
 def tell(engine: Engine, made: Room) -> None:
-    """Notify which leases have fewer nodes than promised."""
+    """Send notifications of the leases that have lost a node."""
     if made.lost:
         with engine.database.read() as connection:
             degraded = db_leases.read_of_reservations(connection, made.lost)
@@ -148,15 +149,25 @@ def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[facts.Node]
             yield there[node.uuid], node
 
 
+def read_lessees(engine: Engine,
+                 room: Room | None) -> Sequence[lease_asked_back.Lessee]:
+    """Return the lessees of nodes that moving leases of their owners get.
+
+    Comes before the transaction.
+    """
+    return [] if room is None else lease_asked_back.find_moved(
+        engine, room.snapshot, room.difference.homes)
+
+
 def check_ahead(room: Room | None, planned: datetime.datetime,
                 moment: datetime.datetime) -> None:
     """Check that no lease that makes room has begun meanwhile.
 
-    Comes last in the transaction that moves them.
+    Comes last in the transaction.
 
     :param planned: when the room was planned.
     :param moment: the present time.
-    :raises Conflict: one has begun; it stays where it is.
+    :raises Conflict: one has begun, and must stay where it is.
     """
     if room is not None:
         lease_dates.check_movable(
@@ -165,8 +176,8 @@ def check_ahead(room: Room | None, planned: datetime.datetime,
 
 def _check(snapshot: snapshots.Snapshot, number: int,
            node: facts.Node) -> None:
-    # NOTE: what was read of the node and what was planned on have to be of
-    # one moment, since the commit names one generation for both.
+    # NOTE: the node and the snapshot must be of the same generation, since the
+    # commit names only one.
     if snapshot.generation(number)[1] != node.generation:
         raise db_connection.Conflict(f'node {node.uuid} has changed')
 
@@ -188,7 +199,8 @@ def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
             snapshot.standing(number)), booking.project_id)
         demands.append(demand)
         leaving[demand.id] = booking
-    cleared = displace.clear(snapshot.timeline, number, start, end, demands)
+    cleared = displace.clear_node(snapshot.timeline, number, start, end,
+                                  demands)
     return _made(snapshot, number, end, cleared.timeline,
                  {f'{key}/0': booking for key, booking in leaving.items()},
                  tuple(leaving[key] for key in cleared.homeless))
@@ -200,8 +212,7 @@ def _made(snapshot: snapshots.Snapshot, number: int, end: int,
           lost: tuple[leases.NodeBooking, ...] = ()) -> Room:
     difference = difference_module.compare(snapshot, after, renamed=renamed)
     here = seen.Seen(dict([snapshot.generation(number)]))
-    # NOTE: what is planned on a host that can serve nothing new does not
-    # stand on the timeline, but it is there.
+    # NOTE: the timeline does not have the bookings of an unusable host.
     starts = [booking.start for booking in after.rows[number]]
     starts.extend(instants.instant(booking.starts_at) for booking, _
                   in snapshot.standing(number).promised

@@ -33,16 +33,16 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
-#: How many reasons a sentence tells; the structured form has all of them.
+#: How many reasons a sentence has; the structured form has all of them.
 _TOLD = 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """A node, with the generation to commit on (0 where it has no row yet).
+    """A node, with the generation to commit on (0 if it has no row yet).
 
-    :ivar view: what it was picked in.
-    :ivar room: what has to move for it.
+    :ivar view: the view that it was picked in.
+    :ivar room: the leases that have to move, if any.
     """
 
     node: facts.Node
@@ -51,7 +51,7 @@ class Choice:
 
     @property
     def difference(self) -> difference.Difference | None:
-        """What changes for others, if anything does."""
+        """The moves of others, if any."""
         return None if self.room is None else self.room.difference
 
     @property
@@ -66,16 +66,17 @@ class Choice:
 def choose(engine: Engine, ask: pick.Ask, view: plan.View,
            sees: facts.Visibility, observer: ironic_client.Ironic | None,
            need: plan.Need) -> Choice:
-    """Pick a node, and confirm it with Ironic where that is configured.
+    """Pick a node, and confirm it with Ironic if that is configured.
 
-    :param observer: Ironic with the caller's credentials; ``None``: with those
-        of this service.
+    :param observer: a client of Ironic with the caller's credentials;
+        ``None``: the client of this service.
     :raises NoNodeAvailable: with the reasons.
     :raises IronicUnavailable: Ironic could not confirm the state of a node.
     :raises Conflict: a node has changed meanwhile.
     """
     asks_whom = observer or engine.ironic
-    # NOTE: the power state is not mirrored, so an allocation is confirmed.
+    # NOTE: an allocation is always confirmed, since the power state is not
+    # mirrored.
     if engine.conf.ironic.confirm == 'mirror' and not ask.powered:
         asks_whom = None
     choosing = _Choosing(engine, ask, sees, asks_whom, need)
@@ -88,7 +89,7 @@ def choose(engine: Engine, ask: pick.Ask, view: plan.View,
 
 
 class _Choosing:
-    """One request for a node, and whom to ask about it."""
+    """A request for a node, and the client to confirm it with."""
 
     def __init__(self, engine: Engine, ask: pick.Ask,
                  sees: facts.Visibility,
@@ -99,13 +100,13 @@ class _Choosing:
         self._sees = sees
         self._observer = observer
         self._need = need
-        # NOTE: the order of a list is the caller's will; who leaves the
-        # choice to us gets a node for which nothing has to move.
+        # NOTE: a list is in the caller's order of preference; without one, a
+        # node for which no lease has to move is preferred.
         self._ordered = ask.node_uuids is not None and not need.bare
 
     def among(self, view: plan.View) -> Choice | pick.Refused:
         """Choose from the nodes of a view."""
-        # NOTE: an answer of Ironic proves nothing for rows read after it.
+        # NOTE: an answer of Ironic proves nothing about rows read after it.
         look = observe.Look(self._observer)
         while True:
             outcome, snapshot = look.outcome(self._ask, view.snapshot,
@@ -135,14 +136,18 @@ class _Choosing:
         return made
 
     def _stands(self, snapshot: pick.Snapshot, uuid: str) -> bool:
-        """Return whether a node has no obstacle but what moves aside."""
+        """Return whether a node has no obstacle but leases that move."""
         return pick.why_not(
             self._ask, uuid, snapshot.nodes.get(uuid),
             snapshot.occupancies.get(uuid), snapshot.now, self._sees) is None
 
     def by_class(self, view: plan.View, refused: pick.Refused
                  ) -> Choice | pick.Refused:
-        """Choose where no node is left that nobody has been promised."""
+        """Choose from all nodes of the class if none was found at first.
+
+        These are nodes that are promised for later, and nodes that only
+        Ironic knows to be free.
+        """
         engine, now = self._engine, view.snapshot.now
         with engine.database.read() as connection:
             promised = plan.look_by_class(engine, connection, self._ask,
@@ -159,8 +164,8 @@ class _Choosing:
                     observer: ironic_client.Ironic) -> plan.View:
         """Find a candidate that Ironic knows to be free, mirrored or not.
 
-        NOTE: the rows are read after Ironic's list, so this proves nothing
-        yet: the candidate is confirmed again like any other.
+        NOTE: the rows are read after Ironic's list, so the list proves nothing
+        about them.  The candidate is confirmed again like any other.
         """
         now = view.snapshot.now
         filters = {'provision_state': facts.AVAILABLE, 'associated': 'false',

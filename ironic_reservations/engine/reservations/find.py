@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reading promises; an expired one is not there, swept or not."""
+"""Read reservations; expired ones do not exist, even if not deleted yet."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SORT_KEYS = db_reservations.SORT_KEYS
 
 
 def no_marker(marker: str) -> errors.ReservationNotFound:
-    """Return the refusal of a marker, the same whether it is another's."""
+    """Return the error for an unknown marker, or one of another project."""
     return errors.ReservationNotFound(
         f'The marker {marker} is not a reservation of yours, or the '
         'reservation is over. Begin again at the first page.')
@@ -54,7 +54,7 @@ def get(engine: Engine, uuid: str) -> facts.Reservation:
 
 
 def get_as_made(engine: Engine, uuid: str) -> tuple[facts.Reservation, bool]:
-    """Read one live reservation, and whether it may come to nothing yet.
+    """Read one live reservation, and whether it may still fail.
 
     :raises ReservationNotFound: there is none, or it has expired.
     """
@@ -69,7 +69,7 @@ def get_as_made(engine: Engine, uuid: str) -> tuple[facts.Reservation, bool]:
 
 
 def being_made(reservation: facts.Reservation) -> errors.PlacementUnavailable:
-    """Return the refusal to tell of what may come to nothing yet."""
+    """Return the error for a reservation that may still fail."""
     return errors.PlacementUnavailable(
         f'The reservation {reservation.uuid} is still being made: its node '
         f'{reservation.node_uuid} is not held in Placement yet. Ask again, or '
@@ -79,10 +79,10 @@ def being_made(reservation: facts.Reservation) -> errors.PlacementUnavailable:
 def live(connection: sa.Connection, uuid: str, now: datetime.datetime,
          permitted: facts.Reservation | None = None
          ) -> tuple[facts.Reservation, seen.Seen]:
-    """Read one live reservation that is going to be changed, and its node.
+    """Read one live reservation for a change, and its node.
 
-    :param permitted: as it was when the caller was judged by it: who holds
-        the uuid by now may be another.
+    :param permitted: the reservation when the policy was applied, since
+        another one may have the same uuid by now.
     :raises ReservationNotFound: there is none, it has expired, or it is
         another one.
     """
@@ -96,10 +96,10 @@ def live(connection: sa.Connection, uuid: str, now: datetime.datetime,
 
 @dataclasses.dataclass(frozen=True)
 class Query:
-    """Which reservations, in which order.
+    """A query for reservations.
 
-    :ivar marker: the uuid of the last one of the page before.
-    :ivar limit: at most so many; ``None``, all.
+    :ivar marker: the uuid of the last reservation of the previous page.
+    :ivar limit: how many at most; ``None``: all.
     :ivar sort_key: one of :data:`SORT_KEYS`.
     """
 
@@ -133,13 +133,7 @@ def page(engine: Engine, query: Query) -> list[facts.Reservation]:
 
 
 def reserved_node_uuids(engine: Engine) -> frozenset[str]:
-    """Read which nodes are reserved now."""
+    """Read the uuids of the nodes that are reserved now."""
     with engine.database.read() as connection:
         return db_reservations.read_live_node_uuids(connection,
                                                     engine.clock())
-
-
-def count(engine: Engine) -> dict[facts.State, int]:
-    """Count the live reservations by state."""
-    with engine.database.read() as connection:
-        return db_reservations.count_live(connection, engine.clock())

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Confirm with Ironic the facts that an answer rests on."""
+"""Confirm with Ironic the facts that a pick depends on."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
-#: Up to so many nodes are asked for one by one, more with one list.
+#: Up to this number, nodes are read one by one; more with one list.
 _ONE_BY_ONE = 8
-#: What our own rows say needs no confirmation.
+#: Reasons from our own rows, which need no confirmation.
 _OURS = (reasons.RESERVED, reasons.LEASED, reasons.PROMISED,
          reasons.RESERVATION_REQUIRED, reasons.BUSY, *reasons.OF_PLACEMENT)
 
 
 class Look:
-    """Asks Ironic about nodes, about each of them once.
+    """Reads nodes from Ironic, each of them once.
 
-    NOTE: the snapshot is older than the answers of Ironic.  A guarded
-    request that came in between has raised the node's generation, so that
-    the commit on this snapshot fails; that is what makes the facts hold.
+    NOTE: the snapshot is older than the answers of Ironic.  A guarded request
+    in between increments the generation of the node, so that the commit on
+    this snapshot fails.  This is why the answers remain valid.
 
-    :param observer: Ironic through the caller's eyes; ``None``: what the
-        mirror says is believed.
+    :param observer: a client of Ironic with the caller's credentials;
+        ``None``: the mirror is trusted.
     """
 
     def __init__(self, observer: ironic_client.Ironic | None) -> None:
@@ -47,11 +47,11 @@ class Look:
     def outcome(self, ask: pick.Ask, snapshot: pick.Snapshot,
                 sees: facts.Visibility
                 ) -> tuple[pick.Picked | pick.Refused, pick.Snapshot]:
-        """Pick, with every fact about Ironic that the pick rests on confirmed.
+        """Pick a node, and confirm all facts from Ironic in the result.
 
         :returns: a node as Ironic shows it, with the generation of its row
-            (0 where it has none), or the reasons; and the snapshot with what
-            Ironic said.
+            (0 if it has none), or the reasons; and the snapshot with the
+            answers of Ironic.
         """
         while True:
             outcome = pick.pick(ask, snapshot, sees)
@@ -60,9 +60,8 @@ class Look:
             if not doubtful or self._observer is None:
                 return outcome, snapshot
             if len(self._asked) + len(doubtful) > _ONE_BY_ONE:
-                # NOTE: a mirror that was wrong so often may be wrong about
-                # the rest as well, and a question for each would take for
-                # ever.
+                # NOTE: the mirror seems to be outdated, and reading each node
+                # by itself would take too long.
                 doubtful = [uuid for uuid in ask.node_uuids or snapshot.nodes
                             if uuid not in self._asked]
             snapshot = self._confirmed(snapshot, doubtful)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""From the rows to a snapshot that a node is picked in."""
+"""Read the snapshot in which a node is picked."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
-#: How many nodes a pick by class looks at before it asks Ironic for all.
+#: How many nodes a pick by class considers before it asks Ironic for all.
 _SAMPLE = 32
-#: Why a node is passed over of whose class the project has enough. No answer
-#: has it: a request that fails for it is beyond a limit.
+#: The reason to skip a node of a class whose limit the project has reached.
+#: It is not in any answer, since the request is refused for the limit then.
 CLASS_LIMIT = 'class_limit'
 
 
@@ -44,10 +44,10 @@ CLASS_LIMIT = 'class_limit'
 class Need:
     """The use that a node is needed for.
 
-    :ivar until: the time at which it is given back; ``None``: not known.
-    :ivar bare: whether it is without a reservation and a lease.
+    :ivar until: its end; ``None`` if it is unknown.
+    :ivar bare: whether it is a use without a reservation or a lease.
     :ivar unheld: the nodes that could not be held in Placement for it.
-    :ivar full: the resource classes of which the project may have no more.
+    :ivar full: the resource classes whose limit the project has reached.
     """
 
     until: datetime.datetime | None = None
@@ -81,7 +81,7 @@ def look(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     with engine.database.read() as connection:
         if ask.node_uuids is None:
             return look_by_class(engine, connection, ask, sees, now, need)
-        # NOTE: a compute host is no node that anybody gets.
+        # NOTE: compute hosts cannot be reserved.
         nodes = {uuid: node for uuid, node in db_nodes.read_nodes(
             connection, ask.node_uuids,
             with_traits=bool(ask.traits or ask.forbidden)).items()
@@ -102,8 +102,8 @@ def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
     :param promised: all nodes that are promised to leases for later, instead
         of some of those that are not.
     """
-    # NOTE: from a place of its own, so that parallel requests do not race
-    # for the same node.
+    # NOTE: each request begins at another node, so that concurrent ones do
+    # not compete for the same.
     nodes = db_nodes.read_free_nodes(
         connection, dataclasses.replace(
             wanted(connection, ask), other_classes=tuple(sorted(need.full))),
@@ -121,12 +121,12 @@ def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
 
 
 def wanted(connection: sa.Connection, ask: pick.Ask) -> db_nodes.Wanted:
-    """Return what a node must be like, in words of Ironic."""
+    """Return the requirement on a node, in Ironic's resource classes."""
     names: tuple[str, ...] | None = None
     if ask.resource_class is not None:
         names = (ask.resource_class,)
     if ask.class_name is not None:
-        # NOTE: several of Ironic's may be one in Placement.
+        # NOTE: several classes of Ironic may be the same one in Placement.
         names = tuple(name for name in db_nodes.read_classes(connection)
                       if (names is None or name in names)
                       and pick.is_of_class(name, ask.class_name))
@@ -134,14 +134,14 @@ def wanted(connection: sa.Connection, ask: pick.Ask) -> db_nodes.Wanted:
 
 
 def hosts_closed(engine: Engine, need: Need) -> bool:
-    """Return whether hosts of leases are not for this."""
+    """Return whether nodes that are open to leases are excluded."""
     return (need.bare
             and engine.conf.leases.without_reservation == 'require')
 
 
 def closed(engine: Engine, connection: sa.Connection, need: Need,
            node_uuids: Collection[str]) -> Collection[str]:
-    """Read which nodes nobody may use without a reservation or a lease."""
+    """Read the nodes that must not be used without a promise."""
     if not hosts_closed(engine, need):
         return ()
     return db_hosts.read_node_uuids(connection, node_uuids)
@@ -152,9 +152,9 @@ def view(nodes: Mapping[str, facts.Node],
          busy: Mapping[str, datetime.datetime],
          leased: Mapping[str, facts.Leased], barred: Collection[str],
          now: datetime.datetime, need: Need) -> View:
-    """Put what was read together.
+    """Return the view made of what was read.
 
-    :param barred: the nodes that are not for this.
+    :param barred: the nodes that are excluded.
     """
     held = {reservation.node_uuid: reservation for reservation in related
             if reservation.live(now)}

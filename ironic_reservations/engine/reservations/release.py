@@ -37,12 +37,11 @@ def release(engine: Engine, uuid: str,
             permitted: facts.Reservation | None = None) -> None:
     """End a live reservation now.
 
-    The node itself is left as it is: what has been deployed goes on.  What
-    keeps it from others in Placement is taken back as soon as Placement
-    answers.
+    The node itself is left as it is, deployed or not.  Its hold in Placement
+    is deleted as soon as Placement answers.
 
-    :param permitted: the reservation that the caller may release, as it was
-        when that was judged; ``None``: whichever has the uuid.
+    :param permitted: the reservation when the policy was applied; ``None``:
+        any reservation with the uuid.
     :raises ReservationNotFound: there is none, or it has expired.
     :raises OutcomeUnknown: it may or may not have been ended.
     """
@@ -76,22 +75,22 @@ def _take_back(engine: Engine, uuid: str) -> None:
     try:
         hold_release.take_back(engine, [uuid])
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        # NOTE: the reservation is over all the same, and nobody is to be
-        # told otherwise.
+        # NOTE: the reservation is over nevertheless, so this is no error.
         LOG.warning('The hold of a deleted reservation could not be released '
                     'yet, and will be later: %s', exc)
 
 
 def release_on(engine: Engine, reservation: facts.Reservation,
                generation: int, reason: str) -> bool:
-    """End a reservation, unless its node's bookings changed since a look.
+    """End a reservation, unless the bookings of its node have changed.
 
-    :param generation: that of the node when the reason was found.
+    :param generation: the generation of the node when the reason was found.
     :param reason: why it ends.
     :returns: whether it was ended.
     """
     try:
-        with engine.database.write() as connection:
+        with retry.found_if_lost(lambda: is_gone(engine, reservation)), (
+                engine.database.write()) as connection:
             commit.commit(connection, seen.Seen(
                 {reservation.node_uuid: generation}), engine.clock())
             db_reservations.delete(connection, reservation)
@@ -101,3 +100,13 @@ def release_on(engine: Engine, reservation: facts.Reservation,
         return False
     engine.announcer.tell(announce.DELETE, reservation, reason)
     return True
+
+
+def is_gone(engine: Engine, reservation: facts.Reservation) -> bool:
+    """Return whether a reservation that was read is in the database no more.
+
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    with engine.database.read() as connection:
+        there = db_reservations.read_by_uuid(connection, reservation.uuid)
+    return there is None or not there.same(reservation)

@@ -29,6 +29,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.reservations import aside
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import terms
@@ -44,15 +45,15 @@ def renew(engine: Engine, uuid: str,
           ttl: int | None = None,
           permitted: facts.Reservation | None = None,
           allowed: limits.Limits = limits.NONE) -> facts.Reservation:
-    """Let a live reservation end at another time, earlier or later.
+    """Give a live reservation another end, earlier or later.
 
-    Leases that it would reach into go to other nodes, where that can be.
+    Leases on the node before the new end move to other nodes if possible.
 
-    :param permitted: the reservation that the caller may renew, as it was
-        when that was judged; ``None``: whichever has the uuid.
+    :param permitted: the reservation when the policy was applied; ``None``:
+        any reservation with the uuid.
     :param expires_at: the new end, zone-aware; or
-    :param ttl: in so many seconds from now.
-    :param allowed: the limits that hold for the caller.
+    :param ttl: the time to live from now, in seconds.
+    :param allowed: the limits of the caller.
     :raises ReservationNotFound: there is none, or it has expired.
     :raises ReservationLimit: it has been renewed for long enough.
     :raises InvalidValue: the time is out of bounds.
@@ -65,8 +66,8 @@ def renew(engine: Engine, uuid: str,
         now = engine.clock()
         end = terms.expiry(engine.conf, now, expires_at, ttl)
         with engine.database.read() as connection:
-            # NOTE: its generation and what it holds at one moment, and all
-            # else after that.
+            # NOTE: the reservation and the generation of its node are read at
+            # one moment, and everything else after it.
             held, here = find.live(connection, uuid, now, permitted)
             limits.check_lifetime(allowed, held, end)
             node = db_nodes.read_nodes(
@@ -74,24 +75,27 @@ def renew(engine: Engine, uuid: str,
             )[held.node_uuid]
             promised = db_bookings.read_of_node(connection, node.uuid, now)
             windows = db_maintenance.read_of_nodes(connection, (node.uuid,))
-        # NOTE: a node that has changed since is not what was looked at.
+        # NOTE: raises a conflict if the node has changed since.
         looked = here.also(seen.of_nodes([node]))
         occupancy = facts.Occupancy(leased=dataclasses.replace(
             leases.of_node(promised, now),
             maintained=maintenance.of_node(windows.get(node.uuid, ()), now)))
         room = _make_room(engine, held, node, occupancy, now, end)
+        lessees = aside.read_lessees(engine, room)
         with engine.database.write() as connection:
-            # NOTE: a lease that was planned behind the old end is not to be
-            # committed any more.
+            # NOTE: so that a lease that was planned after the old end cannot
+            # commit any more.
             commit.commit(connection, looked, now,
                           None if room is None else room.difference)
+            told = lease_asked_back.write(engine, connection, lessees, now)
             extended = db_reservations.update_expiry(connection, held, end,
                                                      now)
             moment = engine.clock()
             if not held.live(moment):
                 raise db_connection.Conflict('it is over meanwhile')
             aside.check_ahead(room, now, moment)
-            return extended
+        lease_asked_back.tell(engine, told, now)
+        return extended
     renewed = retry.until_committed(attempt, repeatable=True)
     engine.announcer.tell(announce.UPDATE, renewed)
     return renewed

@@ -21,17 +21,22 @@ import datetime
 import functools
 import uuid as uuid_module
 
+import sqlalchemy as sa
+
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_holds
 from ironic_reservations.engine.reservations import aside
@@ -44,16 +49,16 @@ from ironic_reservations.model import reasons
 from ironic_reservations.model import told_times
 from ironic_reservations.planner import pick
 
-#: How many nodes that cannot be held in Placement are found out one by one.
+#: How many nodes are tried one by one that cannot be held in Placement.
 _TRIES = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class _Made:
-    """A reservation that is in the database.
+    """A reservation in the database.
 
     :ivar before: whether an earlier request has made it.
-    :ivar hold: what is to be written to Placement for it.
+    :ivar hold: its hold in Placement, if it has one.
     """
 
     reservation: facts.Reservation
@@ -63,17 +68,23 @@ class _Made:
 
 def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
             observer: ironic_client.Ironic | None = None,
-            allowed: limits.Limits = limits.NONE) -> facts.Reservation:
+            allowed: limits.Limits = limits.NONE,
+            key: request_keys.Key | None = None) -> facts.Reservation:
     """Reserve the first node that can be reserved, or raise the reasons.
 
     A request that was served before (the same ``uuid``, or the same
-    ``instance_uuid``) gets the same reservation.
+    ``instance_uuid``) gets the same reservation.  With a key, it gets none
+    once that reservation has ended.
 
     :param ask: the request.
     :param sees: the nodes that the caller may see.
     :param observer: Ironic with the caller's credentials; ``None``: with those
         of this service.
     :param allowed: the limits of the caller.
+    :param key: the identity of the request, if it has one.
+    :raises ReservationEnded: the reservation that the same request made is
+        over.
+    :raises ReservationKeyReused: the key came with another request before.
     :raises ReservationLimit: the project may have no more.
     :raises NoNodeAvailable: with ``reasons``: one for each node of the
         list, or a count for each reason if there was no list.
@@ -89,12 +100,12 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     """
     unheld: dict[str, reasons.Reason] = {}
     while True:
-        # NOTE: chosen before the first attempt, so that it can be looked for
-        # where nobody knows what became of a COMMIT.
+        # NOTE: chosen before the first attempt, so that the reservation can be
+        # found after a COMMIT without an answer.
         uuid = ask.uuid or str(uuid_module.uuid4())
         made = retry.until_committed(
             functools.partial(_attempt, engine, ask, sees, observer, unheld,
-                              uuid, allowed),
+                              uuid, allowed, key),
             functools.partial(_look, engine, ask, uuid))
         obstacle = (_hold(engine, made) if isinstance(made, _Made)
                     else made)
@@ -102,8 +113,7 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
             break
         unheld[obstacle.node_uuid] = obstacle
         if len(unheld) == _TRIES:
-            # NOTE: one after the other could go on for as many nodes as
-            # there are.
+            # NOTE: otherwise this could go on for all nodes.
             for uuid, why in reservation_holds.without_room(
                     engine, ask).items():
                 unheld.setdefault(uuid, why)
@@ -114,8 +124,9 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
 
 
 def _hold(engine: Engine, made: _Made) -> reasons.Reason | None:
-    """Hold the node in Placement, if such is done; tells why it cannot be.
+    """Hold the node in Placement if it is enabled.
 
+    :returns: why it cannot be held, if so.
     :raises PlacementUnavailable: it is not known.
     """
     if made.hold is None:
@@ -127,8 +138,10 @@ def _hold(engine: Engine, made: _Made) -> reasons.Reason | None:
 def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
              observer: ironic_client.Ironic | None,
              unheld: Mapping[str, reasons.Reason],
-             uuid: str, allowed: limits.Limits) -> _Made | reasons.Reason:
+             uuid: str, allowed: limits.Limits,
+             key: request_keys.Key | None) -> _Made | reasons.Reason:
     now = engine.clock()
+    known = None if key is None else _known(engine, key, now)
     full = _full(engine, ask, allowed, now)
     need = plan.Need(_lasts(engine, ask, now), unheld=unheld,
                      full=frozenset(full))
@@ -137,6 +150,8 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     if existing is not None:
         lost = (None if engine.placement is None
                 else reservation_holds.ensure(engine, existing))
+        if lost is None and known is not None and not known.stands:
+            _keep(engine, known, existing)
         return lost or _Made(existing, before=True)
     try:
         choice = choose.choose(engine, ask, view, sees, observer, need)
@@ -146,16 +161,62 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
             raise limits.class_limit(allowed, full) from exc
         raise
     if engine.placement is None:
-        return _commit(engine, ask, choice, now, None, uuid, allowed, full)
+        return _commit(engine, ask, choice, now, None, uuid, allowed, full,
+                       known)
     class_name = reservation_holds.class_of(choice.node)
     if isinstance(class_name, reasons.Reason):
         return class_name
-    return _commit(engine, ask, choice, now, class_name, uuid, allowed, full)
+    return _commit(engine, ask, choice, now, class_name, uuid, allowed, full,
+                   known)
+
+
+def _known(engine: Engine, key: request_keys.Key,
+           now: datetime.datetime) -> request_keys.Known:
+    """Read whether the same request has made a reservation before.
+
+    :raises ReservationEnded: it has, and that is over.
+    :raises ReservationKeyReused: another request with its key has.
+    """
+    with engine.database.snapshot() as connection:
+        made = db_keys.read(connection, key.name)
+        if made is None or made.until <= now:
+            return request_keys.Known(key, now, made)
+        if not key.is_of(made):
+            raise errors.ReservationKeyReused(
+                'The same Idempotency-Key was sent with a different request '
+                'before. Send each request with its own key.')
+        there = db_reservations.read_by_uuid(connection, made.ident)
+        if there is not None and there.id == made.number and there.live(now):
+            return request_keys.Known(key, now, made, stands=True)
+        if db_keys.read_undone(connection, made.number):
+            # NOTE: it was never answered, as its node could not be held.
+            return request_keys.Known(key, now, made)
+    raise errors.ReservationEnded(
+        f'This request made the reservation {made.ident}, which has ended '
+        'since. Nothing was reserved: the same request is not carried out '
+        'again within a day, since it may be a copy that was delivered late. '
+        'To reserve a node again, send the request with a new '
+        'Idempotency-Key, or without one and with a new uuid.')
+
+
+def _keep(engine: Engine, known: request_keys.Known,
+          existing: facts.Reservation) -> None:
+    """Keep the key of a request that gets a reservation made before."""
+    with engine.database.write() as connection:
+        _keep_for(connection, known, existing, engine.clock())
+
+
+def _keep_for(connection: sa.Connection, known: request_keys.Known,
+              reservation: facts.Reservation,
+              now: datetime.datetime) -> None:
+    assert reservation.id is not None
+    request_keys.keep(connection, known, reservation.uuid, reservation.id,
+                      now)
 
 
 def _full(engine: Engine, ask: pick.Ask, allowed: limits.Limits,
           now: datetime.datetime) -> dict[str, int]:
-    """Read of which classes the project has enough, and how many."""
+    """Read the classes whose limit the project has reached, with counts."""
     if not allowed.max_per_class:
         return {}
     with engine.database.read() as connection:
@@ -164,7 +225,7 @@ def _full(engine: Engine, ask: pick.Ask, allowed: limits.Limits,
 
 def _look(engine: Engine, ask: pick.Ask,
           uuid: str) -> _Made | reasons.Reason | None:
-    """Return what an attempt of this request has made, if it has."""
+    """Return the reservation of an earlier attempt, if there is one."""
     with engine.database.read() as connection:
         made = db_reservations.read_by_uuid(connection, uuid)
     if made is None or not made.live(engine.clock()) or (
@@ -220,8 +281,8 @@ def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
             f'expires_at {told_times.moment(end)} has passed while a node was '
             'being confirmed. Nothing was reserved. Send a later time.')
     if choice.free_until is not None and end > choice.free_until:
-        # NOTE: the lease that starts there did not stand in the way of a
-        # reservation that had been made at once.
+        # NOTE: the lease that starts then would not have been in the way of a
+        # reservation at the time of the plan.
         raise db_connection.Conflict(
             f'node {choice.node.uuid} is promised to a lease before the end')
     return end
@@ -230,16 +291,18 @@ def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
 def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
             now: datetime.datetime, class_name: str | None,
             uuid: str, allowed: limits.Limits,
-            full: Mapping[str, int]) -> _Made:
-    """Promise a node.
+            full: Mapping[str, int],
+            known: request_keys.Known | None) -> _Made:
+    """Write the reservation.
 
-    :param class_name: by which it is to be held in Placement, if it is.
-    :param uuid: of the reservation.
-    :param allowed: the limits that hold for the caller.
-    :param full: of which classes the project has as many as it may.
+    :param class_name: the class of its hold in Placement, if it is held.
+    :param uuid: the uuid of the reservation.
+    :param allowed: the limits of the caller.
+    :param full: the classes whose limit the project has reached.
+    :param known: the key of the request, if it has one.
     """
-    # NOTE: confirming takes its time, and a client that asks for a minute
-    # gets a minute.
+    # NOTE: the time to live counts from here, since the confirmation may have
+    # taken long.
     made_at = engine.clock()
     node, view = choice.node, choice.view
     reservation = facts.Reservation(
@@ -250,6 +313,7 @@ def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
     void = {row for row in view.related if not row.live(now)
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
                  or row.instance_uuid == ask.instance_uuid)}
+    lessees = aside.read_lessees(engine, choice.room)
     with engine.database.write() as connection:
         limits.check_one_more(allowed, connection, ask.project_id, made_at,
                               node.resource_class, full)
@@ -257,6 +321,8 @@ def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
                       choice.difference)
         db_reservations.delete_void(connection, void, now)
         reservation = db_reservations.insert(connection, reservation)
+        if known is not None:
+            _keep_for(connection, known, reservation, engine.clock())
         intended = None
         if class_name is not None:
             db_holds.release(connection, [row.uuid for row in void
@@ -264,7 +330,13 @@ def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
                              made_at, hold_calls.deadline(engine))
             intended = reservation_holds.intend(engine, connection,
                                                 class_name, reservation)
-        aside.check_ahead(choice.room, now, engine.clock())
+        told = lease_asked_back.write(engine, connection, lessees, now)
+        moment = engine.clock()
+        if not reservation.live(moment):
+            raise db_connection.Conflict(
+                'the reservation would be over by now')
+        aside.check_ahead(choice.room, now, moment)
+    lease_asked_back.tell(engine, told, now)
     for row in void:
         engine.announcer.tell(announce.DELETE, row, announce.EXPIRED)
     return _Made(reservation, hold=intended)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How long a promise may last."""
+"""The lifetime of reservations."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ironic_reservations.model import told_times
 def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
            expires_at: datetime.datetime | None = None,
            ttl: int | None = None) -> datetime.datetime:
-    """Return the instant at which a promise made or renewed now ends.
+    """Return the end of a reservation that is made or renewed now.
 
-    :param expires_at: the instant asked for, zone-aware.
-    :param ttl: or the time to live asked for, in seconds.
+    :param expires_at: the requested end, zone-aware; or
+    :param ttl: the requested time to live, in seconds.
     :raises InvalidValue: both are given, or the time is out of bounds.
     """
     limits = conf.reservations
@@ -42,8 +42,7 @@ def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
                 f'expires_at {told_times.moment(expires_at)} is in the past; '
                 f'the time of the service is {told_times.moment(now)}. Send a '
                 'later time.')
-        # NOTE: the request has been on its way for a while, so that the
-        # shortest time may not be left in full.
+        # NOTE: one second of tolerance for the time that the request took.
         if seconds < limits.min_ttl - 1 or seconds > limits.max_ttl:
             raise errors.InvalidValue(
                 f'expires_at {told_times.moment(expires_at)} is '

@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a process knows of all hosts: one immutable value.
+"""The snapshot of all hosts and their bookings: one immutable value.
 
-A snapshot is as it was at one moment of the database, and after it what this
-process has committed itself.  :mod:`.cache` keeps one from one request to the
-next.
+It has the state of the database at one moment, and the later commits of this
+process.  :mod:`.cache` keeps one from one request to the next.
 """
 
 from __future__ import annotations
@@ -34,26 +33,26 @@ from ironic_reservations.planner import loans as loans_module
 from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
-#: A booking, what it asks of its host, and of a share of one.
+#: A booking, its requirement, and its size if it is an instance.
 Promised = tuple[leases.NodeBooking, requirements.Requirement,
                  instance_reservations.InstanceReservation | None]
 
-#: A booking that is not where it can be, and what it asks of its host.
+#: A booking that cannot be on its host, and its requirement.
 Displaced = tuple[leases.NodeBooking, requirements.Requirement]
 
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """What tells whether two snapshots differ, in whichever processes.
+    """Tells whether two snapshots differ, also those of two processes.
 
-    :ivar sums: of generations and revisions: different where a node or its
-        bookings are.
+    :ivar sums: sums of generations and revisions, which differ if any node or
+        booking does.
     :ivar busy: the nodes for which guarded requests are under way.
-    :ivar turn: when the next booking is drawn in another way, if nothing
-        changes; ``None`` for never.
-    :ivar margin: for cleaning, as it is configured.
-    :ivar uneven: unlike any other, where some bookings may have been drawn as
-        they stand later than the snapshot is; else empty.
+    :ivar turn: when the timeline changes next by the clock alone; ``None``:
+        never.
+    :ivar margin: the configured time for cleaning.
+    :ivar uneven: a unique text if some rows may be newer than the snapshot;
+        empty otherwise.
     """
 
     sums: Mapping[int, tuple[int, int, int]] = dataclasses.field(
@@ -64,7 +63,7 @@ class State:
     uneven: str = ''
 
     def digest(self) -> str:
-        """Return a text that is another one for each other state."""
+        """Return a text that differs for different states."""
         return hashlib.sha256(repr((
             sorted(self.sums.items()), sorted(self.busy), self.turn,
             self.margin, self.uneven)).encode()).hexdigest()
@@ -72,15 +71,15 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """All hosts and what they are promised to, at one moment.
+    """All hosts and their promises at one moment.
 
-    :ivar standings: one for each host; its place is the planner's number,
-        ``None`` where a host has been removed.
+    :ivar standings: one for each host, by the planner's number; ``None`` for
+        a host that has been removed.
     :ivar ready: the set of hosts that can be used at once.
-    :ivar usable: the set of hosts that can serve something new.
-    :ivar compared: whether all that was committed before is in it for sure.
-    :ivar state: tells snapshots apart that differ.
-    :ivar loans: which hosts their owners lend.
+    :ivar usable: the set of hosts that can serve new bookings.
+    :ivar compared: whether it certainly has all earlier commits of others.
+    :ivar state: differs between snapshots that differ.
+    :ivar loans: the hosts that their owners lend.
     """
 
     now: datetime.datetime
@@ -99,15 +98,15 @@ class Snapshot:
         return self._sets[wanted]
 
     def suits(self, number: int, wanted: requirements.Requirement) -> bool:
-        """Check whether a host is, or will be, what a booking asks for."""
+        """Return whether a host meets a requirement, now or when usable."""
         return bool(self._sets[wanted] >> number & 1) or (
             requirements.suits(wanted, self.standing(number).host))
 
     def displaced(self) -> list[Displaced]:
-        """Return what is planned on hosts and cannot start there.
+        """Return planned bookings that cannot start on their hosts.
 
-        That is on hosts that can serve nothing new, that have no room for
-        it, or that are not what it asks for any more.
+        These are unusable, have no room for the booking, or do not meet its
+        requirement any more.
         """
         found: list[Displaced] = []
         for number, here in enumerate(self.standings):
@@ -123,10 +122,10 @@ class Snapshot:
         return found
 
     def lacking(self) -> list[Displaced]:
-        """Return what has started and does not have what it should.
+        """Return started bookings whose hosts are not what was promised.
 
-        That is on hosts that are broken, that are not what it asks for any
-        more, or that have got too small for it.
+        These are broken, do not meet the requirement any more, or have become
+        too small.
         """
         found: list[Displaced] = []
         for number, here in enumerate(self.standings):
@@ -156,7 +155,7 @@ class Snapshot:
         return node.uuid, node.generation
 
     def owners(self, numbers: Iterable[int]) -> dict[str, str | None]:
-        """Return of which project nodes are, where that matters."""
+        """Return the owners of nodes, if these matter."""
         if not self.loans.matter:
             return {}
         nodes = (self.standing(number).host.node for number in numbers)
@@ -165,7 +164,7 @@ class Snapshot:
 
 def promised(lease: leases.Lease, rows: Iterable[leases.NodeBooking]
              ) -> list[Promised]:
-    """Return bookings of a lease with what it asks of their hosts."""
+    """Return bookings of a lease with their requirements."""
     asked = {each.id: each for each in lease.reservations}
     return [(row, requirements.parse(
         asked[row.reservation_id].hypervisor_properties,

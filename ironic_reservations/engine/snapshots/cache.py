@@ -10,42 +10,40 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What this process knows of all hosts, kept from one request to the next.
+"""The snapshot of this process, kept from one request to the next.
 
-What this process has committed itself is put in from memory
-(:meth:`SnapshotCache.commit`); what others have committed is read.
+Commits of this process are added from memory (:meth:`SnapshotCache.commit`);
+those of others are read from the database, in two ways.
 
-**Comparing.** Each change of a node's bookings raises the generation of its
-row, each change of what Ironic says its revision, and a number of a row is
-given once.  So one sum for each 64 rows tells whether anything has changed,
-and where.  Generations are what is compared, never the order in which
-transactions become visible: nothing can be overtaken.  What is read is read
-at one moment of the database.
+**Comparing.** Each change of a node's bookings increments the generation of
+its row, and each change of what Ironic says its revision; row ids are never
+used again.  So one sum for each 64 rows tells whether anything has changed,
+and where.  This does not depend on the order in which transactions become
+visible.  All rows are read at one moment of the database.
 
-**Changes.** Sums cost the database the more the more nodes there are.  So who
-changes nodes writes it down (:mod:`~ironic_reservations.db.changes`), and who
-does not need to know for sure reads what is newer than what is known: mostly
-nothing but what this process has written itself.  Numbers are given before
-the commit, and may be seen late; so those that were left out are asked for
-again for a while.  What is not found so, since it was open for longer or
-comes from the release before, which writes nothing down, is found by
-comparing: once a second, before anything is refused, and after an attempt
-that was outrun.  Changes tell that there is something to be read, and what
-is read is compared; so nothing is ever known by half.
+**Changes.** The cost of sums grows with the number of nodes.  Therefore each
+change is also recorded (:mod:`~ironic_reservations.db.changes`), and a caller
+that need not be certain reads only the records that are newer than those it
+knows.  Their numbers are assigned before the commit, so a record may become
+visible late; missing numbers are asked for again for a while.  Changes that
+are not found like this, because their transaction was open for longer or the
+previous release made them without a record, are found by comparing: once a
+second, before any refusal, and after an attempt that was outrun.  A record
+only tells that there is something to read, so none is applied by halves.
 
-**What this process commits** names the generations that it was planned on.
-It is put in if these are what the snapshot has, for all of its nodes, or else
-it is left to be read as if others had made it.  Both give the same: between
-the moment of the snapshot and such a commit nobody else has changed one of
-these nodes, and what others have done to other nodes does not matter to them.
+**Commits of this process** name the generations that they were planned on.  If
+the snapshot has the same generations for all their nodes, they are added to
+it; otherwise they are read later like those of others.  The result is the
+same: nobody else has changed one of these nodes between the snapshot and the
+commit, and changes of other nodes do not affect them.
 
-**No lock is held while the database is asked.** A reading takes hold of the
-snapshot twice, for a moment: to tell what has to be read, and to put in what
-has been.  What is committed in between is newer than what was read, and
-stays.  One reading serves all who came before it began; they wait for it.
+**No lock is held during a query.** A reading locks the snapshot twice for a
+moment: to find out what has to be read, and to add what was read.  Commits in
+between are newer than what was read, and stay.  One reading serves all callers
+that came before it began; they wait for it.
 
-A snapshot that has been outrun costs another attempt and nothing else: the
-commit names the generations, and the database compares them.
+An outdated snapshot costs another attempt and nothing else: the commit names
+the generations, and the database compares them.
 """
 
 from __future__ import annotations
@@ -78,14 +76,14 @@ from ironic_reservations.model import requirements
 
 LOG = log.getLogger(__name__)
 
-#: More nodes than this are read by reading all of them.
+#: If more nodes than this have changed, all nodes are read.
 _FEW = 500
-#: After so many seconds all nodes are compared.
+#: Seconds after which all nodes are compared.
 _COMPARED = 1.0
 
 
 class SnapshotCache:
-    """Keeps the snapshot of a process.
+    """The snapshot of a process.
 
     :param conf: [leases] cleaning_time, owner_notice.
     """
@@ -122,8 +120,8 @@ class SnapshotCache:
         """Return a snapshot with all that was committed before the call.
 
         :param wanted: requirements that the caller will ask about.
-        :param compared: whether that has to be so for sure; nobody is refused
-            anything, or told, otherwise.
+        :param compared: whether all nodes have to be compared, as must be
+            before any refusal.
         :raises DatabaseUnavailable: nothing can be read.
         :raises Conflict: another transaction was in the way.
         :raises Contention: others read it, and take too long.

@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is to be in Placement and Nova, and where they differ."""
+"""Decides what should be in Placement and Nova, and compares it."""

@@ -10,17 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is to be done so that an instance has its node by the node's class.
+"""Decides how to give an instance the class of its node in Placement.
 
-Instances from before the classes of nodes have VCPU, MEMORY_MB and DISK_GB
-allocated, or nothing, so that Placement offers their nodes to flavors that
-ask for the class.  Giving the class to the instance changes what the node
-offers and what the instance has, and at no moment between the two may anybody
-else get the node: so both are one write, to Placement's reshaper.
-
-NOTE: earlier releases did it in several writes, and published the class as
-one lump of an odd size in between.  Who was broken off then has left it so;
-whoever finds such a state knows what comes next.
+Instances that are older than the class of their node have allocated VCPU,
+MEMORY_MB and DISK_GB, or nothing, so that Placement offers their nodes to
+flavors with the class. Giving the class to the instance changes the inventory
+of the node and the allocations of the instance. Nobody else must get the node
+in between, so both are changed in one write, by Placement's reshaper.
 """
 
 from __future__ import annotations
@@ -36,9 +32,7 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import node_condition
 
-#: How much of a class earlier releases published in one piece.
-LUMP = 1_000_003
-#: The classes that a node has no more once it has its own.
+#: The classes that a node does not have any more once it has its own.
 OLD = frozenset({flavors.VCPU, flavors.PCPU, flavors.MEMORY_MB,
                  flavors.DISK_GB})
 
@@ -46,57 +40,56 @@ Inventory = Mapping[str, Mapping[str, Any]]
 
 
 class Step(enum.StrEnum):
-    """What comes next; each leaves the node closed to everybody else."""
+    """The next step; each keeps the node closed to everybody else."""
 
-    #: Give the class to the instance for what it has of the old ones, and
-    #: publish the class as Nova does, and the old ones no more.
+    #: Give the class to the instance instead of the old ones, and publish the
+    #: class as Nova does, without the old ones.
     RESHAPE = 'reshape'
-    #: Publish the class as Nova does, and the old ones no more.
+    #: Publish the class as Nova does, without the old ones.
     OPEN = 'open'
-    #: Take the class from an instance that has the node no more, and has got
-    #: the class from us meanwhile.
+    #: Remove the class from an instance that has left the node meanwhile.
     TAKE_BACK = 'take back'
 
 
 class Reason(enum.StrEnum):
-    """Why nothing comes next."""
+    """Why there is no next step."""
 
-    #: Nobody has the node.
+    #: The node has no instance.
     FREE = 'free'
-    #: The instance has the node by its class.
+    #: The instance has allocated the class of the node.
     IN_ORDER = 'in order'
-    #: Ironic knows the node no more.
+    #: The node has been deleted from Ironic.
     GONE = 'gone'
-    #: The node has no class that Placement could take.
+    #: The node has no class that is valid in Placement.
     NO_CLASS = 'no class'
     #: Placement does not know the node.
     NO_PROVIDER = 'no provider'
-    #: The instance is coming or going.
+    #: The instance is being deployed or deleted.
     IN_WORK = 'in work'
     #: Somebody else has allocated something of the node.
     TAKEN = 'taken'
-    #: A hold of ours has the node, for a reservation or a lease.
+    #: The node is held for a reservation or a lease.
     HELD = 'held'
-    #: The instance has allocated something, but of other providers.
+    #: The instance has allocations on other providers only.
     ELSEWHERE = 'elsewhere'
-    #: The instance has allocated nothing, and is to be left so.
+    #: The instance has no allocations, and such instances are skipped.
     UNALLOCATED = 'unallocated'
-    #: The instance has the node by another class.
+    #: The instance has allocated another class of the node.
     OTHER_CLASS = 'other class'
-    #: What the node offers, or the instance has, is not that of a node.
+    #: The inventory or the allocation is not that of a node.
     ODD = 'odd'
 
 
-#: The reasons for which nobody has to do anything.
+#: The reasons that need no attention.
 FINE = frozenset({Reason.FREE, Reason.IN_ORDER})
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What comes next for a node, or why nothing does.
+    """The next step for a node, or why there is none.
 
-    :ivar consumer: from whom the class is taken back.
-    :ivar said: a sentence for people.
+    :ivar consumer: from which the class is removed.
+    :ivar said: a sentence for operators.
     """
 
     what: Step | Reason
@@ -108,12 +101,13 @@ class Verdict:
 class View:
     """A node in Ironic and in Placement.
 
-    :ivar offered: by class; ``None`` where there is no such provider.
-    :ivar consumers: who has what of the node.
-    :ivar elsewhere: whether the instance has something of other providers.
-    :ivar ours: those of the consumers that are holds.
-    :ivar given: those that had nothing until they were given the class.
-    :ivar skip_unallocated: whether an instance that has nothing is left so.
+    :ivar offered: inventories by class; ``None`` if there is no provider.
+    :ivar consumers: resources by consumer of the node.
+    :ivar elsewhere: whether the instance has allocations on other providers.
+    :ivar ours: the consumers that are holds.
+    :ivar given: the consumers that had no allocations until they were given
+        the class.
+    :ivar skip_unallocated: whether instances without allocations are skipped.
     """
 
     node: facts.Node
@@ -138,9 +132,8 @@ def judge(view: View) -> Verdict:
         return Verdict(Reason.NO_PROVIDER if used else Reason.FREE, said=(
             'Placement has no provider for the node. Nova creates it.'))
     for consumer, resources in sorted(view.consumers.items()):
-        if consumer != node.instance_uuid and (
-                resources.get(name) == LUMP
-                or (consumer in view.given and name in resources)):
+        if (consumer != node.instance_uuid and consumer in view.given
+                and name in resources):
             return Verdict(Step.TAKE_BACK, consumer)
     if not used:
         return Verdict(Step.OPEN if is_passing(offered, name)
@@ -155,8 +148,6 @@ def judge(view: View) -> Verdict:
 def _judge_used(view: View, offered: Inventory, name: str) -> Verdict:
     mine = view.consumers.get(view.node.instance_uuid or '', {})
     amount = mine.get(name, 0)
-    if amount == LUMP:
-        return Verdict(Step.RESHAPE)
     if amount == 1:
         others = _left_to(view, _others_with(view, {name, *OLD}))
         if others is not None:
@@ -166,25 +157,17 @@ def _judge_used(view: View, offered: Inventory, name: str) -> Verdict:
         if published(view) != offered:
             return Verdict(Step.OPEN)
         return Verdict(Reason.IN_ORDER)
-    obstacle = _obstacle(view, offered, name, mine)
-    if obstacle is not None and is_lump(offered, name):
-        return Verdict(Step.OPEN)
-    return obstacle or Verdict(Step.RESHAPE)
+    return _obstacle(view, offered, name, mine) or Verdict(Step.RESHAPE)
 
 
 def _obstacle(view: View, offered: Inventory, name: str,
               mine: Mapping[str, int]) -> Verdict | None:
-    """Return why an instance that has no class cannot be given it."""
-    lump = is_lump(offered, name)
+    """Return why an instance without the class cannot be given it."""
     others = sorted(view.consumers.keys() - {view.node.instance_uuid})
     if mine.get(name):
         return Verdict(Reason.ODD, said=(
             f'The instance has allocated {mine[name]} of {name}, but a node '
             'has 1.'))
-    if lump:
-        # NOTE: Placement let in who had asked at the moment when it was
-        # closed, now and then.
-        others = _others_with(view, {name})
     left = _left_to(view, others)
     if left is not None:
         return left
@@ -200,7 +183,7 @@ def _obstacle(view: View, offered: Inventory, name: str,
             f"The instance has allocated {', '.join(sorted(mine))}, but not "
             f'{name}. Check whether the resource_class of the node was '
             'changed.'))
-    if not lump and name in offered and (
+    if name in offered and (
             offered[name]['total'] > 1 + offered[name]['reserved']):
         return Verdict(Reason.ODD, said=(
             f"The provider offers {offered[name]['total']} of {name}, but a "
@@ -209,14 +192,15 @@ def _obstacle(view: View, offered: Inventory, name: str,
 
 
 def _others_with(view: View, names: Set[str]) -> list[str]:
-    """Return the other consumers of any of the classes."""
+    """Return other consumers than the instance that have any of the classes.
+    """
     return sorted(consumer for consumer, resources in view.consumers.items()
                   if consumer != view.node.instance_uuid
                   and names & resources.keys())
 
 
 def _left_to(view: View, others: Sequence[str]) -> Verdict | None:
-    """Return why a node is left to others; ``None`` where there are none."""
+    """Return why a node is left to others; ``None`` if there are none."""
     if not others:
         return None
     if view.ours.issuperset(others):
@@ -227,25 +211,19 @@ def _left_to(view: View, others: Sequence[str]) -> Verdict | None:
         f'Others have allocated the node: {", ".join(others)}.'))
 
 
-def is_lump(offered: Inventory, name: str) -> bool:
-    """Return whether a class is published in a lump."""
-    return name in offered and offered[name]['step_size'] == LUMP
-
-
 def is_passing(offered: Inventory, name: str) -> bool:
-    """Return whether a class is published as between two of our writes."""
-    return is_lump(offered, name) or (
-        name in offered and offered[name]['reserved'] > 0
-        and offered[name]['total'] == 1 + offered[name]['reserved'])
+    """Return whether a class is published as between two writes."""
+    return (name in offered and offered[name]['reserved'] > 0
+            and offered[name]['total'] == 1 + offered[name]['reserved'])
 
 
 def published(view: View, given_back: bool = False
               ) -> dict[str, dict[str, Any]]:
     """Return the inventory of a node as Nova publishes it.
 
-    Old classes stay for as long as somebody has some of them.
+    Old classes stay as long as a consumer has some of them.
 
-    :param given_back: the instance has nothing of the old classes any more.
+    :param given_back: ignore what the instance has of the old classes.
     """
     assert view.offered is not None
     name = flavors.class_of_node(view.node.resource_class)
@@ -254,11 +232,6 @@ def published(view: View, given_back: bool = False
         if not given_back or consumer != view.node.instance_uuid))
     inventory = {each: dict(offer) for each, offer in view.offered.items()
                  if each not in unused}
-    for each in OLD & inventory.keys():
-        # NOTE: whoever has some of it must be able to have that written anew.
-        if is_lump(view.offered, each):
-            inventory[each].update(
-                min_unit=1, max_unit=inventory[each]['total'], step_size=1)
     if is_passing(view.offered, name):
         inventory[name] = _offer(1, inventory[name]['reserved'])
     return inventory
@@ -269,8 +242,8 @@ def reshaped(view: View) -> dict[str, dict[str, Any]]:
     inventory = published(view, given_back=True)
     name = flavors.class_of_node(view.node.resource_class)
     if not view.consumers.get(view.node.instance_uuid or '', {}).get(name):
-        # NOTE: Nova reserves what is in use, and Placement lets nobody have
-        # more than the rest: so there is 1 beside that until the next step.
+        # NOTE: Nova reserves the class of a node in use, and Placement grants
+        # only the rest. So there is 1 more until the next step.
         reserved = inventory.get(name, {}).get('reserved', 0)
         inventory[name] = _offer(1 + reserved, reserved)
     return inventory
@@ -280,7 +253,7 @@ def allocation(view: View, step: Step,
                resources: Mapping[str, int]) -> dict[str, int]:
     """Return the resources of a consumer on a node after a step.
 
-    :param resources: what it has.
+    :param resources: before the step.
     """
     name = flavors.class_of_node(view.node.resource_class)
     if step is Step.TAKE_BACK:

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Where Placement and our rows differ about one node.
+"""Compares one host in Placement with our rows.
 
-Pure: the engine reads, this compares.
+It is pure: the engine reads, and this compares.
 """
 
 from __future__ import annotations
@@ -28,49 +28,48 @@ from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 
-#: So many consumers are named in a sentence.
+#: How many consumers a sentence names.
 _NAMED = 5
 
 
 class Kind(enum.StrEnum):
-    """What can differ."""
+    """The kinds of differences."""
 
-    #: A row says that the node is held, and it is not.
+    #: A node is not held although a row says so.
     HOLD_MISSING = 'hold_missing'
-    #: The hold is not what its row says, or of a class that the node no
-    #: longer has.
+    #: The hold differs from its row, or is of a former class of the node.
     HOLD_DIFFERS = 'hold_differs'
-    #: The node is promised, and neither held nor its instance's.
+    #: The node is promised, but neither held nor used by its instance.
     UNHELD = 'unheld'
-    #: A hold of ours that no row knows of.
+    #: A hold of ours without a row.
     ORPHAN = 'orphan'
-    #: More is used than there is.
+    #: The usage exceeds the inventory.
     OVERALLOCATED = 'overallocated'
-    #: Something is used, and nobody uses it.
+    #: There is usage without a consumer.
     GHOST = 'ghost'
-    #: Placement does not know the node.
+    #: The node has no provider.
     PROVIDER_MISSING = 'provider_missing'
-    #: Placement knows a node that is no more.
+    #: A deleted node still has a provider.
     PROVIDER_LEFTOVER = 'provider_leftover'
-    #: A lease of instances lacks what it is to have of a host.
+    #: A lease of instances has nothing of a host in Placement.
     RESERVATION_MISSING = 'reservation_missing'
-    #: It has more or less of it than it is to have.
+    #: It has too much or too little of it.
     RESERVATION_DIFFERS = 'reservation_differs'
-    #: One that is over has something still.
+    #: A lease that is over still has something.
     RESERVATION_LEFTOVER = 'reservation_leftover'
-    #: A lease that is active has no private flavor in Nova.
+    #: An active lease has no private flavor in Nova.
     FLAVOR_MISSING = 'flavor_missing'
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Difference:
-    """One thing that differs.
+    """A difference.
 
-    :ivar node_uuid: empty where it is about no node.
-    :ivar detail: a sentence for people.
+    :ivar node_uuid: empty if it is not about a node.
+    :ivar detail: a sentence for operators.
     :ivar reservation_id: of the lease of instances that it is about.
     :ivar shared: whether it is about a compute host.
-    :ivar resource_class: that it is about, where it is about one only.
+    :ivar resource_class: the class, if it is about one.
     """
 
     kind: Kind
@@ -84,12 +83,12 @@ class Difference:
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """A node of Ironic, or a compute host, as our database has it.
+    """A node of Ironic or a compute host in our database.
 
-    :ivar exclusive: whether it is held whole, as a node of Ironic is.
-    :ivar node: ``None`` where there is none any more.
-    :ivar held: what is held of it, or being taken back.
-    :ivar promises: for which it is to be held.
+    :ivar exclusive: whether it is held as a whole, like a node of Ironic.
+    :ivar node: ``None`` if it has been deleted.
+    :ivar held: its holds, including those being released.
+    :ivar promises: for which it should be held.
     """
 
     uuid: str
@@ -100,7 +99,7 @@ class Host:
 
     @functools.cached_property
     def class_name(self) -> str | None:
-        """Return the class of which Placement should offer one."""
+        """The class that Placement should offer one of."""
         if self.node is None or not self.exclusive:
             return None
         try:
@@ -110,35 +109,36 @@ class Host:
 
     @property
     def in_work(self) -> frozenset[str]:
-        """Return the owners whose holds somebody is at work on."""
+        """The owners of holds that are being changed."""
         return frozenset(hold.owner for hold in self.held
                          if hold.state is not holds.HoldState.ACTIVE)
 
     @property
     def needed(self) -> bool:
-        """Return whether Placement should have it."""
+        """Whether Placement should have a provider for it."""
         return self.node is not None and (
             not self.exclusive or (
                 self.class_name is not None
                 and self.node.provision_state == facts.AVAILABLE))
 
     def unheld(self) -> list[holds.Promise]:
-        """Return the promises for which nothing is held."""
+        """Return the promises without a hold."""
         owners = {hold.owner for hold in self.held}
         return [] if self.exclusive and owners else [
             promise for promise in self.promises
             if promise.owner not in owners]
 
     def promise_of(self, hold: holds.Hold) -> holds.Promise | None:
-        """Return what a hold is for.
+        """Return the promise of a hold.
 
-        NOTE: one without a promise is taken back by whoever ended that.
+        NOTE: a hold without a promise is released by the process that ended
+        it.
         """
         return next((promise for promise in self.promises
                      if self.exclusive or promise.owner == hold.owner), None)
 
     def agrees(self, hold: holds.Hold, there: Mapping[str, int]) -> bool:
-        """Return whether what is there of a hold is what is promised."""
+        """Return whether the allocations of a hold are those promised."""
         if self.class_name is not None:
             return dict(there) == {self.class_name: 1}
         promise = self.promise_of(hold)
@@ -149,13 +149,13 @@ class Host:
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """All that is known of one host.
+    """Everything that is known of one host.
 
-    :ivar in_work: owners of which nothing can be said now.
-    :ivar consumers: who has what of it; ``None`` without a provider.
-    :ivar strays: those of them that are ours and have no row.
-    :ivar usages: by class, where they could be told.
-    :ivar totals: what there is of each class, where that was looked at.
+    :ivar in_work: owners whose holds are being changed.
+    :ivar consumers: resources by consumer; ``None`` without a provider.
+    :ivar strays: the consumers that are ours and have no row.
+    :ivar usages: by class, if they are known.
+    :ivar totals: of the inventories by class, if they are known.
     """
 
     host: Host
@@ -166,7 +166,7 @@ class View:
     totals: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
-#: Sentences, about nodes of Ironic and about compute hosts.
+#: Sentences, for nodes of Ironic and for compute hosts.
 _NO_PROVIDER = ('The node is not in Placement; nova-compute creates its '
                 'provider.',
                 'The compute host is not in Placement. If it does not come '
@@ -175,14 +175,16 @@ _HELD_NOWHERE = ('The held node is not in Placement.',
                  'The held compute host is not in Placement.')
 _NOT_HELD = ('It is no longer held for {}.',
              'No share of it is held any more for {}.')
-_STRAY = ('It is held, but for no known promise.',
-          'A share is held, but for no known promise.')
+_STRAY = ('An allocation of this service holds it, but the database has no '
+          'such hold.',
+          'An allocation of this service holds a share, but the database has '
+          'no such hold.')
 
 
 def compare(view: View) -> list[Difference]:
-    """Find what differs about a host.
+    """Return the differences of a host.
 
-    NOTE: nothing can be said of a whole node while somebody is at work on it.
+    NOTE: there are none for a whole node while a hold of it is being changed.
     """
     if view.host.exclusive and view.in_work:
         return []
@@ -196,12 +198,12 @@ def compare(view: View) -> list[Difference]:
 
 
 _Found = Iterator[tuple[Kind, str | None, str]]
-#: With the class that it is about.
+#: With the class.
 _OfClass = Iterator[tuple[Kind, str | None, str, str]]
 
 
 def _about_promises(view: View) -> _Found:
-    """Find where what is held is not what is promised."""
+    """Find differences between holds and promises."""
     host, shared = view.host, not view.host.exclusive
     held = [hold for hold in host.held if hold.owner not in view.in_work]
     if view.consumers is None:
@@ -255,13 +257,13 @@ def _unheld(consumers: Mapping[str, Mapping[str, int]],
 
 
 def _about_usage(view: View) -> _OfClass:
-    """Find of each class what is used by nobody, or beyond what there is."""
+    """Find usage without a consumer, or beyond the inventory, by class."""
     if view.consumers is None:
         return
     consumers = view.consumers
     for name, used in sorted(view.usages.items()):
         owned = sum(there.get(name, 0) for there in consumers.values())
-        # NOTE: servers come and go on a compute host while it is read.
+        # NOTE: the servers on a compute host may change while it is read.
         if used > owned or (used < owned and view.host.exclusive):
             yield (Kind.GHOST, None,
                    f'{used - owned} of the {used} used {name} have no '
@@ -278,6 +280,6 @@ def _about_usage(view: View) -> _OfClass:
 
 
 def told(resources: Mapping[str, int]) -> str:
-    """Return in words what somebody has."""
+    """Return resources in words."""
     return ', '.join(f'{amount} {name}'
                      for name, amount in sorted(resources.items()))

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Holds: what keeps a promised node from everybody else in Placement."""
+"""Holds: allocations that keep others off promised nodes in Placement."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ from ironic_reservations.model import inventories
 
 
 class HoldState(enum.StrEnum):
-    """Where a hold stands.
+    """The state of a hold.
 
-    In every state but :attr:`ACTIVE` somebody works on it, or did until the
+    In every state but :attr:`ACTIVE` a process works on it, or did until the
     deadline.
     """
 
-    #: It is being written.
+    #: It is being written to Placement.
     RESERVING = 'reserving'
-    #: It is being written for a promise that nobody has been told of yet,
-    #: and that ends with it where it cannot be had.
+    #: It is being written for a reservation that is not confirmed yet, and
+    #: that is ended if this fails.
     PROMISING = 'promising'
-    #: It is there.
+    #: It has been written.
     ACTIVE = 'active'
-    #: It is being handed to an instance.
+    #: It is being moved to an instance.
     MOVING = 'moving'
-    #: It is being taken back.
+    #: It is being removed from Placement.
     RELEASING = 'releasing'
 
 
 @dataclasses.dataclass(frozen=True)
 class Hold:
-    """One consumer of ours, and the amounts of a host that it has or may have.
+    """A consumer of ours, and the resources of a host that it may have.
 
-    A node of Ironic is held whole: one of its class, and by nobody else.
+    A node of Ironic is held as a whole: one of its class, exclusively.
 
-    :ivar consumer_uuid: never used before, and never again.
+    :ivar consumer_uuid: never reused.
     :ivar owner: the reservation, or the booking of a lease, that it is for.
-    :ivar deadline: until when whoever works on it may; for others it is out
-        of bounds until then.
-    :ivar confirmed: whether Placement has said that it was written.
-    :ivar instance_uuid: to which it is being handed, or has been: then that
-        is the consumer.
-    :ivar generation: counts the changes to the row; a change names the one
-        that it has seen.
-    :ivar exclusive: whether nobody else may hold anything of the host.
+    :ivar deadline: until when the process that works on it may do so; others
+        must not touch it until then.
+    :ivar confirmed: whether Placement has confirmed that it was written.
+    :ivar instance_uuid: the instance that it is being moved to, or was: then
+        that is the consumer.
+    :ivar generation: counts the changes of the row; a change names the one
+        that was read.
+    :ivar exclusive: whether it excludes all others on the host.
     """
 
     id: int
@@ -76,23 +76,23 @@ class Hold:
 
     @property
     def resources(self) -> dict[str, int]:
-        """Return the amounts by class."""
+        """The amounts by class."""
         return dict(self.amounts)
 
     @property
     def handed(self) -> bool:
-        """Return whether an instance has the node by now."""
+        """Whether it has been moved to an instance."""
         return self.consumer_uuid == self.instance_uuid
 
 
 @dataclasses.dataclass(frozen=True)
 class Promise:
-    """A promise that has a host now, so that the host is to be held.
+    """A reservation or booking that has a host now, which should be held.
 
     :ivar owner: the reservation, or the booking of a lease.
-    :ivar instance_uuid: who may have the node already.
+    :ivar instance_uuid: the instance that may have the node already.
     :ivar amounts: of the host; ``None``: all of it, see :meth:`of_class`.
-    :ivar exclusive: whether nobody else may hold anything of the host.
+    :ivar exclusive: whether the hold excludes all others on the host.
     """
 
     owner: str
@@ -104,5 +104,5 @@ class Promise:
     exclusive: bool = True
 
     def of_class(self, class_name: str) -> Promise:
-        """Return the promise of a node that offers one of a class."""
+        """Return the promise of a node with one of a class."""
         return dataclasses.replace(self, amounts=((class_name, 1),))

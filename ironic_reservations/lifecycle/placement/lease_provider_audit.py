@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Comparing leases of instances with what Placement and Nova have of them.
+"""Compares leases of instances with Placement and Nova.
 
-Pure: the engine reads, this compares.
+It is pure: the engine reads, and this compares.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Kind = hold_audit.Kind
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """What our database says.
+    """The leases in our database.
 
-    :ivar counts: by reservation and host.
-    :ivar in_work: reservations that are being started or taken back.
-    :ivar projects: by reservation.
+    :ivar counts: the number of instances, by lease reservation and host.
+    :ivar in_work: lease reservations that are being started or ended.
+    :ivar projects: by lease reservation.
     """
 
     counts: Mapping[str, Mapping[str, int]]
@@ -44,7 +44,7 @@ class Rows:
         default_factory=dict)
 
     def of_host(self, host: str) -> dict[str, int]:
-        """Return how much a host is to offer, by class."""
+        """Return how much a host should offer, by class."""
         return self._by_host.get(host, {})
 
     @functools.cached_property
@@ -58,10 +58,10 @@ class Rows:
 
 @dataclasses.dataclass(frozen=True)
 class Offered:
-    """What the reservation provider of a host has.
+    """The lease provider of a host.
 
-    :ivar offers: inventories, by class; ``None`` without a provider.
-    :ivar used: by class.
+    :ivar offers: inventories by class; ``None`` without a provider.
+    :ivar used: usages by class.
     """
 
     offers: Mapping[str, Mapping[str, float]] | None
@@ -71,12 +71,12 @@ class Offered:
 def compare(rows: Rows, offered: Mapping[str, Offered],
             classes: frozenset[str],
             flavors: frozenset[str] | None = None) -> list[Difference]:
-    """Find what differs.
+    """Return the differences.
 
-    :param offered: of the hosts that were looked at.
-    :param classes: all that Placement knows.
-    :param flavors: the reservations that have one of ours; ``None`` where
-        nobody looked.
+    :param offered: by host that was read.
+    :param classes: all classes of Placement.
+    :param flavors: the lease reservations with a private flavor; ``None``:
+        they were not read.
     """
     found = [difference for host, there in sorted(offered.items())
              for difference in _of_host(rows, host, there)]

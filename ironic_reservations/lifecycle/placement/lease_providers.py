@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a lease that Nova is to use is to have in Placement and in Nova.
+"""Decides what a lease should have in Placement and in Nova.
 
-A class of its own, offered by a child of each host as often as the lease has
-instances there, or once where it has the host, and a private flavor that asks
-for it.  Pure: the engine looks, this says which steps are left, the engine
-takes them and looks again.
+That is a resource class, offered by a child provider of each host once for
+each instance there, or once if the lease has the whole host, and a private
+flavor that requests it. It is pure: the engine reads, this returns the steps
+that are left, the engine takes them and reads again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import re
 from ironic_reservations.model import flavors
 
 PREFIX = 'CUSTOM_RESERVATION_'
-#: What our flavors are called; those of Blazar are called otherwise.
+#: The prefix of the names of our flavors; Blazar's have another one.
 FLAVOR_PREFIX = 'lease-reservation:'
 
 SIZES = frozenset({flavors.VCPU, flavors.MEMORY_MB, flavors.DISK_GB})
@@ -41,12 +41,12 @@ _ASKED = re.compile(r'resources[a-zA-Z0-9_-]{0,64}:.')
 
 
 def class_of(reservation_id: str) -> str:
-    """Return the class of a lease reservation, by its id."""
+    """Return the class of a lease reservation."""
     return PREFIX + reservation_id.upper().replace('-', '_')
 
 
 def reservation_of(class_name: str) -> str | None:
-    """Return the id in the name of a class; ``None`` for other classes."""
+    """Return the id in the name of a class; ``None`` for others."""
     match = _OF_A_CLASS.fullmatch(class_name.removeprefix(PREFIX))
     if match is None or not class_name.startswith(PREFIX):
         return None
@@ -54,30 +54,29 @@ def reservation_of(class_name: str) -> str | None:
 
 
 class Servers(enum.Enum):
-    """What becomes of servers when their lease is over."""
+    """What to do with servers when their lease is over."""
 
-    #: They are deleted.
+    #: Delete them.
     DELETE = 'delete'
-    #: They stay, without what the lease gave them.
+    #: Keep them, without the class of the lease.
     LEAVE = 'leave'
-    #: They stay, and nothing is taken back before they are gone.
+    #: Keep them, and wait until they are gone.
     WAIT = 'wait'
 
 
 @dataclasses.dataclass(frozen=True)
 class FlavorWanted:
-    """The flavor of a lease reservation.
+    """The flavor that a lease reservation should have.
 
     :ivar memory_mb: in MiB.
     :ivar disk_gb: in GiB.
     :ivar covered: classes that the hold on the hosts has already, so that
-        servers are not to ask for them once more.
-    :ivar extra_specs: of the flavor that was reserved for, such as traits.
-    :ivar keeps_sizes: whether a flavor that is there stays as large as it
-        is.
+        servers must not request them again.
+    :ivar extra_specs: of the flavor that was requested, such as traits.
+    :ivar keeps_sizes: whether an existing flavor keeps its sizes.
     :ivar ephemeral_gb: in GiB.
     :ivar swap_mb: in MiB.
-    :ivar shared: whether a compute host is among its hosts.
+    :ivar shared: whether any of the hosts is a compute host.
     """
 
     vcpus: int
@@ -93,13 +92,13 @@ class FlavorWanted:
 
 @dataclasses.dataclass(frozen=True)
 class Slots:
-    """Classes of which a host gives each server one.
+    """Classes of which each server takes one.
 
-    :ivar of_nodes: given by nodes of Ironic, and by nothing else; a flavor
-        that asks for it alone never gets a server onto a compute host, where
-        nothing that it uses would be counted.
-    :ivar of_leases: given by nodes of Ironic and by compute hosts, and asked
-        for by the private flavors of leases that have compute hosts.
+    :ivar of_nodes: offered by nodes of Ironic only. A flavor that requests
+        only this never gets a server onto a compute host, where its resources
+        would not be counted.
+    :ivar of_leases: offered by nodes of Ironic and by compute hosts; requested
+        by the private flavors of leases with compute hosts.
     """
 
     of_nodes: str
@@ -108,14 +107,14 @@ class Slots:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What a lease reservation is to have.
+    """What a lease reservation should have.
 
-    :ivar counts: how many instances, by the provider of the host; at the end
-        the hosts that it had.
+    :ivar counts: the number of instances by the provider of the host; at the
+        end, of the hosts that it had.
     :ivar active: whether the lease has started and is not over.
-    :ivar flavor: ``None``: whether there is one is not looked at, while the
-        lease is active.
-    :ivar servers: what becomes of them at the end.
+    :ivar flavor: ``None``: the flavor is not checked while the lease is
+        active.
+    :ivar servers: what to do with them at the end.
     """
 
     reservation_id: str
@@ -127,17 +126,17 @@ class Wanted:
 
     @property
     def class_name(self) -> str:
-        """Return the class in Placement."""
+        """The class in Placement."""
         return class_of(self.reservation_id)
 
 
 @dataclasses.dataclass(frozen=True)
 class Child:
-    """What the reservation provider of a host has of one class.
+    """The lease provider of a host, with regard to one class.
 
-    :ivar there: whether there is such a provider.
-    :ivar offer: of the class; ``None``: none.
-    :ivar consumers: who has how much of it, where that was looked at.
+    :ivar there: whether the provider exists.
+    :ivar offer: the inventory of the class; ``None``: none.
+    :ivar consumers: amounts by consumer, if they were read.
     """
 
     there: bool
@@ -147,9 +146,9 @@ class Child:
 
 @dataclasses.dataclass(frozen=True)
 class FlavorSeen:
-    """The flavor, as it is.
+    """The flavor in Nova.
 
-    :ivar projects: who may use it.
+    :ivar projects: those with access to it.
     """
 
     vcpus: int
@@ -165,8 +164,8 @@ class FlavorSeen:
 class ServerSeen:
     """A server of the lease.
 
-    :ivar going: it is being deleted.
-    :ivar kept: it is deleted, and kept to be restored.
+    :ivar going: whether it is being deleted.
+    :ivar kept: whether it is soft-deleted, and can be restored.
     """
 
     uuid: str
@@ -176,12 +175,12 @@ class ServerSeen:
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """What there is.
+    """What exists in Placement and Nova.
 
     :ivar class_there: whether Placement has the class.
     :ivar children: by host.
-    :ivar nova: whether Nova was looked at, at all.
-    :ivar servers: looked at at the end only.
+    :ivar nova: whether Nova was read.
+    :ivar servers: read only at the end.
     :ivar strangers: consumers that are no servers.
     """
 
@@ -194,14 +193,14 @@ class Seen:
 
 
 class Act(enum.Enum):
-    """What a step does; each does nothing where that is done already."""
+    """What a step does; each can be repeated."""
 
     ENSURE_CLASS = 'ensure class'
     MAKE_PROVIDER = 'make provider'
     OFFER = 'offer'
-    #: Offer no more than is used, so that nobody comes to have more.
+    #: Reserve the whole inventory, so that nothing more can be allocated.
     CLOSE = 'close'
-    #: Offer the class no more; refused while somebody has it.
+    #: Remove the inventory; refused while there are allocations.
     WITHDRAW = 'withdraw'
     DELETE_CLASS = 'delete class'
     MAKE_FLAVOR = 'make flavor'
@@ -211,17 +210,17 @@ class Act(enum.Enum):
     DELETE_FLAVOR = 'delete flavor'
     DELETE_SERVER = 'delete server'
     FORCE_DELETE_SERVER = 'force-delete server'
-    #: Take the class from a consumer, and leave it all else.
+    #: Remove only the class from the allocations of a consumer.
     TAKE_FROM = 'take from consumer'
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One thing to do.
+    """A step.
 
-    :ivar about: the host, the project, the server or the consumer.
-    :ivar total: how much of the class to offer.
-    :ivar specs: to write to the flavor.
+    :ivar about: the host, project, server or consumer.
+    :ivar total: of the inventory.
+    :ivar specs: extra specs to write.
     """
 
     act: Act
@@ -231,7 +230,7 @@ class Step:
 
 
 def offer_of(total: int, closed: bool = False) -> dict[str, float]:
-    """Return an inventory; each server takes one of it."""
+    """Return an inventory, of which each server takes one."""
     return {'total': total, 'reserved': total if closed else 0,
             'min_unit': 1, 'max_unit': 1, 'step_size': 1,
             'allocation_ratio': 1.0}
@@ -241,9 +240,9 @@ def extra_specs(reservation_id: str, flavor: FlavorWanted,
                 slots: Slots) -> dict[str, str]:
     """Return the extra specs of the flavor of a lease reservation.
 
-    NOTE: the scheduler of Nova looks for the host among the providers that a
-    server gets something of, and finds none where all of that is a child's.
-
+    NOTE: Nova's scheduler searches the host among the providers that a server
+    gets resources of, and finds none if all of them are children. In that case
+    the flavor requests a slot of the host.
     """
     kept = {key: value for key, value in flavor.extra_specs.items()
             if (match := _RESOURCES.fullmatch(key)) is None
@@ -265,17 +264,17 @@ def extra_specs(reservation_id: str, flavor: FlavorWanted,
 
 
 def steps(wanted: Wanted, seen: Seen, slots: Slots) -> list[Step]:
-    """Return the steps that can be taken now, in their order.
+    """Return the steps that can be taken now, in order.
 
-    :returns: nothing where all is as it should be, or where there is
-        something to wait for: see :func:`waits`.
+    :returns: empty if everything is as it should be, or if there is something
+        to wait for: see :func:`waits`.
     """
     return list(_active(wanted, seen, slots) if wanted.active
                 else _ended(wanted, seen))
 
 
 def waits(wanted: Wanted, seen: Seen) -> list[str]:
-    """Return what to wait for, in words, where no step is left."""
+    """Return what to wait for when no step is left, in words."""
     if wanted.active:
         return []
     users = {consumer for child in seen.children.values()
@@ -308,19 +307,19 @@ def _active(wanted: Wanted, seen: Seen, slots: Slots) -> Iterator[Step]:
 
 def _flavor(wanted: Wanted, flavor: FlavorWanted, seen: FlavorSeen | None,
             slots: Slots) -> Iterator[Step]:
-    """NOTE: who may use it is last, since it asks for nothing before."""
+    """Return the steps for the flavor; access is granted last."""
     if seen is not None and not flavor.keeps_sizes and sizes_of(flavor) != (
             seen.vcpus, seen.memory_mb, seen.disk_gb, seen.ephemeral_gb,
             seen.swap_mb):
-        # NOTE: nobody can change them; servers keep what they have.
+        # NOTE: sizes cannot be changed; existing servers keep theirs.
         yield Step(Act.DELETE_FLAVOR)
         seen = None
     specs = extra_specs(wanted.reservation_id, flavor, slots)
     if seen is None:
         yield Step(Act.MAKE_FLAVOR)
         seen = FlavorSeen(0, 0, 0, {}, frozenset())
-    # NOTE: the hosts of a lease may have become others; to Nova 0 means that
-    # the flavor does not ask for it.
+    # NOTE: the hosts of the lease may have changed; for Nova, 0 means that the
+    # flavor does not request the class.
     specs.update({key: '0' for slot in (slots.of_nodes, slots.of_leases)
                   if (key := f'resources:{slot}') not in specs
                   and seen.extra_specs.get(key, '0') != '0'})
@@ -334,7 +333,7 @@ def _flavor(wanted: Wanted, flavor: FlavorWanted, seen: FlavorSeen | None,
 
 
 def sizes_of(flavor: FlavorWanted) -> tuple[int, int, int, int, int]:
-    """Return the sizes as Nova takes them, which has nothing without RAM."""
+    """Return the sizes for Nova, which requires a VCPU and some RAM."""
     return (max(1, flavor.vcpus), max(1, flavor.memory_mb), flavor.disk_gb,
             flavor.ephemeral_gb, flavor.swap_mb)
 
@@ -349,7 +348,10 @@ def _take_back(host: str, child: Child) -> Iterator[Step]:
 
 
 def _ended(wanted: Wanted, seen: Seen) -> Iterator[Step]:
-    """NOTE: in this order nobody gets in any more when servers are deleted.
+    """Return the steps at the end of a lease.
+
+    NOTE: access and inventory are removed before servers are deleted, so that
+    no new ones are started.
     """
     if seen.flavor is not None:
         for project in sorted(seen.flavor.projects):
@@ -367,13 +369,13 @@ def _ended(wanted: Wanted, seen: Seen) -> Iterator[Step]:
     if wanted.servers is Servers.LEAVE:
         yield from (Step(Act.TAKE_FROM, each) for each in sorted(consumers))
     elif wanted.servers is Servers.DELETE and not seen.servers:
-        # NOTE: while there are servers, one may be that of a migration.
+        # NOTE: while there are servers, a consumer may be a migration of one.
         yield from (Step(Act.TAKE_FROM, each)
                     for each in sorted(consumers & seen.strangers))
     if consumers or (seen.servers and wanted.servers is not Servers.LEAVE):
         return
     if seen.flavor is not None:
-        # NOTE: not before, since Nova finds servers by it.
+        # NOTE: last, since servers are listed by their flavor.
         yield Step(Act.DELETE_FLAVOR)
     if seen.class_there:
         yield Step(Act.DELETE_CLASS)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A flavor as Nova's API shows it, and the nodes that it can be put on."""
+"""Parses flavors as Nova's API shows them, for nodes of Ironic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Any
 
 from ironic_reservations.model import flavors
 
-#: What Nova's API shows of a flavor that asks for nothing.
+#: The keys of a flavor that request nothing.
 IGNORED = frozenset({
     'id', 'name', 'description', 'links', 'rxtx_factor',
     'os-flavor-access:is_public', 'OS-FLV-DISABLED:disabled'})
@@ -37,7 +37,7 @@ _MAX_TEXT = 255
 
 @dataclasses.dataclass(frozen=True)
 class Wish:
-    """What a flavor wants of a node.
+    """The requirements of a flavor on a node.
 
     :ivar class_name: the class of the node in Placement.
     :ivar required: the traits that it must have.
@@ -50,10 +50,10 @@ class Wish:
 
 
 def wish(document: Mapping[str, Any]) -> Wish:
-    """Return which nodes a flavor can be put on.
+    """Return the requirements of a flavor on a node.
 
     :param document: the flavor as Nova's API shows it.
-    :raises FlavorRefused: it cannot be read, or asks for what no node has.
+    :raises FlavorRefused: it is malformed, or requests what no node has.
     """
     request = flavors.read(read(document))
     asked = [(f'resources{group.suffix}:{name}', group, name, amount)
@@ -76,10 +76,10 @@ def wish(document: Mapping[str, Any]) -> Wish:
 
 
 def read(document: Mapping[str, Any]) -> flavors.Flavor:
-    """Read a flavor.
+    """Parse a flavor.
 
     :param document: as Nova's API shows it.
-    :raises FlavorRefused: it is no such document.
+    :raises FlavorRefused: it is malformed.
     """
     for key in document:
         if key not in KEYS:
@@ -109,7 +109,7 @@ def shown(flavor: flavors.Flavor) -> dict[str, Any]:
 
 def _size(key: str, value: Any) -> int:
     if key == 'swap' and value == '':
-        # NOTE: so Nova shows none before version 2.75 of its API.
+        # NOTE: before version 2.75, Nova shows '' for no swap.
         return 0
     if (not isinstance(value, int) or isinstance(value, bool)
             or not 0 <= value <= flavors.MAX_AMOUNT):

@@ -142,7 +142,7 @@ class CalendarTest(testtools.TestCase):
         out, told = self.command('--hosts').communicate(timeout=240)
         self.assertEqual('', told)
         for words in ('Hosts from 2050-01-01 10:00:00 UTC until',
-                      'gold  3 host(s), at least 1 free', 'silver  2 host(s)',
+                      'gold  3 hosts, at least 1 free', 'silver  2 hosts',
                       'n0 ', '▒ planned'):
             self.assertIn(words, out)
         out, told = self.command('-f', 'json').communicate(timeout=240)
@@ -160,11 +160,11 @@ class CalendarTest(testtools.TestCase):
         """What changes is drawn again, until somebody has seen enough."""
         process = self.command('--watch', '1')
         assert process.stdout is not None
-        self.wait_for(process, 'silver  2 host(s), at least 2 free')
+        self.wait_for(process, 'silver  2 hosts, at least 2 free')
         made = self.book('new')
-        self.wait_for(process, 'gold  3 host(s), at least 1 free')
+        self.wait_for(process, 'gold  3 hosts, at least 1 free')
         lease.LeaseManager(self.ironic).delete(made.id)
-        self.wait_for(process, 'gold  3 host(s), at least 3 free')
+        self.wait_for(process, 'gold  3 hosts, at least 3 free')
         process.send_signal(signal.SIGINT)
         _out, told = process.communicate(timeout=240)
         self.assertEqual((0, ''), (process.returncode, told))

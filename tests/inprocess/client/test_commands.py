@@ -81,7 +81,7 @@ class CommandsTest(base.ClientTestCase):
                          {each['node_uuid'] for each in made})
         refused = self.command(*reservation, 'create', '--resource-class',
                                wanted, status=1)
-        self.assertRegex(refused.stderr, r'\n  2 node\(s\) \[reserved\]')
+        self.assertRegex(refused.stderr, r'\n  2 nodes \[reserved\]')
 
         renewed = self.json_of(*reservation, 'renew', made[0]['uuid'],
                                '--expires-at', self._in_an_hour())

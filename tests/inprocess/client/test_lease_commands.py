@@ -174,9 +174,9 @@ class LeaseCommandsTest(base.ClientTestCase):
         self.assertEqual('', refused.stdout)
         for words in (
                 '[lease.refused] (HTTP 409)',
-                '\n  reservation 0: 1 host(s) missing at '
+                '\n  reservation 0: 1 host missing at '
                 '2050-01-01 10:00:00 UTC [shortage]',
-                'in the way: 2 host(s) from 2050-01-01 10:00:00 UTC until '
+                'in the way: 2 hosts from 2050-01-01 10:00:00 UTC until '
                 '2050-01-01 12:00:00 UTC, of your lease',
                 '\n  offer: The nearest later window is from 2050-01-01 '
                 '12:00'):
@@ -209,7 +209,7 @@ class LeaseCommandsTest(base.ClientTestCase):
              [{'from': left, 'to': self.enrolled[1 - number].uuid}]),
             tuple(move[key] for key in ('id', 'name', 'slides', 'nodes')))
         self.assertIn(f'To make room, {self.name} would move to 1 other '
-                      'host(s).', ' '.join(self.command(
+                      'host.', ' '.join(self.command(
                           *tried).stdout.split()))
         again = self.json_of(*LEASE, 'show', self.name)
         self.assertEqual(left, again['reservations'][0]['nodes'][0]['uuid'])
@@ -339,8 +339,8 @@ class LeaseCommandsTest(base.ClientTestCase):
               [(span['start_date'][11:13], span['free'])
                for span in each['spans']]) for each in found['classes']])
         drawn = self.command(*asked).stdout
-        self.assertIn(f'{self.kind}  2 host(s), at least 1 free', drawn)
-        self.assertIn('Earliest start for 2 host(s) for 3h: 2050-03-01 '
+        self.assertIn(f'{self.kind}  2 hosts, at least 1 free', drawn)
+        self.assertIn('Earliest start for 2 hosts for 3h: 2050-03-01 '
                       '12:00:00 UTC', drawn)
         self.assertNotIn('\x1b', drawn)
         slots = self.json_of(*asked, '--slots', '3')['slots']

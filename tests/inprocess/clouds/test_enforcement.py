@@ -20,6 +20,7 @@ import threading
 import fixtures
 from oslo_config import cfg
 import testtools
+from testtools import matchers
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
@@ -163,9 +164,19 @@ class TestEnforcement(world.TestCase):
 
     def test_refusal_is_told_in_the_words_of_the_service(self):
         """And nothing is promised."""
-        self.service.answer = (403, b'{"message": "too much this week"}')
-        self.assertIn('too much this week',
-                      self._refused(self.leasing.create, 1, 3))
+        for said in (b'too much this week', b'too much this week.'):
+            self.service.answer = (403, b'{"message": "%s"}' % said)
+            self.assertThat(self._refused(self.leasing.create, 1, 3),
+                            matchers.EndsWith(': too much this week.'))
+
+    def test_new_name_is_not_asked_about(self):
+        """The lease is renamed, whatever the service would say."""
+        lease = self.leasing.create(1, 3)
+        self.service.answer = (403, b'')
+        asked = len(self.service.asked)
+        self.leasing.change(lease, name='other')
+        self.assertEqual('other', self.leasing.reload(lease).name)
+        self.assertEqual(asked, len(self.service.asked))
 
     def test_service_that_fails_refuses_a_new_lease(self):
         """What cannot be known is not allowed; after the time-out, at last.

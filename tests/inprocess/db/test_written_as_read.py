@@ -57,7 +57,7 @@ class TestWindows(world.TestCase):
     def touch(self, seen: maintenance.Window,
               now: datetime.datetime) -> None:
         with self.database.write() as connection:
-            db_maintenance.touch(connection, seen, now)
+            db_maintenance.end_window(connection, seen, now)
 
     def read(self) -> list[maintenance.Window]:
         with self.database.read() as connection:

@@ -51,6 +51,12 @@ class TestCase(world.TestCase):
                 leasing.at(last), hours * HOUR,
                 int(fix_before.total_seconds())), **more))
 
+    def limit(self, hosts):
+        """Limit how many hosts a project may have at once."""
+        for name, value in (('project_limits', True),
+                            ('max_hosts_per_project', hosts)):
+            self.engine.conf.set_override(name, value, 'leases')
+
     def stall(self, hours):
         """Have a process stand still between its plan and its commit."""
         def wait():

@@ -36,11 +36,6 @@ class _Changes(open_dates.TestCase):
         return self.assertRaises(errors.LeaseRefused, self.leasing.change,
                                  lease, **changes)
 
-    def limit(self, hosts):
-        for name, value in (('project_limits', True),
-                            ('max_hosts_per_project', hosts)):
-            self.engine.conf.set_override(name, value, 'leases')
-
 
 @servers.also
 class TestChangeSlides(_Changes):

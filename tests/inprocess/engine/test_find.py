@@ -15,6 +15,7 @@
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.engine import counts
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import facts
@@ -110,7 +111,8 @@ class TestFind(world.TestCase):
         self.assertEqual([in_use.uuid], [held.uuid for held in self._page()])
         self.assertEqual(frozenset({in_use.node_uuid}),
                          find.reserved_node_uuids(engine))
-        self.assertEqual({facts.State.IN_USE: 1}, find.count(engine))
+        self.assertEqual({facts.State.IN_USE: 1},
+                         counts.live(engine).reservations)
         self.assertRaises(errors.ReservationNotFound, find.get, engine,
                           self.made[0].uuid)
         self.assertEqual(9, len(self.world.reservations()))
@@ -133,4 +135,4 @@ class TestFind(world.TestCase):
 
     def test_count_tells_the_states_apart(self):
         self.assertEqual({facts.State.RESERVED: 8, facts.State.IN_USE: 1},
-                         find.count(self.world.engine))
+                         counts.live(self.world.engine).reservations)

@@ -41,11 +41,6 @@ class _Flexible(open_dates.TestCase):
                 int(fix_before.total_seconds())), **more)
         return lease_create.create(self.engine, asked, dry)
 
-    def limit(self, hosts):
-        for name, value in (('project_limits', True),
-                            ('max_hosts_per_project', hosts)):
-            self.engine.conf.set_override(name, value, 'leases')
-
 
 @servers.also
 class TestPlanned(_Flexible):

@@ -12,9 +12,12 @@
 """Leases that were listed are kept within a number of bytes, not of leases."""
 
 import gc
+import json
+import random
 import tracemalloc
 from unittest import mock
 
+from ironic_reservations.api import versions
 from ironic_reservations.api.controllers.v1 import lease_shape
 from ironic_reservations.db import lease_parts
 from ironic_reservations.engine.leases import find
@@ -67,3 +70,34 @@ class TestListedKept(world.TestCase):
             first, again = (texts.write(find.page(engine)) for _ in range(2))
         self.assertEqual(_LEASES, len(set(first)))
         self.assertEqual(first, again)
+
+    def test_text_is_that_of_the_version_whatever_is_cached(self):
+        """Also where a reason or a loan comes and goes meanwhile."""
+        _, engine, _ = self.kept(2)
+        page = find.page(engine)
+        first = page[0]
+        shown = [lease_shape.Outside({}, None), lease_shape.Outside(
+            {first.id: 'a node is broken'}, None), lease_shape.Outside({}, {}),
+            lease_shape.Outside({}, {first.id: {
+                first.bookings[0].node_uuid: first.end}})]
+        texts = lease_shape.Texts()
+        asked = [(minor, outside) for minor, _ in versions.HISTORY
+                 if minor >= versions.DEGRADED for outside in shown
+                 if (outside.lent is None) is (minor < versions.LOANS)] * 3
+        random.Random(3).shuffle(asked)
+        for minor, outside in asked:
+            self.assertEqual(
+                [lease_shape.shape(each) for each in page],
+                [json.loads(text) for text in texts.write(page)])
+            self.assertEqual(
+                [lease_shape.extended(each, minor, outside) for each in page],
+                [json.loads(text) for text in texts.write(
+                    page, minor, outside)], (minor, outside))
+
+    def test_text_is_written_once_for_versions_that_show_the_same(self):
+        _, engine, texts = self.kept(1)
+        page, outside = find.page(engine), lease_shape.Outside({}, {})
+        texts.write(page, versions.LOANS, outside)
+        with mock.patch.object(lease_shape, 'shape') as shape:
+            texts.write(page, versions.LOANS + 1, outside)
+        self.assertEqual([], shape.mock_calls)

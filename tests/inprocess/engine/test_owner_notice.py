@@ -26,6 +26,8 @@ from ironic_reservations.engine.leases import create
 from ironic_reservations.engine.leases import heal
 from ironic_reservations.engine.leases import pull
 from ironic_reservations.engine.maintenance import create as maintenance
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import leases
 from ironic_reservations.model import told_times
 from ironic_reservations.planner import planning
@@ -649,8 +651,60 @@ class TestAskedBack(world.TestCase):
         self.leasing.clock_passes(25)
         self.leasing.change(made, start=31)
         self.assertEqual([lease.id] * 6, [told for told, _ in self.notices()])
+        self.assertEqual(6, self.told.count((lease.id, 'asked_back')))
         self.assertIn(leasing.at(31).isoformat(), {
             data['back_at'] for _, data in self.notices()})
+
+    def test_notifications_are_as_few_where_nobody_gets_notices(self):
+        """An owner could fill the bus."""
+        self.leasing.engine.conf.set_override('webhook_urls', [], 'notices')
+        self.leasing.engine.conf.set_override('owner_notice', 48 * 3600,
+                                              'leases')
+        lease = self.leasing.create(None, 27)
+        self.leasing.bind()
+        made = self.owners(40, 42)
+        for minute in range(1, 8):
+            self.leasing.change(made, start=40 + minute / 60)
+        self.assertEqual(5, self.told.count((lease.id, 'asked_back')))
+        self.leasing.clock_passes(25)
+        self.leasing.change(made, start=35)
+        self.assertEqual(6, self.told.count((lease.id, 'asked_back')))
+
+    def test_when_a_reservation_takes_the_node_of_the_owner(self):
+        """Its lease goes to the other node, and who has that is told."""
+        other, node = self.one_left()
+        self.world.reserve(node, ttl=5 * 3600)
+        self.assert_told_of_the_other_node(other, node)
+
+    def test_when_a_reservation_of_it_is_renewed(self):
+        other, node = self.one_left()
+        held = self.world.reserve(node, ttl=3600)
+        self.assertNotIn((other.id, 'asked_back'), self.told)
+        renew.renew(self.leasing.engine, held.uuid, ttl=5 * 3600)
+        self.assert_told_of_the_other_node(other, node)
+
+    def test_when_a_deploy_takes_it(self):
+        other, node = self.one_left()
+        passage.admit(self.leasing.engine, node)
+        self.assert_told_of_the_other_node(other, node)
+
+    def one_left(self):
+        """Have the owner's lease planned on a node that is free until then.
+
+        :returns: who has the other node, and the free one.
+        """
+        first, other, node = self.two_lessees()
+        self.leasing.end(first)
+        self.leasing.clean_up()
+        return other, node
+
+    def assert_told_of_the_other_node(self, lease, node):
+        """Have a lessee been told, once, of the node that is not that one."""
+        (data,) = [data for told, data in self.notices() if told == lease.id]
+        self.assertEqual((1, leasing.at(4).isoformat()),
+                         (data['nodes'], data['back_at']))
+        self.assertNotEqual([node], data['node_uuids'])
+        self.assertEqual(1, self.told.count((lease.id, 'asked_back')))
 
     def test_not_who_is_moved_to_another_node_by_the_same_plan(self):
         """A quarter of an hour after its end, the node is not clean."""

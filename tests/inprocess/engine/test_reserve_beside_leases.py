@@ -68,6 +68,17 @@ class TestReserve(_Beside):
         self.assertEqual(node, held.node_uuid)
         self.assertNotEqual(node, self.home(lease))
 
+    def test_reservation_is_not_over_when_it_is_written(self):
+        """Who stood still for longer than that was told of a past end."""
+        (node,) = self.leasing.hosts()
+        self.stall(1.5)
+        held = self.world.reserve(node, ttl=HOUR)
+        self.assertEqual(leasing.at(2.5), held.expires_at)
+        self.stall(4)
+        (node,) = self.leasing.hosts()
+        self.assertRaises(errors.InvalidValue, self.world.reserve, node,
+                          expires_at=leasing.at(3))
+
     def test_lease_that_begins_before_the_commit_stays(self):
         """A process that stood still does not move it any more."""
         self.leasing.hosts(2)

@@ -183,9 +183,24 @@ class FailedAttemptsTestCase(guarded.TestCase):
             self.assertEqual([403] * MANY, self.loop(ask, guarded.SYSTEM), ask)
         proof = self.world.reserve(self.node, project_id='reader').uuid
         for ask in (self.provision, self.write):
-            self.all_answer(403)
-            self.assertEqual([403] * MANY, self.loop(ask, 'reader', proof),
+            self.all_answer(400)
+            self.assertEqual([400] * MANY, self.loop(ask, 'reader', proof),
                              ask)
+
+    def test_proof_of_a_reader_does_not_help(self) -> None:
+        """A reservation does not expire while a request with its proof runs.
+
+        So a reader of its project, who may not even renew it, could keep it
+        for ever.
+        """
+        proof = self.world.reserve(self.node, project_id='reader').uuid
+        for number, ask in enumerate((self.provision, self.write)):
+            self.world.clock.advance(BURST * PAUSE)
+            status = (403, 404)[number]
+            self.all_answer(status)
+            self.assertEqual(
+                [status] * BURST + [429] * (MANY - BURST),
+                self.loop(ask, 'reader', proof), ask)
 
     def test_proof_of_nothing_does_not_help(self) -> None:
         for ask in (self.maintain, self.unmaintain, self.delete, self.retire):

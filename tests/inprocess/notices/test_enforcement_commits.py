@@ -296,6 +296,14 @@ class TestService(_Case):
         self.assertEqual([(1, 'granted'), (3, 'changed')],
                          self.service.told())
 
+    def test_ipv6_address_without_a_port_is_connected_to(self):
+        self.configure(enforcement_commit_url='http://[fd00::5]/commits')
+        with mock.patch('http.client.HTTPConnection.connect', autospec=True,
+                        side_effect=ConnectionRefusedError) as connect:
+            self.assertEqual(0, self.deliver())
+        connection, = connect.call_args.args
+        self.assertEqual(('fd00::5', 80), (connection.host, connection.port))
+
     def test_slow_one_is_cut_off(self):
         dripping = self.useFixture(base.Dripping())
         self.configure(

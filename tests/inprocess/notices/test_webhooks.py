@@ -214,6 +214,21 @@ class TestOutbox(_Case):
         self.assertEqual([], self.receiver.taken)
         self.assertIn('webhook_allowed_hosts', self.outbox()[0]['complaint'])
 
+    def test_ipv6_address_without_a_port_is_connected_to(self):
+        """The port is that of the scheme, not the end of the address."""
+        for url, port in (('http://[fd00::5]/hook', 80),
+                          ('https://[fd00::5]/hook', 443),
+                          ('http://[fd00::5]:8080/hook', 8080)):
+            with mock.patch('http.client.HTTPConnection.connect',
+                            autospec=True,
+                            side_effect=ConnectionRefusedError) as connect:
+                self.assertRaises(
+                    webhook.Undelivered, webhook.post, url, 'id', 0, b'{}',
+                    [b'secret'], ['fd00::5'], 5)
+            connection, = connect.call_args.args
+            self.assertEqual(('fd00::5', port),
+                             (connection.host, connection.port))
+
     def test_receiver_that_drips_is_cut_off(self):
         """It sends a byte now and then, and never comes to an end."""
         dripping = self.useFixture(base.Dripping())
@@ -311,6 +326,17 @@ class TestExample(_Case):
         self.assertFalse(verify(self.key, {
             **headers, 'webhook-id': world.new_uuid()}, body))
         self.assertFalse(verify('whsec_' + 'A' * 43 + '=', headers, body))
+
+    def test_request_of_anybody_is_not(self):
+        headers, body = self._posted()
+        verify = self.program['verify']
+        for name in ('webhook-id', 'webhook-timestamp', 'webhook-signature'):
+            without = {**headers}
+            del without[name]
+            self.assertFalse(verify(self.key, without, body))
+        for name, value in (('webhook-timestamp', 'soon'),
+                            ('webhook-signature', 'v1,\xe9')):
+            self.assertFalse(verify(self.key, {**headers, name: value}, body))
 
     def test_old_message_is_not(self):
         headers, body = self._posted()

@@ -18,6 +18,7 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
@@ -31,15 +32,17 @@ class TestCase(ground.TestCase):
 
     def reserve(self, *node_uuids: str,
                 engine: engine_module.Engine | None = None,
-                **ask: Any) -> facts.Reservation:
+                key: str | None = None, **ask: Any) -> facts.Reservation:
         """Reserve as an administrator; no nodes: any of the class gold."""
         if not node_uuids:
             ask.setdefault('resource_class', 'gold')
         ask.setdefault('instance_uuid', world.new_uuid())
+        asked = pick.Ask(node_uuids=node_uuids or None, project_id='ours',
+                         user_id='me', **ask)
         return reserve.reserve(
-            engine or self.engine,
-            pick.Ask(node_uuids=node_uuids or None, project_id='ours',
-                     user_id='me', **ask), world.ALL_NODES)
+            engine or self.engine, asked, world.ALL_NODES,
+            key=None if key is None else request_keys.of_request(
+                'reservation', asked.project_id, key, asked))
 
     def refused(self, *node_uuids: str, **ask: Any) -> list[dict[str, Any]]:
         """Ask for what cannot be had, and return the reasons."""

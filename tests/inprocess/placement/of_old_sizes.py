@@ -15,12 +15,10 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.engine.placement import class_heal
-from ironic_reservations.lifecycle.placement import class_heal as planner
 from tests import world
 from tests.inprocess.placement import ground
 from tests.inprocess.placement import in_memory
@@ -28,24 +26,12 @@ from tests.inprocess.placement import in_memory
 GOLD = in_memory.GOLD
 OLD = {'VCPU': 8, 'MEMORY_MB': 16384, 'DISK_GB': 500}
 Outcome = class_heal.Outcome
-LUMP = planner.LUMP
 
 
 def sizes(**differently: Any) -> dict[str, dict[str, Any]]:
     """Return the inventory of a node before it had a class."""
     return {name: {**in_memory.ONE, 'total': total, 'max_unit': total,
                    **differently} for name, total in OLD.items()}
-
-
-class Lump(enum.Enum):
-    """How an earlier release left a node when it was broken off."""
-
-    #: The class is in a lump, and nothing of the old ones is to be had.
-    CLOSED = 'closed'
-    #: The instance has the lump.
-    CLAIMED = 'claimed'
-    #: And the class is published as Nova does.
-    OPENED = 'opened'
 
 
 class TestCase(ground.TestCase):
@@ -79,20 +65,6 @@ class TestCase(ground.TestCase):
             resource_class='gold', provision_state='active',
             instance_uuid=instance)
         return self.nodes.add(node, reserved=1), instance
-
-    def lump_node(self, left: Lump) -> tuple[str, str]:
-        """Add a node as an earlier release left it."""
-        node, instance = self.old_node()
-        lump = {**in_memory.ONE, 'total': LUMP, 'min_unit': LUMP,
-                'max_unit': LUMP, 'step_size': LUMP}
-        self.nodes.offer(node, {
-            name: {**offer, 'reserved': offer['total']}
-            for name, offer in sizes().items()} | {GOLD: lump})
-        if left is not Lump.CLOSED:
-            self.give(instance, {node: {GOLD: LUMP}})
-        if left is Lump.OPENED:
-            self.nodes.offer(node, {GOLD: in_memory.ONE})
-        return node, instance
 
     def give(self, consumer: str, allocations: dict[str, Any]) -> None:
         there = self.client.consumer(consumer)

@@ -25,7 +25,6 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import class_heal
 from ironic_reservations.engine.placement import consumers
-from ironic_reservations.lifecycle.placement import class_heal as planner
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory
@@ -122,24 +121,6 @@ class TestHealing(of_old_sizes.TestCase):
         self.assertEqual({node: OLD}, self.has(instance))
         self.engine.placement._old_until = 0.0
         self.assertEqual((Outcome.HEALED, 'in order'), self.heal()[node])
-
-    def test_state_that_an_earlier_release_has_left(self) -> None:
-        for left in of_old_sizes.Lump:
-            node, instance = self.lump_node(left)
-            self.assertEqual([], self.rivals_get_in(node), left)
-            self.assertEqual((Outcome.HEALED, 'in order'),
-                             self.heal(node)[node], left)
-            self.assert_healed(node, instance)
-
-    def test_lump_of_an_instance_that_has_gone(self) -> None:
-        for left in of_old_sizes.Lump:
-            node, instance = self.lump_node(left)
-            self.world.ironic.change(node, instance_uuid=None,
-                                     provision_state='available')
-            self.heal(node)
-            self.assertNotIn(GOLD, self.has(instance).get(node, {}))
-            self.assertNotIn(planner.LUMP, {
-                offer['total'] for offer in self.offers(node).values()})
 
 
 class TestLeft(of_old_sizes.TestCase):
@@ -284,8 +265,7 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
         """And the node is closed to others while nobody heals it."""
         killed = 0
         for start in (self.old_node, self.used_node_without_allocation,
-                      *(functools.partial(self.lump_node, left)
-                        for left in of_old_sizes.Lump)):
+                      self.reserved_node):
             for last in itertools.count():
                 node, instance = start()
                 mortal = self.dies_at_write(last)
@@ -374,8 +354,6 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
                                  self.heal(node)[node])
                 self.assertEqual({}, self.has(instance), write)
                 self.assertEqual({}, self.client.consumers_on(node))
-                self.assertNotIn(planner.LUMP, {
-                    offer['total'] for offer in self.offers(node).values()})
 
     def unallocated_node(self) -> tuple[str, str]:
         instance = world.new_uuid()
@@ -394,18 +372,6 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
         self.assertEqual((Outcome.LEFT, 'taken'), self.heal()[node])
         self.assertEqual({node: OLD}, self.has(rival))
         self.assertEqual({*OLD}, {*self.offers(node)})
-
-    def test_claim_that_placement_let_in_while_it_was_closed(self) -> None:
-        """F1: then the node is left to them, and opened again."""
-        node, _ = self.lump_node(of_old_sizes.Lump.CLOSED)
-        rival = world.new_uuid()
-        closed = self.offers(node)
-        self.nodes.offer(node, {**closed, GOLD: in_memory.ONE})
-        self.give(rival, {node: {GOLD: 1}})
-        self.nodes.offer(node, closed)
-        self.assertEqual((Outcome.LEFT, 'taken'), self.heal()[node])
-        self.assertEqual({node: {GOLD: 1}}, self.has(rival))
-        self.assertEqual(dict(in_memory.ONE), self.offers(node)[GOLD])
 
     def test_old_classes_that_somebody_else_has_are_told_of(self) -> None:
         node, instance = self.used_node_without_allocation()

@@ -16,8 +16,11 @@ from __future__ import annotations
 
 import dataclasses
 from typing import Any
+from unittest import mock
 
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine.lease_cycle import claims as lease_claims
+from ironic_reservations.engine.lease_cycle import start as lease_start
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.lifecycle.placement import lease_providers as machine
 from ironic_reservations.model import leases
@@ -398,6 +401,62 @@ class TestEnd(instance_leases.TestCase):
         self.assertNotIn(lease.id, self.world.lease_rows())
         self.assertEqual(([], []), (self.network.calls, self.nova.asked))
 
+
+    def test_lease_that_begins_while_it_is_ended_leaves_nothing(self) -> None:
+        """Who ends it stands still, and who starts it has come half-way."""
+        self.begins_while_it_is_ended(WISH)
+
+    def test_lease_of_hosts_that_begins_while_it_is_ended(self) -> None:
+        """Where Nova is told of them."""
+        self.begins_while_it_is_ended(leasing.wish(2))
+
+    def begins_while_it_is_ended(self, wish: leases.Wish) -> None:
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, wish)
+        self.world.before_next_write(self.dies_when_it_is_offered)
+        self.leasing.end(lease)
+        self.assertIs(STATUS.DELETING, self.status(lease))
+        self.soon()
+        self.assertNotIn(lease.id, self.world.lease_rows())
+        self.assert_nothing()
+
+    def test_what_hosts_offered_half_way_goes_with_the_lease(self) -> None:
+        """As that of instances; no booking tells of it, either."""
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, leasing.wish(2))
+        self.dies_when_it_is_offered()
+        self.assertEqual([PLANNED] * 2, self.states(lease))
+        self.leasing.end(lease)
+        self.assertIs(STATUS.DELETING, self.status(lease))
+        self.soon()
+        self.assertNotIn(lease.id, self.world.lease_rows())
+        self.assert_nothing()
+
+    def test_lease_that_a_worker_has_just_taken_is_left_to_it(self) -> None:
+        """By whoever ends it right before its start."""
+        self.host(), self.host()
+        lease = self.leasing.create(1, 4, WISH)
+        self.world.clock.now = leasing.at(1)
+        task, = lease_claims.take(self.engine, [lease.id], 'worker')
+        before = dataclasses.replace(self.engine,
+                                     clock=lambda: leasing.at(0.9999))
+        leasing.Leasing(self.world, before).end(lease)
+        self.assertIs(STATUS.DELETING, self.status(lease))
+        lease_claims.drop(self.engine, [task.claim])
+        self.soon()
+        self.assertNotIn(lease.id, self.world.lease_rows())
+        self.assert_nothing()
+
+    def dies_when_it_is_offered(self) -> None:
+        """Have a worker die after Placement and Nova, before the database."""
+        def die(*_: object, **__: object) -> None:
+            raise faults.Died
+        self.world.clock.now = leasing.at(1)
+        other = lease_workers.LeaseWorkers(dataclasses.replace(self.engine))
+        with mock.patch.object(lease_start, '_write_intents', die), (
+                mock.patch.object(lease_start, '_commit', die)):
+            self.assertRaises(faults.Died, other.one_pass)
+        self.assertEqual(2, len(self.offers()))
 
 class TestDeaths(instance_leases.DeathCase):
     """A worker is killed between each two steps."""

@@ -292,7 +292,7 @@ class TestCommand(TestCase):
         self.reserve(self.enrol())
         status, said, complained = self.command()
         self.assertEqual((0, ''), (status, complained))
-        self.assertIn('1 nodes: Placement and the database agree.', said)
+        self.assertIn('1 node: Placement and the database agree.', said)
 
     def test_what_was_in_order_is_looked_at_again_on_request(self) -> None:
         self.reserve(self.enrol())
@@ -313,7 +313,7 @@ class TestCommand(TestCase):
         self.assertEqual([consumer], self.consumers(node))
         status, said, _ = self.command('--repair')
         self.assertEqual(0, status)
-        self.assertIn('1 differences, 1 of them repaired', said)
+        self.assertIn('1 difference, 1 repaired', said)
         self.assertEqual([], self.consumers(node))
 
     def test_json_has_all_of_it(self) -> None:

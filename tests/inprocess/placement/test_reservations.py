@@ -328,6 +328,67 @@ class TestUnansweredWrites(held_reservations.TestCase):
         self.recover()
         self.assert_clean()
 
+    def test_request_again_while_it_is_made_again_elsewhere(self) -> None:
+        """It was told to be on the node on which it had been."""
+        first, second = self.enrol(), self.enrol()
+        ask = {'uuid': world.new_uuid(), 'instance_uuid': world.new_uuid()}
+        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        self.assertRaises(faults.Died, self.reserve, first, engine=died,
+                          **ask)
+        real, times = hold_cases.hold_node, iter(range(99))
+
+        def hold_node(*arguments: Any) -> hold_cases.Result:
+            if next(times) == 0:
+                self.wait()
+                self.recover()
+                self.reserve(second, **ask)
+            return real(*arguments)
+        self.useFixture(world.fixtures.MonkeyPatch(
+            'ironic_reservations.engine.placement.holds.hold_node',
+            hold_node))
+        made = self.reserve(first, second, **ask)
+        self.assertEqual(second, made.node_uuid)
+        self.assertEqual(made.node_uuid, self.world.reservations()[
+            made.uuid]['node_uuid'])
+        hold_recovery.release_forsaken(self.engine)
+        self.recover()
+        self.assert_clean()
+
+    def test_key_of_a_request_that_came_to_nothing_can_be_sent_again(
+            self) -> None:
+        """Its client has got nothing, whoever has found that out."""
+        node, instance = self.enrol(), world.new_uuid()
+        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        self.assertRaises(faults.Died, self.reserve, node, engine=died,
+                          instance_uuid=instance, key='k')
+        [row] = self.rows()
+        self.wait()
+        self.recover()
+        self.assertEqual({}, self.world.reservations())
+        made = self.reserve(node, instance_uuid=instance, key='k')
+        self.assertNotEqual(row.owner, made.uuid)
+        release.release(self.engine, made.uuid)
+        self.assertRaises(errors.ReservationEnded, self.reserve, node,
+                          instance_uuid=instance, key='k')
+        self.assert_clean()
+
+    def test_request_with_a_key_goes_on_to_a_node_that_can_be_held(
+            self) -> None:
+        """And so does its retry, whose first node others got."""
+        held, node, other = self.enrol(), self.enrol(), self.enrol()
+        self.nodes.claim(held)
+        ask = {'instance_uuid': world.new_uuid(), 'key': 'k'}
+        made = self.reserve(held, node, other, **ask)
+        self.assertEqual(node, made.node_uuid)
+        self.assertEqual(made, self.reserve(held, node, other, **ask))
+        hold_release.release(self.engine, [made.uuid])
+        self.nodes.claim(node)
+        again = self.reserve(held, node, other, **ask)
+        self.assertEqual(other, again.node_uuid)
+        release.release(self.engine, again.uuid)
+        self.assertRaises(errors.ReservationEnded, self.reserve, held, node,
+                          other, **ask)
+
     def test_what_may_come_to_nothing_is_not_told(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
         died = faults.mortal(self.world.engine, self.there.sender(), 2)

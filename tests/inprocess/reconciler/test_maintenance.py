@@ -355,6 +355,27 @@ class TestWindow(windows.KeepTestCase):
         self.assertEqual(leasing.PROJECT, self.ironic.there[self.node].lessee)
         self.assertFalse(self.lease(lease).degraded)
 
+    def test_drained_window_does_not_wait_for_a_lease_that_waits_for_it(self):
+        """Each waited for the other until the window was over."""
+        for start in (0.5, 1, 1.5):
+            with self.subTest(start=start):
+                self.begin_with_a_node()
+                lease = self.leasing.create(start, 4)
+                made = self.book(0.5, 2, self.node, drain=True, force=True)
+                self.at(max(start, 1))
+                self.work()
+                self.assertIsNone(self.ironic.there[self.node].lessee)
+                self.keep()
+                self.assertEqual(self.told(made), self.shown())
+                self.assertEqual({}, waits.read(self.engine, find.get(
+                    self.engine, made.window.id)))
+                self.at(2)
+                self.keep()
+                self.work()
+                self.assertEqual(leasing.PROJECT,
+                                 self.ironic.there[self.node].lessee)
+                self.assertEqual('ACTIVE', self.lease(lease).status.value)
+
     def test_node_is_gone(self) -> None:
         """Nothing is left to be done."""
         made = self.book(1, 2, self.node)

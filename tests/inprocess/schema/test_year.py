@@ -28,10 +28,14 @@ import testtools
 from benchmarks import booked
 from benchmarks import over
 from benchmarks import periodic
+from ironic_reservations.db import claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_history
+from ironic_reservations.db import lease_requests
+from ironic_reservations.db import leases
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
+from ironic_reservations.db import request_keys
 from ironic_reservations.db import tables
 from ironic_reservations.db import usage_periods
 from ironic_reservations.model import facts
@@ -167,6 +171,67 @@ class _HistoryOn:
         self.assertLess(examined, 50)
 
 
+class _ListOn:
+
+    kind: str
+
+    def test_list_does_not_look_at_all_live_leases(self) -> None:
+        """Nobody is shown more than a page of them."""
+        url = self.useFixture(databases.Database(self.kind)).url
+        database = db_connection.Database(world.configured(url))
+        self.addCleanup(database.close)
+        migrate.upgrade(database)
+        booked.fill(url, _NODES, _NODES * 1000, 1,
+                    _NOW + datetime.timedelta(days=1))
+        with database.write() as connection:
+            connection.execute(sa.update(tables.leases).values(
+                project_id='red'))
+        over.count_rows(database.engine)
+        for project in (None, 'red'):
+            with database.engine.connect() as connection:
+                examined = getattr(_Examined(connection), self.kind)(
+                    lambda c, project=project: leases.read_page(
+                        c, project, None, 20, _NOW))
+            self.assertLess(examined, _MOST, project)
+
+
+class _KeysOn:
+
+    kind: str
+
+    def test_keys_that_are_kept_are_not_looked_at(self) -> None:
+        """Keys of a day's requests are kept while the sweep looks often."""
+        url = self.useFixture(databases.Database(self.kind)).url
+        database = db_connection.Database(world.configured(url))
+        self.addCleanup(database.close)
+        migrate.upgrade(database)
+        prefixes = (lease_requests.PREFIX, request_keys.PREFIX)
+        minute = datetime.timedelta(minutes=1)
+        with database.write() as connection:
+            connection.execute(sa.insert(tables.claims), [
+                {'name': f'{prefix}{number}', 'owner': 'somebody',
+                 'expires_at': _NOW + (number - 2) * minute}
+                for number in range(5000) for prefix in prefixes])
+        over.count_rows(database.engine)
+        for prefix in prefixes:
+            found: list[str] = []
+            with database.engine.connect() as connection:
+                examined = getattr(_Examined(connection), self.kind)(
+                    lambda c, prefix=prefix, found=found: found.extend(
+                        claims.read_over(c, prefix, _NOW, 1000)))
+            self.assertEqual({f'{prefix}{number}' for number in range(3)},
+                             set(found))
+            self.assertLess(examined, 50, prefix)
+
+
+for _kind in databases.SERVERS:
+    _name = f'TestKeysOn{_kind.title()}'
+    globals()[_name] = type(_name, (_KeysOn, testtools.TestCase),
+                            {'kind': _kind, '__module__': __name__})
+for _kind in databases.SERVERS:
+    _name = f'TestListOn{_kind.title()}'
+    globals()[_name] = type(_name, (_ListOn, testtools.TestCase),
+                            {'kind': _kind, '__module__': __name__})
 for _kind in databases.SERVERS:
     _name = f'TestHistoryOn{_kind.title()}'
     globals()[_name] = type(_name, (_HistoryOn, testtools.TestCase),

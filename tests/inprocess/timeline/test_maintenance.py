@@ -69,7 +69,11 @@ class TestBooking(windows.MaintenanceTestCase):
                     f'{offer["lease"]["start_date"]}+00:00') < leasing.at(4),
                 offer)
         self.leasing.refused(3, 5)
-        self.leasing.refused(2, 4)
+        exc = self.leasing.refused(2, 4)
+        self.assertIn(
+            '1 of them is booked for maintenance between '
+            f'{told_times.moment(leasing.at(2))} and '
+            f'{told_times.moment(leasing.at(4))}.', str(exc))
         self.leasing.create(4, 5)
 
     def test_dry_run_books_nothing(self) -> None:
@@ -156,6 +160,9 @@ class TestBooking(windows.MaintenanceTestCase):
                                         self.leasing.change, lease, end=10)
                 (reason,) = exc.details['reasons']
                 self.assertEqual('shortage', reason['code'])
+                if how == 'fine':
+                    self.assertIn(' 1 of them is booked for maintenance ',
+                                  str(exc))
                 self.assertEqual(leasing.at(3),
                                  self.leasing.reload(lease).end)
                 self.leasing.change(lease, end=3.5)
@@ -266,6 +273,22 @@ class TestBooking(windows.MaintenanceTestCase):
         self.leasing.create(1, 3)
         self.assertRaises(errors.MaintenanceNotFound, find.end, self.engine,
                           'nothing')
+
+    def test_window_that_is_ended_early_shows_its_real_end(self) -> None:
+        """One that has not started ends at its start: it never lasted."""
+        (node,) = self.leasing.hosts()
+        made = self.book(1, 3, node)
+        later = self.book(4, 6, node)
+        self.at(2)
+        find.end(self.engine, made.window.id)
+        find.end(self.engine, later.window.id)
+        for each, end in ((made, self.world.clock()),
+                          (later, later.window.starts_at)):
+            shown = find.get(self.engine, each.window.id)
+            self.assertEqual(
+                (maintenance.State.OVER, each.window.starts_at, end, [end]),
+                (shown.state, shown.starts_at, shown.ends_at,
+                 [there.ends_at for there in shown.nodes]))
 
     def test_old_windows_are_forgotten(self) -> None:
         """With the leases of their time."""

@@ -226,6 +226,14 @@ class TestBetweenPlanAndCommit(open_dates.TestCase):
         self.assertEqual({there}, self.leasing.nodes(moves))
         self.assertEqual({node}, self.leasing.nodes(starts))
 
+    def test_window_is_not_over_when_it_is_written(self):
+        """Who booked it stood still for longer than it lasts."""
+        (node,) = self.leasing.hosts()
+        self.stall(4)
+        self.assertRaises(errors.InvalidValue, windows.book, self.engine, 1,
+                          3, [node])
+        self.assertEqual([], find.page(self.engine))
+
     def test_ended_meanwhile(self):
         """Nobody is refused for a window that is there no more."""
         (node,) = self.leasing.hosts()

@@ -14,17 +14,22 @@
 """Maintenance windows that are booked over nodes, with leases and without."""
 
 from ironic_reservations import errors
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.maintenance import create
 from tests import leasing
 from tests.inprocess.reconciler import leases
 
 
-def book(engine, start, end, nodes=None, dry_run=False, **more):
+def book(engine, start, end, nodes=None, dry_run=False, key=None, **more):
     """Book nodes for maintenance, from some hour to another."""
-    return create.create(engine, create.Ask(
+    ask = create.Ask(
         'firmware', 'New firmware', leasing.at(end),
         None if start is None else leasing.at(start),
-        None if nodes is None else tuple(nodes), **more), dry_run)
+        None if nodes is None else tuple(nodes), **more)
+    return create.create(
+        engine, ask, dry_run,
+        None if key is None else request_keys.of_request(
+            'maintenance', ask.project_id, key, ask))
 
 
 class MaintenanceTestCase(leases.TestCase):

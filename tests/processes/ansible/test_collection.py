@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import pathlib
@@ -23,6 +24,7 @@ import tempfile
 from typing import Any
 import uuid
 
+import requests
 import testtools
 import yaml
 
@@ -247,10 +249,17 @@ class CollectionTest(testtools.TestCase):
         other = self.task('maintenance', **{**window, 'name': 'other'})
         gone = self.task('maintenance', name='firmware', state='absent',
                          wait=True)
+        soon = self.task('maintenance', name='fan', nodes=[node.name],
+                         starts_at='+1h', ends_at='+3h')
         found = self.play(
             ('check:changed', booked), ('changed', booked), ('ok', booked),
             ('check:failed', other), ('failed', other),
-            ('check:changed', gone), ('changed', gone), ('ok', gone))
+            ('check:changed', gone), ('changed', gone), ('ok', gone),
+            ('changed', soon), ('ok', soon))
+        starts, ends = (
+            datetime.datetime.fromisoformat(found[8]['maintenance'][name])
+            for name in ('starts_at', 'ends_at'))
+        self.assertEqual(datetime.timedelta(hours=2), ends - starts)
         self.assertEqual(['active'], [
             each['state'] for each in found[1]['maintenance']['nodes']])
         for refused in found[3:5]:
@@ -280,6 +289,12 @@ class CollectionTest(testtools.TestCase):
             (f'{node.name}.example.org', reservation['id'], lease['id']),
             (known['ansible_host'], known['reservation_id'],
              known['lease']['id']))
+        # An inventory without a node that is gone is better than none.
+        requests.delete(f'{self.ironic.url}/v1/nodes/{uuid_}', headers={
+            'OpenStack-API-Version': 'baremetal latest'},
+            timeout=60).raise_for_status()
+        self.assertNotIn('lease_now', json.loads(self.run_command(
+            'ansible-inventory', '-i', str(file), '--list')))
 
     def test_documentation(self) -> None:
         """Ansible can show it, with the options of the connection."""

@@ -35,11 +35,11 @@ class LeasesTest(base.ClientTestCase):
         done = self.command(SCRIPT)
         self.assertEqual(1, done.stdout.count('exit status 1\n'))
         for told in ('[lease.refused] (HTTP 409)', '[shortage]\n',
-                     'in the way: 2 host(s) from', 'Taking the offer [later]',
+                     'in the way: 2 hosts from', 'Taking the offer [later]',
                      'The change is possible; this would be the result.'):
             self.assertIn(told, done.stderr)
         for told in ('training  PENDING', 'training  ACTIVE', 'bound',
-                     'Earliest start for 2 host(s) for 4h', 'Deleted lease'):
+                     'Earliest start for 2 hosts for 4h', 'Deleted lease'):
             self.assertIn(told, done.stdout)
         self.assertRegex(done.stdout, r'provision_state +\| active')
         # NOTE: the end of a lease undeploys; the service does that in the

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import types
 
-from ironic_reservations.engine.leases import change
+from ironic_reservations.engine.leases import change_commit
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -26,6 +26,6 @@ BEST = mix.Best(mix.Mix(
 
 def apply() -> None:
     """Break this process."""
-    assert change.enforcement_commits
-    change.enforcement_commits = types.SimpleNamespace(
+    assert change_commit.enforcement_commits
+    change_commit.enforcement_commits = types.SimpleNamespace(
         write=lambda *arguments: None)

@@ -56,7 +56,7 @@ class FakeService(fixtures.Fixture):
     :ivar locked: how many deploys to refuse with Ironic's own 409.
     """
 
-    maximum = '1.23'
+    maximum = '1.24'
     ironic_maximum = '1.115'
     page = 1000
     served = True
@@ -69,6 +69,7 @@ class FakeService(fixtures.Fixture):
         self.answers: list[errors.ReservationError] = []
         self.locked = 0
         self.promised = 24.0
+        self.project: str | None = 'red'
         server = simple_server.make_server(
             '127.0.0.1', 0, self._application, _Server, _Quiet)
         self.url = f'http://127.0.0.1:{server.server_port}{self.prefix}'
@@ -106,7 +107,8 @@ class FakeService(fixtures.Fixture):
                 environ.get('HTTP_X_OPENSTACK_IRONIC_API_VERSION'),
             'token': environ.get('HTTP_X_AUTH_TOKEN'),
             'authorization': environ.get('HTTP_AUTHORIZATION'),
-            'proof': environ.get('HTTP_OPENSTACK_BAREMETAL_RESERVATION')}
+            'proof': environ.get('HTTP_OPENSTACK_BAREMETAL_RESERVATION'),
+            'key': environ.get('HTTP_IDEMPOTENCY_KEY')}
         self.requests.append(request)
         headers = [('X-OpenStack-Ironic-API-Minimum-Version', '1.1'),
                    ('X-OpenStack-Ironic-API-Maximum-Version',
@@ -181,7 +183,7 @@ class FakeService(fixtures.Fixture):
                  'unused': 4.0}
         return 200, {'usage': {
             'first_day': '2026-03-01', 'last_day': '2026-03-01', 'hours': [
-                {'day': '2026-03-01', 'project_id': 'red',
+                {'day': '2026-03-01', 'project_id': self.project,
                  'resource_class': 'gold', **hours}], 'total': hours}}, []
 
     def _node(self, request: dict[str, Any], ident: str,

@@ -57,7 +57,7 @@ class CalendarChartTest(testtools.TestCase):
         self.assertEqual(
             ['Hosts from 2030-01-31 12:00:00 UTC until 2030-01-31 16:00:00 '
              'UTC', '',
-             'gold  4 host(s), at least 0 free (from 2030-01-31 13:00:00 UTC '
+             'gold  4 hosts, at least 0 free (from 2030-01-31 13:00:00 UTC '
              'until 2030-01-31', '14:00:00 UTC)',
              '  1 broken',
              '4 │' + '█' * 19,

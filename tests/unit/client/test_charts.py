@@ -76,7 +76,7 @@ class AvailabilityChartTest(testtools.TestCase):
         self.assertEqual(
             ['Free hosts from 2030-01-31 12:00:00 UTC',
              'until 2030-01-31 16:00:00 UTC', '',
-             'gold  4 host(s), at least 0 free (from',
+             'gold  4 hosts, at least 0 free (from',
              '2030-01-31 13:00:00 UTC until 2030-01-31',
              '14:00:00 UTC)',
              '4 │█████████                  █████████',
@@ -187,7 +187,7 @@ class LeasePlanTest(testtools.TestCase):
         told = '\n'.join(lines)
         for words in ('start         2030-01-31 14:00:00 UTC   UNDONE',
                       'Reservation reservation-id  pending',
-                      '1 to 2 host(s) with ["==", "$resource_class", "gold"]',
+                      '1 to 2 hosts with ["==", "$resource_class", "gold"]',
                       'gold-1   node-uuid    planned   available',
                       '-        other-uuid   planned   -'):
             self.assertIn(words, told)
@@ -231,8 +231,8 @@ class LeasePlanTest(testtools.TestCase):
         plan = {**LEASE, 'reservations': [sized, host, {
             **sized, 'resource_properties': '["==", "$gpu", "h100"]'}]}
         told = '\n'.join(drawn(lease.LeasePlan(plan, NOON), width=120))
-        for words in ('2 instance(s) of 4 vcpus, 1024 MB of memory, 10 GB of '
-                      'disk\n', '1 to 2 host(s) with',
+        for words in ('2 instances of 4 vcpus, 1024 MB of memory, 10 GB of '
+                      'disk\n', '1 to 2 hosts with',
                       '10 GB of disk, on hosts with ["==", "$gpu", "h100"]'):
             self.assertIn(words, told)
 
@@ -256,10 +256,10 @@ class LeasePlanTest(testtools.TestCase):
         for moves, said in (
                 ({'leases': own, 'others': 2},
                  'To make room, open would start 4h later; back would start '
-                 '1m earlier and move to 2 other host(s); there would move '
-                 'to 1 other host(s); 2 lease(s) of others would move.'),
+                 '1m earlier and move to 2 other hosts; there would move '
+                 'to 1 other host; 2 leases of others would move.'),
                 ({'leases': [], 'others': 1},
-                 'To make room, 1 lease(s) of others would move.')):
+                 'To make room, 1 lease of others would move.')):
             self.assertIn(said, drawn(lease.LeasePlan(
                 {**LEASE, 'moves': moves}, NOON), width=250))
         for nothing in ({}, {'moves': None},

@@ -273,6 +273,14 @@ class CommandsTest(base.ClientTestCase):
         csv = self.run_command(usage.ListUsage, '--by', 'class', '-f', 'csv')
         self.assertIn('"gold",36.521971,12.0,8.0,4.0', csv)
 
+    def test_usage_of_no_project(self):
+        """Without Keystone there are none; programs get nothing there."""
+        self.service.project = None
+        by = ('--by', 'project')
+        self.assertEqual('-', self.table_of(usage.ListUsage, *by)[1][0])
+        csv = self.run_command(usage.ListUsage, *by, '-f', 'csv')
+        self.assertIn('\n"",24.0,', csv)
+
     def test_limits_in_a_table(self):
         """What is not limited says so, and times are as they are typed."""
         self.assertEqual([

@@ -55,12 +55,12 @@ class LeaseRefusalTest(testtools.TestCase):
         self.assertEqual(
             'Not enough hosts: 1 too few. [lease.refused] (HTTP 409) '
             '(Request-ID: req-1)\n'
-            '  reservation 0: 1 host(s) missing at 2030-01-31 12:00:00 UTC '
+            '  reservation 0: 1 host missing at 2030-01-31 12:00:00 UTC '
             '[shortage]\n'
-            '    in the way: 2 host(s) from 2030-01-31 11:00:00 UTC until '
+            '    in the way: 2 hosts from 2030-01-31 11:00:00 UTC until '
             '2030-01-31 13:00:00 UTC, of your lease with the reservation '
             'mine\n'
-            '    in the way: 1 host(s) from 2030-01-31 11:30:00 UTC until '
+            '    in the way: 1 host from 2030-01-31 11:30:00 UTC until '
             '2030-01-31 12:30:00 UTC, of another project\n'
             '  offer: The nearest later window is then. [later]\n'
             '  offer: Fewer hosts, 1, would be accepted. [fewer]',
@@ -85,11 +85,11 @@ class LeaseRefusalTest(testtools.TestCase):
                 {'resource_class': None, 'amount': 0, **window}]}]}],
             offers=[])
         self.assertIn(
-            '\n  reservation 0: no room for 1 instance(s) at 2030-01-31 '
+            '\n  reservation 0: no room for 1 instance at 2030-01-31 '
             '12:00:00 UTC [shortage]\n'
-            '    host 3 has room for 1 instance(s): 2 VCPU missing from '
+            '    host 3 has room for 1 instance: 2 VCPU missing from '
             '2030-01-31 12:00:00 UTC until 2030-01-31 13:00:00 UTC\n'
-            '    host 4 has room for 0 instance(s): taken from '
+            '    host 4 has room for 0 instances: taken from '
             '2030-01-31 12:00:00 UTC until 2030-01-31 13:00:00 UTC',
             str(told))
 

@@ -69,7 +69,7 @@ class ManagerTest(base.ClientTestCase):
         """Both are asked for, each in a header of its own."""
         self.manager.list()
         request = self.service.requests[-1]
-        self.assertEqual('baremetal-reservation 1.23', request['version'])
+        self.assertEqual('baremetal-reservation 1.24', request['version'])
         self.assertEqual('1.95', request['ironic_version'])
 
     def test_get_gives_the_fields_asked_for(self):
@@ -177,7 +177,7 @@ class RefusalTest(base.ClientTestCase):
                                   base.INSTANCE, resource_class='gold')
         self.assertRegex(
             str(error), r'^No node with the resource class gold can be '
-            r'reserved\. \[.*\n  12 node\(s\) \[reserved\]$')
+            r'reserved\. \[.*\n  12 nodes \[reserved\]$')
 
     def test_contention_is_tried_again(self):
         """It passes by itself; so does an answer of a proxy."""
@@ -186,6 +186,20 @@ class RefusalTest(base.ClientTestCase):
         self.service.answers = [service_errors.Contention('Try again.')] * 2
         self.manager.create(base.INSTANCE, [self.node])
         self.assertEqual(3, len(self.service.sent('POST')))
+
+    def test_retries_have_one_key_and_each_call_its_own(self):
+        """A copy of any of them is known when the reservation is over."""
+        self.manager = reservation.ReservationManager(
+            self.ironic(retry_interval=0))
+        self.service.answers = [service_errors.Contention('Try again.')] * 2
+        for _ in range(2):
+            self.manager.create(base.INSTANCE, [self.node])
+        self.manager.create(base.INSTANCE, [self.node], key='mine')
+        keys = [each['key'] for each in self.service.sent('POST')]
+        self.assertEqual(5, len(keys))
+        self.assertEqual(1, len(set(keys[:3])))
+        self.assertEqual([36, 36, 4], [len(key) for key in keys[2:]])
+        self.assertNotEqual(keys[2], keys[3])
 
     def test_retries_end(self):
         """With what the server said last."""
@@ -219,7 +233,8 @@ class WaitTest(base.ClientTestCase):
         self.service.answers = [fake.refused(self.node)] * 2
         made = self.manager.create(base.INSTANCE, [self.node], wait=30)
         self.assertEqual(self.node, made.node_uuid)
-        self.assertEqual(3, len(self.service.sent('POST')))
+        keys = [each['key'] for each in self.service.sent('POST')]
+        self.assertEqual((3, 1), (len(keys), len(set(keys))))
 
     def test_the_last_refusal_tells_why_it_was_in_vain(self):
         """Not only that the time is up."""
@@ -249,7 +264,7 @@ class VersionTest(base.ClientTestCase):
         manager.list()
         self.assertEqual(
             [f'baremetal-reservation {version}'
-             for version in ('1.23', '1.2', '1.2')],
+             for version in ('1.24', '1.2', '1.2')],
             [request['version'] for request in self.service.requests])
 
     def test_a_version_that_is_insisted_on_is_not_lowered(self):
@@ -270,7 +285,7 @@ class VersionTest(base.ClientTestCase):
         manager.list()
         request = self.service.requests[-1]
         self.assertEqual('1.80', request['ironic_version'])
-        self.assertEqual('baremetal-reservation 1.23', request['version'])
+        self.assertEqual('baremetal-reservation 1.24', request['version'])
 
     def test_versions_of_other_services_stay_in_the_header(self):
         """One that the user set, and not twice ours."""
@@ -278,7 +293,7 @@ class VersionTest(base.ClientTestCase):
             'openstack-api-version':
                 'baremetal 1.80, baremetal-reservation 1.1'})
         reservation.ReservationManager(client).list()
-        self.assertEqual('baremetal 1.80, baremetal-reservation 1.23',
+        self.assertEqual('baremetal 1.80, baremetal-reservation 1.24',
                          self.service.requests[-1]['version'])
 
     def test_the_ironic_client_is_left_as_it_was(self):

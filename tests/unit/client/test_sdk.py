@@ -85,7 +85,7 @@ class SdkTest(base.ClientTestCase):
         sdk.get(conn, made)
         sdk.release(conn, made)
         self.assertEqual(
-            {('baremetal-reservation 1.23', '1.80')},
+            {('baremetal-reservation 1.24', '1.80')},
             {(r['version'], r['ironic_version']) for r in self.service.requests
              if r['path'].startswith('/v1/reservations')})
 
@@ -125,6 +125,9 @@ class SdkTest(base.ClientTestCase):
         self.service.answers = [fake.refused(self.one)] * 2
         made = sdk.reserve(self.conn, [self.one], wait=30)
         self.assertEqual(self.one, made.node_id)
+        keys = [each['key'] for each in self.service.sent('POST')]
+        self.assertEqual((3, 1), (len(keys), len(set(keys))))
+        self.assertEqual(36, len(keys[0]))
 
     def test_other_errors_keep_their_kind(self):
         """400 and 503, with their codes."""

@@ -92,7 +92,7 @@ class TestClear(testtools.TestCase):
         demands = [bookings.Demand(
             f'{each.id}:home', each.start, each.end, 1, 1,
             each.eligible & ~(1 << node)) for each in inside]
-        cleared = displace.clear(now, node, NOW, end, demands)
+        cleared = displace.clear_node(now, node, NOW, end, demands)
         self.assertEqual(_possible(now, node, end), not cleared.homeless)
         kept = [demand for demand in demands
                 if demand.id not in cleared.homeless]
@@ -105,6 +105,6 @@ class TestClear(testtools.TestCase):
     def test_node_is_taken_whatever_stands_there(self):
         now = timeline.Timeline.of([None], [bookings.Booking(
             'started', -1, 5, 0, 1, False)])
-        cleared = displace.clear(now, 0, 0, 3, [])
+        cleared = displace.clear_node(now, 0, 0, 3, [])
         self.assertEqual(['taken/0'], [each.id for each
                                        in cleared.timeline.rows[0]])

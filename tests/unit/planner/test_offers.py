@@ -95,7 +95,8 @@ class TestOffers(testtools.TestCase):
 
     def test_what_fits_at_once_needs_no_look_at_all_that_is_promised(self):
         there = (bookings.Booking('there', 6, 9, 0, 1),)
-        with mock.patch.object(offers, '_Ground', side_effect=AssertionError):
+        with mock.patch.object(offers, '_OfferSearch',
+                               side_effect=AssertionError):
             offer = offers.soonest(
                 timeline.Timeline.of([None], there),
                 [bookings.Demand('demand', 3, 6, 1, 1, 1)], 30)

@@ -69,3 +69,14 @@ class LoadedCommandsTest(testtools.TestCase):
     def test_too_slow(self):
         """It is killed, and that is said."""
         self.assertRaises(TimeoutError, self.run_it, 'help', timeout=0)
+
+    def test_lines_of_a_silenced_logger(self):
+        """A command of python-blazarclient cannot be loaded, as it says."""
+        words = ('help', 'configuration', 'show')
+        environment = {'PATH': os.environ['PATH']}
+        for silenced, told in (((), True), (('stevedore.extension',), False)):
+            done = loaded_commands.LoadedCommands(
+                ('openstack',), silenced=silenced).run(
+                    'openstack', words, environment, 60)
+            self.assertEqual(0, done.status)
+            self.assertEqual(told, 'Could not load' in done.output)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""/v1, and what is below it."""
+"""/v1 and the controllers below it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Controller(rest.Controller):
             engine, enforcer, metrics)
         self.leases = leases.LeasesController(engine, enforcer)
         self.hosts = hosts.HostsController(engine, enforcer)
-        # NOTE: pecan finds controllers as attributes, by their paths.
+        # NOTE: pecan finds controllers as attributes named like their paths.
         setattr(self, 'os-hosts', self.hosts)
         self.availability = availability.AvailabilityController(
             engine, enforcer)
@@ -61,6 +61,6 @@ class Controller(rest.Controller):
 
     @expose.expose()
     def get(self, call: expose.Call) -> pecan.Response:
-        """Describe the version."""
+        """Return the version."""
         return expose.answer(
             {'version': version.current(call, self._engine.conf)})

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""/v1/availability: how many hosts are free when, without names."""
+"""/v1/availability: the number of free hosts over time, without names."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ from ironic_reservations.api.types import host as host_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import availability
 
-#: How far a look goes that names no end.
+#: The length of the window if the request has no end.
 _AHEAD = datetime.timedelta(days=30)
 
 
 class AvailabilityController(rest.Controller):
-    """The free hosts, by class, over time."""
+    """The free hosts by class over time."""
+
+    _policy = 'reservation:availability:'
 
     @expose.expose(query=host_types.AvailabilityQuery)
     def get(self, call: expose.Call) -> pecan.Response:
-        """Count the free hosts, and find the earliest start."""
+        """Return the free hosts, and the earliest start."""
         context = call.context
-        self._enforcer.authorize(context, 'reservation:availability:get',
-                                 {'project_id': context.project_id})
+        self._authorize(call, 'get')
         asked = call.query
         start, end = self._window(asked)
         count, duration = (basic.given(asked.count),
@@ -78,12 +79,12 @@ class AvailabilityController(rest.Controller):
         return expose.answer({'availability': document})
 
     def _slots(self, call: expose.Call) -> int | None:
-        """Return how many slots are wanted.
+        """Return the number of slots in the query.
 
-        NOTE: what is added to Blazar's format is asked for by our own
-        version, beside Blazar's in the same header.
+        NOTE: extensions of Blazar's format need our own version, in the same
+        header beside Blazar's.
 
-        :raises UnknownKey: that version has none.
+        :raises UnknownKey: the version is older than slots.
         """
         slots: int | None = basic.given(call.query.slots)
         if slots is not None and versions.OWN.besides(call.environ.get(
@@ -97,9 +98,9 @@ class AvailabilityController(rest.Controller):
 
     def _window(self, asked: Any
                 ) -> tuple[datetime.datetime, datetime.datetime]:
-        """Return from when until when to look.
+        """Return start and end of the window.
 
-        :raises InvalidValue: there is nothing between.
+        :raises InvalidValue: it is empty.
         """
         now = self._engine.clock()
         start = lease_body.at(lease_body.either(asked, 'start'), now) or now

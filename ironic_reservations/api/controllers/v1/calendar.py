@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""/v1/calendar: one document from which a page draws what is free."""
+"""/v1/calendar: the document from which the calendar page is drawn."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from ironic_reservations.model import calendar as model
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
 
-_POLICY = 'reservation:calendar:'
 _PATH = f'/v{versions.MAJOR}/calendar'
-#: How far a look goes that names no end.
+#: The length of the window if the request has no end.
 _AHEAD = datetime.timedelta(days=30)
 _SECOND = datetime.timedelta(seconds=1)
-#: Since when conditions are told, and what such hosts were called before.
+#: Conditions with the version that added them, and the condition of such hosts
+#: in older versions.
 _LATER = {
     model.MAINTENANCE: (versions.CALENDAR_MAINTENANCE,
                         node_condition.Condition.BROKEN.value),
@@ -53,7 +53,9 @@ _LATER = {
 
 
 class CalendarController(rest.Controller):
-    """When how many hosts are free, and who has which one when."""
+    """The free hosts over time, and the leases on each host."""
+
+    _policy = 'reservation:calendar:'
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
                  fingerprint: identity.Fingerprint) -> None:
@@ -66,9 +68,8 @@ class CalendarController(rest.Controller):
                    since=versions.CALENDAR,
                    repeated=('resource_class', 'node'))
     def get(self, call: expose.Call) -> pecan.Response:
-        """Show a window of the calendar."""
-        self._enforcer.authorize(call.context, _POLICY + 'get',
-                                 {'project_id': call.context.project_id})
+        """Return a window of the calendar."""
+        self._authorize(call, 'get')
         wanted = self._wanted(call.query, call.minor)
         viewer = self._viewer(call)
         rack = self._rack_property(call)
@@ -83,7 +84,7 @@ class CalendarController(rest.Controller):
             {'calendar': self._document(call, wanted, viewer, found, rack)})
 
     def _rack_property(self, call: expose.Call) -> str | None:
-        """Return by which property the caller may ask for a rack."""
+        """Return the property by which the caller may select a rack."""
         name: str = self._engine.conf.api.calendar_rack_property
         if call.minor < versions.CALENDAR_STATES or not name:
             return None
@@ -96,7 +97,8 @@ class CalendarController(rest.Controller):
         if start is None:
             start = now.replace(minute=0, second=0, microsecond=0)
         end = lease_body.at(basic.given(asked.to), now) or start + _AHEAD
-        # NOTE: a window of less than a second is one; one of nothing is not.
+        # NOTE: a window of less than a second is rounded up to one; an empty
+        # window stays empty, and is refused.
         end = (end.replace(microsecond=0) + _SECOND
                if end.microsecond and end > start else end)
         start = start if end <= start else start.replace(microsecond=0)
@@ -114,7 +116,8 @@ class CalendarController(rest.Controller):
             call.context.project_id, self._enforcer.projects, *(
                 self._enforcer.check(call.context, rule, own) for rule in (
                     'reservation:lease:list', 'reservation:lease:list_all',
-                    _POLICY + 'get_hosts', 'reservation:maintenance:get')))
+                    self._policy + 'get_hosts',
+                    'reservation:maintenance:get')))
 
     def _base(self, call: expose.Call) -> str:
         return url.root(call.environ, self._engine.conf) + _PATH
@@ -211,7 +214,7 @@ def _lease(lease: leases.NamedLease,
 
 def _tag(sequence: str, minor: int, wanted: model.Wanted,
          viewer: model.Viewer, base: str, rack: str | None) -> str:
-    """Return a text that is another one wherever the document is."""
+    """Return a text that differs for each document."""
     return hashlib.sha256(repr((
         sequence, minor, dataclasses.replace(wanted, classes=None),
         wanted.classes and sorted(wanted.classes, key=lambda name: name or ''),

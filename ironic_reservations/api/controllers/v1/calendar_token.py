@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""/v1/calendar/token, and the leases that are read with it."""
+"""/v1/calendar/token, and /v1/leases.ics, which is read with it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LISTS = 'reservation:lease:list'
 
 
 class TokenController(rest.Controller):
-    """The token of the caller, in its project."""
+    """The caller's calendar token in its project."""
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
                  fingerprint: identity.Fingerprint) -> None:
@@ -51,7 +51,7 @@ class TokenController(rest.Controller):
 
     @expose.expose(since=versions.CALENDAR)
     def post(self, call: expose.Call) -> pecan.Response:
-        """Make the token anew, and tell it this once."""
+        """Create or replace the token, and return it this once."""
         user, project = self._owner(call)
         token = calendar_tokens.make(self._engine, user, project,
                                      call.context.roles,
@@ -63,7 +63,7 @@ class TokenController(rest.Controller):
 
     @expose.expose(since=versions.CALENDAR)
     def get(self, call: expose.Call) -> pecan.Response:
-        """Show whether there is one, and since when."""
+        """Return whether there is a token, and since when."""
         user, project = self._owner(call)
         found = calendar_tokens.show(self._engine, user, project,
                                      self._fingerprint(user))
@@ -72,14 +72,14 @@ class TokenController(rest.Controller):
 
     @expose.expose(since=versions.CALENDAR)
     def delete(self, call: expose.Call) -> pecan.Response:
-        """Make it void."""
+        """Revoke the token."""
         calendar_tokens.revoke(self._engine, *self._owner(call))
         return expose.empty()
 
     def _owner(self, call: expose.Call) -> tuple[str | None, str | None]:
-        """Return the user and the project that a token is for.
+        """Return the user and the project of a token.
 
-        :raises Forbidden: the caller may have none.
+        :raises Forbidden: the caller may not have one.
         """
         context = call.context
         self._enforcer.authorize(context, _RULE,
@@ -93,7 +93,7 @@ class TokenController(rest.Controller):
 
 
 class FeedController(rest.Controller):
-    """Leases for programs that know a token, and nothing else."""
+    """The leases of a project for calendar programs with a token."""
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
                  fingerprint: identity.Fingerprint) -> None:
@@ -104,7 +104,7 @@ class FeedController(rest.Controller):
     @expose.expose(query=calendar_types.FeedQuery,
                    content_type=feed.CONTENT_TYPE)
     def get(self, call: expose.Call) -> pecan.Response:
-        """Show the leases of a project, as who made the token sees them."""
+        """Return the leases that the user of the token may see."""
         holder = calendar_tokens.holder(self._engine,
                                         basic.given(call.query.token) or '')
         context = self._context(holder)
@@ -120,15 +120,15 @@ class FeedController(rest.Controller):
 
     def _context(self, holder: calendar_tokens.Holder
                  ) -> oslo_context.RequestContext:
-        """Return the user who made a token, with the roles of now.
+        """Return the context of a token's user with its present roles.
 
-        NOTE: none that the user did not have when making it: an application
-        credential may have fewer than its user.
+        NOTE: roles that the user did not have when the token was made are left
+        out, since it may have been made with an application credential with
+        fewer roles.
 
-        :raises CalendarNotFound: that is no user, or no more, or has another
-            password; users are authenticated in another way than they were
-            then, perhaps.
-        :raises KeystoneUnavailable: nobody knows which these are.
+        :raises CalendarNotFound: the user is gone or has another password, or
+            the authentication strategy has changed.
+        :raises KeystoneUnavailable: the roles cannot be read.
         """
         if not holder.has(self._fingerprint(holder.user_id)):
             raise calendar_tokens.unknown()

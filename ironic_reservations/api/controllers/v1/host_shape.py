@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Hosts as clients of Blazar read them, with what is ours beside it."""
+"""Hosts in the format of Blazar, with our additions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ironic_reservations.model import leases
 
 _MOST = 10 ** 15 - 1
 
-#: What a host says of itself; an operator gives no capability such a name.
+#: The attributes of a host, which capabilities must not be named after.
 KEYS = frozenset((
     'id', 'vcpus', 'cpu_info', 'hypervisor_type', 'hypervisor_version',
     'hypervisor_hostname', 'service_name', 'memory_mb', 'local_gb', 'status',
@@ -37,12 +37,12 @@ KEYS = frozenset((
 
 def shape(host: leases.Host,
           public: Container[str] | None = None) -> dict[str, Any]:
-    """Return what clients get of a host, its capabilities among the rest.
+    """Return a host as clients see it, with its capabilities.
 
-    :param public: names of capabilities; others are left out.
+    :param public: names of capabilities; others are left out. ``None``: all.
     """
     node = host.node
-    # NOTE: clients sort by it, so it is never null.
+    # NOTE: never null, since clients sort by it.
     name = node.name or node.uuid
     there = host_inventories.of(node)
     arch = dict(node.properties).get('cpu_arch')
@@ -71,7 +71,7 @@ def shape(host: leases.Host,
 
 
 def _total(there: inventories.Inventories, resource_class: str) -> int:
-    """Return a size, which Ironic does not check."""
+    """Return a size, or 0 for a nonsensical one, which Ironic accepts."""
     size = there.get(resource_class)
     return 0 if size is None or size.total > _MOST else size.total
 
@@ -79,7 +79,7 @@ def _total(there: inventories.Inventories, resource_class: str) -> int:
 def shape_allocation(
         host: leases.Host,
         bookings: Sequence[tuple[leases.NodeBooking, str]]) -> dict[str, Any]:
-    """Return what clients get of the promises of a host.
+    """Return the bookings of a host as clients see them.
 
     :param bookings: each with the id of its lease.
     """
@@ -95,10 +95,10 @@ def shape_allocation(
 def shape_times(
         host: leases.Host,
         bookings: Sequence[tuple[leases.NodeBooking, str]]) -> dict[str, Any]:
-    """Return the promises of a host as those see them who see no lease.
+    """Return the bookings of a host for callers who may not see leases.
 
-    The id of a reservation is a proof; the one that is shown instead is the
-    same for all of its hosts, and nobody can compute the proof from it.
+    The id of a reservation is a proof. It is replaced by one that is the same
+    for all hosts of the reservation, and from which it cannot be computed.
     """
     shown = shape_allocation(host, bookings)
     return {**shown, 'reservations': [

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""/v1/os-hosts: nodes that are open to leases (in the format of Blazar)."""
+"""/v1/os-hosts: nodes that are open to leases, in the format of Blazar."""
 
 from __future__ import annotations
 
@@ -33,24 +33,17 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.model import leases
 
-_POLICY = 'reservation:host:'
 _PATH = f'/v{versions.MAJOR}/os-hosts'
 
 
 class _Controller(rest.Controller):
-    """What every controller here needs."""
+    """The base class of these controllers."""
 
-    def _authorize(self, call: expose.Call, action: str) -> None:
-        self._enforcer.authorize(call.context, _POLICY + action,
-                                 {'project_id': call.context.project_id})
-
-    def _may(self, call: expose.Call, action: str) -> bool:
-        return self._enforcer.check(call.context, _POLICY + action,
-                                    {'project_id': call.context.project_id})
+    _policy = 'reservation:host:'
 
 
 class HostsController(_Controller):
-    """Hosts, each by its id or by the name or uuid of its node."""
+    """Hosts, each by its id, or by the name or uuid of its node."""
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
         super().__init__(engine, enforcer)
@@ -60,7 +53,7 @@ class HostsController(_Controller):
 
     @expose.expose(takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
-        """Open a node or a compute host to leases, or all of a class."""
+        """Open a node or a compute host, or all of a class, to leases."""
         self._authorize(call, 'create')
         wanted = host_types.new_hosts(call.document)
         if wanted.name is None:
@@ -75,7 +68,7 @@ class HostsController(_Controller):
 
     @expose.expose(query=host_types.HostQuery)
     def get_all(self, call: expose.Call) -> pecan.Response:
-        """List hosts; in pages where that is asked."""
+        """List hosts, in pages if the query has a limit."""
         self._authorize(call, 'get')
         limit = basic.given(call.query.limit)
         if limit is not None:
@@ -92,14 +85,14 @@ class HostsController(_Controller):
 
     @expose.expose()
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Show the host."""
+        """Return the host."""
         self._authorize(call, 'get')
         shown, = self._shown(call, [hosts.find(self._engine, ident)])
         return expose.answer({'host': shown})
 
     @expose.expose(takes_body=True)
     def put(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Change properties of the host, or close it to leases."""
+        """Change capabilities of the host, or close it to leases."""
         self._authorize(call, 'update')
         changes, reservable = host_types.host_changes(call.document)
         host = hosts.find(self._engine, ident)
@@ -108,14 +101,14 @@ class HostsController(_Controller):
 
     @expose.expose()
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Take the host back from leases."""
+        """Delete the host."""
         self._authorize(call, 'delete')
         hosts.remove(self._engine, hosts.find(self._engine, ident).id)
         return expose.empty()
 
     def _shown(self, call: expose.Call, found: Sequence[leases.Host]
                ) -> list[dict[str, Any]]:
-        """Return hosts without what the caller may not see of them."""
+        """Return hosts without capabilities that the caller may not see."""
         public = None
         if not self._may(call, 'list_private_properties'):
             public = {each.name for each in hosts.properties(
@@ -124,18 +117,18 @@ class HostsController(_Controller):
 
 
 class _Allocations(_Controller):
-    """What is common to the answers about what hosts are promised to."""
+    """The base class of the controllers of allocations."""
 
     def _shaper(self, call: expose.Call) -> Callable[
             [leases.Host, Sequence[tuple[leases.NodeBooking, str]]],
             dict[str, Any]]:
-        """Return what shapes an allocation for the caller.
+        """Return the function that shows an allocation to the caller.
 
-        :raises Forbidden: the policy lets the caller see none.
+        :raises Forbidden: the caller may not see allocations.
         """
         if self._may(call, 'get_allocations'):
             return host_shape.shape_allocation
-        # NOTE: an answer that is about one lease tells which hosts it has.
+        # NOTE: an answer about one lease would reveal its hosts.
         if any(basic.given(each) is not None for each in (
                 call.query.lease_id, call.query.reservation_id)):
             self._authorize(call, 'get_allocations')
@@ -144,11 +137,11 @@ class _Allocations(_Controller):
 
 
 class AllocationsController(_Allocations):
-    """What all hosts are promised to."""
+    """The allocations of all hosts."""
 
     @expose.expose(query=host_types.AllocationQuery)
     def get_all(self, call: expose.Call) -> pecan.Response:
-        """List the hosts that are promised, with what for."""
+        """List the hosts that have bookings, with these."""
         shape = self._shaper(call)
         return expose.answer({'allocations': [
             shape(*each) for each in hosts.allocations(
@@ -157,11 +150,11 @@ class AllocationsController(_Allocations):
 
 
 class AllocationController(_Allocations):
-    """What one host is promised to."""
+    """The allocation of one host."""
 
     @expose.expose(query=host_types.AllocationQuery)
     def get(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Show what the host is promised to."""
+        """Return the bookings of the host."""
         shape = self._shaper(call)
         host = hosts.find(self._engine, ident)
         found = hosts.allocations(
@@ -172,11 +165,11 @@ class AllocationController(_Allocations):
 
 
 class PropertiesController(_Controller):
-    """What leases may ask of hosts, besides what Ironic says of them."""
+    """The capabilities of hosts by which leases may select them."""
 
     @expose.expose(query=host_types.PropertyQuery)
     def get_all(self, call: expose.Call) -> pecan.Response:
-        """List the properties, with their values where that is asked."""
+        """List the names, with their values on request."""
         with_private = bool(basic.given(call.query.all))
         self._authorize(call, 'list_private_properties' if with_private
                         else 'list_properties')
@@ -190,7 +183,7 @@ class PropertiesController(_Controller):
 
     @expose.expose(takes_body=True)
     def patch(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Make the property private, or public."""
+        """Make a capability private or public."""
         self._authorize(call, 'update_property')
         private = basic.given(basic.read(
             host_types.PropertyUpdate, call.document, call.minor,

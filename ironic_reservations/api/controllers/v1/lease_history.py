@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What has become of a lease."""
+"""/v1/leases/{id}/history."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from ironic_reservations.model import leases
 
 
 class HistoryController(rest.Controller):
-    """The past of one lease.
+    """The history of a lease.
 
-    :param find: reads a lease for somebody who may see it.
+    :param find: returns a lease that the caller may see.
     """
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
@@ -44,11 +44,12 @@ class HistoryController(rest.Controller):
 
     @expose.expose()
     def get(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Show what has happened to the lease, the oldest first."""
+        """Return the history of the lease, the oldest entry first."""
         own = versions.OWN.besides(
             call.environ.get('HTTP_OPENSTACK_API_VERSION'))
         if own < versions.LEASE_HISTORY:
-            # NOTE: the versions of what is below /v1/leases are Blazar's.
+            # NOTE: requests below /v1/leases have Blazar's version, and our
+            # own one beside it.
             raise errors.ResourceNotFound('There is nothing at this path.')
         return expose.answer({'history': [
             _entry(each) for each

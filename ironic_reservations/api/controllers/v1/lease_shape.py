@@ -9,41 +9,42 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Leases as clients of Blazar read them, with what is ours beside it.
+"""Leases in the format of Blazar, with our additions.
 
-NOTE: plain dictionaries, written out: a page has a thousand of them, and
-anything cleverer would take longer than reading them from the database.
+NOTE: plain dictionaries, since a page has a thousand leases, and a library
+would take longer than reading them from the database.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import datetime
 import functools
 import threading
 from typing import Any
 
 from ironic_reservations.api import expose
+from ironic_reservations.api import versions
 from ironic_reservations.api.types import dates
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
-#: The texts of so many kilobytes of leases are kept, and the leases with them:
-#: 5000 that have a node each, or fewer.
+#: The size of the cache, in kilobytes of leases: 5000 leases of one node each.
 _MOST = 35_000
 
 
 def shape(lease: leases.Lease,
           lent: Mapping[str, datetime.datetime] | None = None,
           **more: Any) -> dict[str, Any]:
-    """Return what clients get of a lease.
+    """Return a lease as clients see it.
 
-    :param lent: until when it could have nodes of other owners; ``None``: the
-        client's version does not tell.
-    :param more: what the client's version has besides.
+    :param lent: by node uuid, until when the lease could have nodes of other
+        owners; ``None``: the client's version does not show it.
+    :param more: further keys of the client's version.
     """
     updated = lease.updated_at
     return {
@@ -53,7 +54,7 @@ def shape(lease: leases.Lease,
         'project_id': lease.project_id,
         'start_date': dates.write(lease.start),
         'end_date': dates.write(lease.end),
-        # NOTE: Blazar acts with a trust of the user's; we have no need to.
+        # NOTE: Blazar needs a trust of the user; this service does not.
         'trust_id': None,
         'status': lease.status.value,
         'degraded': lease.degraded,
@@ -67,48 +68,100 @@ def shape(lease: leases.Lease,
     }
 
 
-class Texts:
-    """Writes leases, those that were written before but once.
+@dataclasses.dataclass(frozen=True)
+class Outside:
+    """What a version shows of leases that the leases themselves do not tell.
 
-    NOTE: a lease never changes, and its text tells of nothing else; one that
-    has changed is another one.
+    :ivar reasons: why leases are degraded, by their ids.
+    :ivar lent: as of :func:`shape`, by the ids of the leases; ``None``: the
+        version does not show it.
+    """
+
+    reasons: Mapping[str, str]
+    lent: Mapping[str, Mapping[str, datetime.datetime]] | None
+
+
+def extended(lease: leases.Lease, minor: int,
+             outside: Outside) -> dict[str, Any]:
+    """Return a lease as clients of our own versions see it.
+
+    :param minor: the version.
+    """
+    lent = outside.lent
+    return shape(
+        lease, None if lent is None else lent.get(lease.id, {}),
+        degraded_reason=outside.reasons.get(lease.id),
+        **(dates_left_open(lease) if minor >= versions.FLEXIBLE else {}),
+        **(queue(lease) if minor >= versions.QUEUE else {}))
+
+
+def _form(minor: int) -> int:
+    """Return the first version that shows a lease as this one does."""
+    return max(each for each in _FORMS if each <= minor)
+
+
+#: The versions that changed how a lease looks.
+_FORMS = (versions.SEED, versions.DEGRADED, versions.FLEXIBLE, versions.QUEUE,
+          versions.LOANS)
+
+
+class Texts:
+    """Writes leases as JSON, and caches the texts.
+
+    NOTE: leases are immutable, and a text that is cached depends on nothing
+    else, since leases of which anything else is shown are left out; a changed
+    lease is another object.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._written: dict[str, tuple[leases.Lease, str]] = {}
+        self._written: dict[tuple[str, int], tuple[leases.Lease, str]] = {}
         self._kilobytes = 0
 
-    def write(self, page: Sequence[leases.Lease]) -> list[str]:
-        """Return what :func:`shape` returns of leases, as text."""
+    def write(self, page: Sequence[leases.Lease], minor: int = versions.SEED,
+              outside: Outside | None = None) -> list[str]:
+        """Return leases as JSON.
+
+        :param minor: our own version.
+        :param outside: where the version shows more than Blazar's format.
+        """
+        form, aside = _form(minor), set[str]()
+        if outside is not None:
+            aside.update(outside.reasons, outside.lent or ())
         with self._lock:
-            known = [self._written.get(lease.id) for lease in page]
+            known = [self._written.get((lease.id, form)) for lease in page]
         texts, new = [], {}
         for lease, each in zip(page, known, strict=True):
-            if each is None or each[0] is not lease:
-                each = new[lease.id] = lease, expose.dumps(shape(lease))
+            if (each is None or each[0] is not lease
+                    or lease.id in aside):
+                each = lease, expose.dumps(
+                    shape(lease) if outside is None
+                    else extended(lease, minor, outside))
+                if lease.id not in aside:
+                    new[lease.id, form] = each
             texts.append(each[1])
         if new:
             self._keep(new)
         return texts
 
-    def _keep(self, new: Mapping[str, tuple[leases.Lease, str]]) -> None:
+    def _keep(self, new: Mapping[tuple[str, int], tuple[leases.Lease, str]]
+              ) -> None:
         with self._lock:
-            for lease_id, each in new.items():
-                self._forget(lease_id)
-                self._written[lease_id] = each
+            for key, each in new.items():
+                self._forget(key)
+                self._written[key] = each
                 self._kilobytes += each[0].kilobytes
             while self._kilobytes > _MOST:
                 self._forget(next(iter(self._written)))
 
-    def _forget(self, lease_id: str) -> None:
-        known = self._written.pop(lease_id, None)
+    def _forget(self, key: tuple[str, int]) -> None:
+        known = self._written.pop(key, None)
         if known is not None:
             self._kilobytes -= known[0].kilobytes
 
 
 def dates_left_open(lease: leases.Lease) -> dict[str, Any]:
-    """Return what clients get of the dates that a lease leaves open."""
+    """Return the open dates of a lease as clients see them."""
     between = lease.between
     return {
         'between': None if between is None else [
@@ -120,7 +173,7 @@ def dates_left_open(lease: leases.Lease) -> dict[str, Any]:
 
 
 def queue(lease: leases.Lease) -> dict[str, Any]:
-    """Return what clients get of what a lease waits for."""
+    """Return the place of a lease in the queue as clients see it."""
     queued = lease.queued
     return {
         'queued': lease.waits,
@@ -131,7 +184,7 @@ def queue(lease: leases.Lease) -> dict[str, Any]:
 
 
 def moved(lease: rehearsal.Moved) -> dict[str, Any]:
-    """Return what clients get of a lease that would make room."""
+    """Return a lease that would make room as clients see it."""
     return {
         'id': lease.id,
         'name': lease.name,
@@ -189,7 +242,7 @@ def _instances(wanted: instance_reservations.InstanceReservation
         'disk_gb': wanted.disk_gb,
         'amount': wanted.amount,
         'affinity': wanted.affinity,
-        # NOTE: of what Blazar makes in Nova; clients look for the keys.
+        # NOTE: Blazar's clients expect these keys of resources in Nova.
         'flavor_id': wanted.flavor_id,
         'aggregate_id': wanted.aggregate_id,
         'server_group_id': wanted.server_group_id,
@@ -201,8 +254,8 @@ def _instances(wanted: instance_reservations.InstanceReservation
     return shape
 
 
-# NOTE: of leases that have not changed, these are the same objects as for
-# the page before, and to write three dates each takes longest.
+# NOTE: cached, since unchanged leases have the same events as on the previous
+# page, and writing three dates for each takes the longest.
 @functools.lru_cache(maxsize=5000)
 def _events(lease_id: str,
             events: tuple[leases.Event, ...]) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
+from ironic_reservations.api import request_key
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
@@ -39,6 +40,7 @@ from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import blockers
@@ -50,14 +52,13 @@ from ironic_reservations.engine.leases import lent as lease_lent
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.model import leases
 
-_POLICY = 'reservation:lease:'
 _PATH = f'/v{versions.MAJOR}/leases'
-_KEY = 'HTTP_IDEMPOTENCY_KEY'
-_MAX_KEY = 255
 
 
 class LeasesController(rest.Controller):
     """The leases that the caller may see."""
+
+    _policy = 'reservation:lease:'
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
         super().__init__(engine, enforcer)
@@ -67,16 +68,14 @@ class LeasesController(rest.Controller):
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
-        """Make a lease, or tell whether and how it could be made."""
+        """Create a lease, or return what a dry run would do."""
         context = call.context
-        self._enforcer.authorize(context, _POLICY + 'create',
-                                 {'project_id': context.project_id})
+        self._authorize(call, 'create')
         ask = lease_body.new_lease(
             call.document, self._engine.clock(), context.project_id,
-            context.user_id, _idempotency_key(call), _own_version(call))
+            context.user_id, request_key.read(call), _own_version(call))
         if ask.priority and self._enforcer.projects:
-            self._enforcer.authorize(context, _POLICY + 'set_priority',
-                                     {'project_id': context.project_id})
+            self._authorize(call, 'set_priority')
         visible_properties.check(
             self._engine, self._enforcer, context,
             ((wish.hypervisor_properties, wish.resource_properties)
@@ -97,14 +96,14 @@ class LeasesController(rest.Controller):
     def get_all(self, call: expose.Call) -> pecan.Response:
         """List leases, the oldest first.
 
-        NOTE: without a limit, as the clients of Blazar ask, those that were
-        over long ago are left out: such a client looks for a name in the one
-        list that it gets, and must find what is live there.
+        NOTE: without a limit, as Blazar's clients ask, leases that ended long
+        ago are left out: such a client searches a name in the one list that it
+        gets, which must contain all live leases.
         """
         asked = call.query
         conf = self._engine.conf
         project = self._enforcer.visible_project(
-            call.context, _POLICY, basic.given(asked.project), 'leases')
+            call.context, self._policy, basic.given(asked.project), 'leases')
         given, since = basic.given(asked.limit), None
         limit = min(given or conf.api.max_limit, conf.api.max_limit)
         if given is None:
@@ -115,14 +114,13 @@ class LeasesController(rest.Controller):
         more = {}
         if limit == len(page):
             more['next'] = self._next(call, given and limit, page[-1].id)
-        if _own_version(call) < versions.DEGRADED:
-            texts = ','.join(self._texts.write(page))
-            return expose.written(
-                '{"leases":[' + texts + ']'
-                + ''.join(f',"{name}":{expose.dumps(value)}'
-                          for name, value in more.items()) + '}')
-        return expose.answer({'leases': _shaped(self._engine, call, page),
-                              **more})
+        minor = _own_version(call)
+        texts = ','.join(self._texts.write(page, minor, _outside(
+            self._engine, minor, page)))
+        return expose.written(
+            '{"leases":[' + texts + ']'
+            + ''.join(f',"{name}":{expose.dumps(value)}'
+                      for name, value in more.items()) + '}')
 
     def _next(self, call: expose.Call, limit: int | None, last: str) -> str:
         asked = {} if limit is None else {'limit': str(limit)}
@@ -135,12 +133,12 @@ class LeasesController(rest.Controller):
 
     @expose.expose()
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Show the lease."""
+        """Return the lease."""
         return self._answer(call, self._find(call, ident))
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def put(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Change the lease, or tell whether and how it could be changed."""
+        """Change the lease, or return what a dry run would do."""
         found = self._find(call, ident, 'update')
         change = lease_body.lease_change(
             call.document, self._engine.clock(), self._nodes_of,
@@ -155,8 +153,9 @@ class LeasesController(rest.Controller):
             if basic.given(call.query.dry_run):
                 return self._rehearsed(call, lease_change.rehearse(
                     self._engine, found.id, change, allowed))
-            changed = lease_change.change(self._engine, found.id, change,
-                                          allowed=allowed)
+            changed = lease_change.change(
+                self._engine, found.id, change, allowed=allowed,
+                key=_change_key(call, found.id))
         with retry.committed():
             return self._answer(call, changed)
 
@@ -175,7 +174,7 @@ class LeasesController(rest.Controller):
 
     @contextlib.contextmanager
     def _blockers_named(self, call: expose.Call) -> Iterator[None]:
-        """Have a refusal say which own leases are in the way."""
+        """Add the caller's own leases to a refusal."""
         try:
             yield
         except errors.LeaseRefused as exc:
@@ -198,10 +197,9 @@ class LeasesController(rest.Controller):
 
     def _sees(self, call: expose.Call, project_id: str | None) -> bool:
         """Return whether the caller may see the leases of a project."""
-        # NOTE: one that an administrator made belongs to no project, which
-        # must not be the same as a caller who has none.
-        return self._enforcer.check(call.context, _POLICY + 'get',
-                                    {'project_id': project_id or ''})
+        # NOTE: a lease of an administrator has no project, which must not
+        # match a caller without a project.
+        return self._may(call, 'get', project_id=project_id or '')
 
     def _nodes_of(self, ids: Collection[int]) -> Mapping[int, str]:
         return {host.id: host.node.uuid
@@ -209,11 +207,12 @@ class LeasesController(rest.Controller):
 
     def _find(self, call: expose.Call, ident: str,
               action: str | None = None) -> leases.Lease:
-        """Read the lease for somebody who may see and change it.
+        """Return a lease that the caller may see, and perhaps change.
 
-        :param action: what is to be done to it, besides reading.
-        :raises LeaseNotFound: it is not there for the caller.
-        :raises Forbidden: the caller sees it, and may not do that.
+        :param action: another action than reading that has to be allowed.
+        :raises LeaseNotFound: it does not exist, or the caller may not see it.
+        :raises Forbidden: the caller may see it, but the action is not
+            allowed.
         """
         lease = lease_find.get(self._engine, _uuid(ident))
         self._check(call, lease, action)
@@ -221,27 +220,27 @@ class LeasesController(rest.Controller):
 
     def _check(self, call: expose.Call, lease: leases.Lease,
                action: str | None) -> None:
-        """Check that the caller may see a lease, and change it.
+        """Raise unless the caller may see a lease, and perhaps change it.
 
-        NOTE: another project's is not there, rather than forbidden.
+        NOTE: for another project's lease, the answer is 404, not 403.
 
-        :param action: what is to be done to it, besides reading.
-        :raises LeaseNotFound: it is not there for the caller.
-        :raises Forbidden: the caller sees it, and may not do that.
+        :param action: another action than reading that has to be allowed.
+        :raises LeaseNotFound: the caller may not see it.
+        :raises Forbidden: the caller may see it, but the action is not
+            allowed.
         """
-        target = {'project_id': lease.project_id or ''}
         if not self._sees(call, lease.project_id):
             if lease.project_id != call.context.project_id:
                 raise lease_find.unknown(lease.id)
             action = 'get'
         if action is not None:
-            self._enforcer.authorize(call.context, _POLICY + action, target)
+            self._authorize(call, action, project_id=lease.project_id or '')
 
 
 def _uuid(ident: str) -> str:
-    """Return which lease a path is of.
+    """Return the canonical id of a lease.
 
-    :raises LeaseNotFound: it can be of none.
+    :raises LeaseNotFound: it is not a UUID.
     """
     try:
         return basic.Uuid.validate(ident)
@@ -253,41 +252,38 @@ def _uuid(ident: str) -> str:
 
 def _shaped(engine: Engine, call: expose.Call,
             found: Sequence[leases.Lease]) -> list[dict[str, Any]]:
-    """Return what clients get of leases.
+    """Return leases as clients see them.
 
-    NOTE: what is added to Blazar's format is asked for by our own version,
-    beside Blazar's in the same header.
+    NOTE: extensions of Blazar's format need our own version, in the same
+    header beside Blazar's.
     """
     minor = _own_version(call)
+    outside = _outside(engine, minor, found)
+    return [lease_shape.shape(each) if outside is None
+            else lease_shape.extended(each, minor, outside)
+            for each in found]
+
+
+def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
+             ) -> lease_shape.Outside | None:
+    """Read what a version shows of leases beyond Blazar's format."""
     if minor < versions.DEGRADED:
-        return [lease_shape.shape(each) for each in found]
-    reasons = lease_health.reasons(engine, found)
-    lent = lease_lent.read(engine, found) if minor >= versions.LOANS else None
-    return [lease_shape.shape(
-        each, None if lent is None else lent.get(each.id, {}),
-        degraded_reason=reasons.get(each.id),
-        **(lease_shape.dates_left_open(each) if minor >= versions.FLEXIBLE
-           else {}), **(lease_shape.queue(each) if minor >= versions.QUEUE
-                        else {})) for each in found]
+        return None
+    return lease_shape.Outside(
+        lease_health.reasons(engine, found),
+        lease_lent.read(engine, found) if minor >= versions.LOANS else None)
 
 
 def _own_version(call: expose.Call) -> int:
-    """Return which of our own versions is asked for beside Blazar's."""
+    """Return our own version, which is requested beside Blazar's."""
     return versions.OWN.besides(call.environ.get(
         'HTTP_OPENSTACK_API_VERSION'))
 
 
-def _idempotency_key(call: expose.Call) -> str | None:
-    """Read a client's own name for its request.
-
-    :raises InvalidValue: it is too long, or not to be printed.
-    """
-    key: str | None = call.environ.get(_KEY)
-    if key is None:
-        return None
-    if not 1 <= len(key) <= _MAX_KEY or not (
-            key.isascii() and key.isprintable()):
-        raise errors.InvalidValue(
-            f'The header Idempotency-Key must have 1 to {_MAX_KEY} printable '
-            'ASCII characters. Send a new UUID, for example.')
-    return key
+def _change_key(call: expose.Call, lease_id: str) -> request_keys.Key | None:
+    """Return the identity of a request that changes a lease, if it has one."""
+    given = request_key.read(call)
+    # NOTE: as it was sent: "now" is another instant each time it is read.
+    return None if given is None else request_keys.of_request(
+        'change', call.context.project_id, given,
+        {'lease': lease_id, 'change': call.document})

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""/v1/limits: what a project may have, and what of it is used."""
+"""/v1/limits: the limits of a project, and their usage."""
 
 from __future__ import annotations
 
@@ -26,22 +26,20 @@ from ironic_reservations.api.types import basic
 from ironic_reservations.engine import limit_usage
 from ironic_reservations.engine import limits
 
-_POLICY = 'reservation:limits:'
-
 
 class LimitsController(rest.Controller):
-    """The limits that hold for the caller, or in a project."""
+    """The limits of the caller or of a project."""
+
+    _policy = 'reservation:limits:'
 
     @expose.expose(query=basic.LimitsQuery, since=versions.LIMITS)
     def get(self, call: expose.Call) -> pecan.Response:
-        """Show each limit, and what of it is used."""
+        """Return each limit with its usage."""
         own = call.context.project_id
         asked = basic.given(call.query.project)
         project = own if asked is None else asked
-        self._enforcer.authorize(
-            call.context,
-            _POLICY + ('get' if project == own else 'get_all'),
-            {'project_id': project})
+        self._authorize(call, 'get' if project == own else 'get_all',
+                        project_id=project)
         allowed = {group: self._allowed(call, group, asked)
                    for group in limits.BY_GROUP}
         return expose.answer({'limits': {
@@ -53,7 +51,7 @@ class LimitsController(rest.Controller):
 
     def _allowed(self, call: expose.Call, group: str,
                  asked: str | None) -> limits.Limits:
-        """Return what holds for the caller, or for members of a project."""
+        """Return the limits of the caller, or of a project's members."""
         conf = self._engine.conf
         if asked is not None:
             return limits.of(conf, group, projects=self._enforcer.projects)

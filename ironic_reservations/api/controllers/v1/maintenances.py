@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""/v1/maintenances: nodes that operators have booked for maintenance."""
+"""/v1/maintenances: maintenance windows of nodes."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ import pecan
 
 from ironic_reservations import errors
 from ironic_reservations.api import expose
+from ironic_reservations.api import request_key
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import maintenance as types
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import ground
 from ironic_reservations.engine.maintenance import waits
 from ironic_reservations.model import maintenance
 
-_POLICY = 'reservation:maintenance:'
 _PATH = f'/v{versions.MAJOR}/maintenances'
 
 
 class MaintenancesController(rest.Controller):
     """The maintenance windows."""
 
-    def _authorize(self, call: expose.Call, action: str) -> None:
-        self._enforcer.authorize(call.context, _POLICY + action,
-                                 {'project_id': call.context.project_id})
+    _policy = 'reservation:maintenance:'
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True,
                    since=versions.MAINTENANCE)
     def post(self, call: expose.Call) -> pecan.Response:
-        """Book nodes for maintenance, or see what that would move."""
+        """Create a window, or return what a dry run would move."""
         self._authorize(call, 'create')
         dry_run = bool(basic.given(call.query.dry_run))
-        made = create.create(self._engine, _ask(call), dry_run)
+        ask = _ask(call)
+        made = create.create(self._engine, ask, dry_run, _key(call, ask))
         document = {'maintenance': {**_shape(made.window), **_effect(made)}}
         if dry_run:
             document['maintenance']['uuid'] = None
@@ -64,14 +64,14 @@ class MaintenancesController(rest.Controller):
 
     @expose.expose(since=versions.MAINTENANCE)
     def get_all(self, call: expose.Call) -> pecan.Response:
-        """List the windows, the first to start first."""
+        """List the windows, ordered by start."""
         self._authorize(call, 'get')
         return expose.answer({'maintenances': [
             _shape(each) for each in find.page(self._engine)]})
 
     @expose.expose(since=versions.MAINTENANCE)
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Show the window."""
+        """Return the window."""
         self._authorize(call, 'get')
         found = find.get(self._engine, ident)
         shaped = _shape(found)
@@ -83,10 +83,17 @@ class MaintenancesController(rest.Controller):
 
     @expose.expose(since=versions.MAINTENANCE)
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
-        """End the window, now or before it has started."""
+        """End the window, or cancel it before its start."""
         self._authorize(call, 'delete')
         find.end(self._engine, ident)
         return expose.empty()
+
+
+def _key(call: expose.Call, ask: create.Ask) -> request_keys.Key | None:
+    """Return the identity of the request, if it has one."""
+    given = request_key.read(call)
+    return None if given is None else request_keys.of_request(
+        'maintenance', ask.project_id, given, ask)
 
 
 def _ask(call: expose.Call) -> create.Ask:

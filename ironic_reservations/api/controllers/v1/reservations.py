@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""/v1/reservations: single nodes, from now on."""
+"""/v1/reservations: reservations of single nodes that start at once."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
+from ironic_reservations.api import request_key
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
@@ -32,6 +33,7 @@ from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.api.types import basic
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
@@ -40,15 +42,17 @@ from ironic_reservations.engine.reservations import terms
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 
-#: Ironic as the caller sees it, where we run inside its API.
+#: The key of the environ for Ironic as the caller sees it, inside its API.
 OBSERVER = 'ironic_reservations.observer'
 
-_POLICY = 'baremetal:reservation:'
+_KIND = 'reservation'
 _PATH = f'/v{versions.MAJOR}/reservations'
 
 
 class ReservationsController(rest.Controller):
     """The reservations that the caller may see."""
+
+    _policy = 'baremetal:reservation:'
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
                  metrics: api_metrics.Metrics) -> None:
@@ -59,19 +63,17 @@ class ReservationsController(rest.Controller):
     def post(self, call: expose.Call) -> pecan.Response:
         """Reserve the first node of a list, or one with given properties."""
         context = call.context
-        self._enforcer.authorize(context, _POLICY + 'create',
-                                 {'project_id': context.project_id})
+        self._authorize(call, 'create')
         ask = self._read_ask(call)
         sees = facts.Visibility(
-            everything=self._enforcer.check(
-                context, _POLICY + 'create_any_node',
-                {'project_id': context.project_id}),
+            everything=self._may(call, 'create_any_node'),
             project_id=context.project_id)
         with self._metrics.picking():
             made = reserve.reserve(self._engine, ask, sees,
                                    call.environ.get(OBSERVER),
                                    _allowed(self._engine, self._enforcer,
-                                            call, context.project_id))
+                                            call, context.project_id),
+                                   _key(call, ask))
         base = url.root(call.environ, self._engine.conf)
         return expose.answer({'reservation': shaper(call.minor, base)(made)},
                              201, Location=f'{base}{_PATH}/{made.uuid}')
@@ -114,7 +116,7 @@ class ReservationsController(rest.Controller):
 
     @expose.expose(query=basic.ListQuery)
     def get_all(self, call: expose.Call) -> pecan.Response:
-        """List reservations; from version 1.3 on in pages."""
+        """List reservations, in pages since version 1.3."""
         query = self._read_query(call)
         fields = basic.given(call.query.fields)
         page = [] if query is None else find.page(self._engine, query)
@@ -127,13 +129,14 @@ class ReservationsController(rest.Controller):
         return expose.answer(document)
 
     def _read_query(self, call: expose.Call) -> find.Query | None:
-        """Return what to look for, or ``None`` where nothing can be visible.
+        """Return the query, or ``None`` if nothing can be visible.
 
-        :raises Forbidden: it is not the caller's to see.
+        :raises Forbidden: the caller may not see these reservations.
         """
         asked = call.query
         project = self._enforcer.visible_project(
-            call.context, _POLICY, basic.given(asked.project), 'reservations')
+            call.context, self._policy, basic.given(asked.project),
+            'reservations')
         if project == '':
             return None
         marker = basic.given(asked.marker)
@@ -151,21 +154,23 @@ class ReservationsController(rest.Controller):
             sort_dir=basic.given(asked.sort_dir) or 'asc')
 
     def _check_marker(self, call: expose.Call, marker: str) -> None:
-        """Keep a page from telling whether another's uuid exists.
+        """Raise if a marker is a reservation that the caller may not see.
 
-        :raises ReservationNotFound: it is another's.
+        :raises ReservationNotFound: it is; the answer is as for an unknown
+            uuid.
         """
         try:
             reservation = find.get(self._engine, marker)
         except errors.ReservationNotFound:
-            # NOTE: one that expired between two pages still marks a place.
+            # NOTE: a reservation that expired between two pages is still a
+            # valid marker.
             return
-        if not _may(self._enforcer, call, 'get', reservation):
+        if not self._may(call, 'get', **_target(reservation)):
             raise find.no_marker(marker)
 
     @expose.expose(query=basic.ShowQuery)
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Show the reservation."""
+        """Return the reservation."""
         found = self._find(call, ident)
         return self._answer(call, found, basic.given(call.query.fields))
 
@@ -195,15 +200,17 @@ class ReservationsController(rest.Controller):
 
     def _find(self, call: expose.Call, ident: str,
               action: str | None = None) -> facts.Reservation:
-        """Read the reservation for somebody who may see and change it.
+        """Return a reservation that the caller may see, and perhaps change.
 
-        NOTE: another project's is not there, rather than forbidden: its
-        uuid is a proof, and an answer that tells them apart confirms it.
+        NOTE: for another project's reservation, the answer is 404, not 403:
+        its uuid is a proof, and an answer must not confirm it.
 
-        :param action: what is to be done to it, besides reading.
-        :raises ReservationNotFound: it is not there for the caller.
-        :raises Forbidden: the caller sees it, and may not do that.
-        :raises PlacementUnavailable: it may come to nothing yet.
+        :param action: another action than reading that has to be allowed.
+        :raises ReservationNotFound: it does not exist, or the caller may not
+            see it.
+        :raises Forbidden: the caller may see it, but the action is not
+            allowed.
+        :raises PlacementUnavailable: it is not confirmed yet.
         """
         try:
             uuid = basic.Uuid.validate(ident)
@@ -212,41 +219,48 @@ class ReservationsController(rest.Controller):
                 f'There is no reservation {ascii(ident)[:80]}: that is not '
                 'a UUID.') from exc
         reservation, being_made = find.get_as_made(self._engine, uuid)
-        if not _may(self._enforcer, call, 'get', reservation):
+        if not self._may(call, 'get', **_target(reservation)):
             if reservation.project_id != call.context.project_id:
                 raise errors.ReservationNotFound(find.unknown(uuid))
             action = 'get'
         if action is not None:
-            self._enforcer.authorize(call.context, _POLICY + action,
-                                     _target(reservation))
+            self._authorize(call, action, **_target(reservation))
         if being_made and action != 'delete':
             raise find.being_made(reservation)
         return reservation
 
 
+def _key(call: expose.Call, ask: pick.Ask) -> request_keys.Key | None:
+    """Return the identity of the request, if it has one.
+
+    NOTE: an older client may use the uuid of a reservation that has ended for
+    another one.
+    """
+    given = request_key.read(call)
+    if given is not None:
+        return request_keys.of_request(_KIND, ask.project_id, given, ask)
+    if ask.uuid is None or call.minor < versions.REQUEST_KEYS:
+        return None
+    return request_keys.of_uuid(_KIND, ask.project_id, ask.uuid)
+
+
 def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
              project_id: str | None) -> limits.Limits:
-    """Return the limits that hold for the caller."""
+    """Return the limits of the caller."""
     return caller_limits.of(engine.conf, enforcer, call.context,
                             'reservations', project_id)
 
 
-def _may(enforcer: policies.Enforcer, call: expose.Call, action: str,
-         reservation: facts.Reservation) -> bool:
-    return enforcer.check(call.context, _POLICY + action,
-                          _target(reservation))
-
-
 def _target(reservation: facts.Reservation) -> dict[str, str]:
-    # NOTE: one that an administrator made belongs to no project, which must
-    # not be the same as a caller who has none.
+    # NOTE: a reservation of an administrator has no project, which must not
+    # match a caller without a project.
     return {'project_id': reservation.project_id or ''}
 
 
 def _replaced(document: Any) -> dict[str, Any]:
-    """Read a JSON patch that replaces one key.
+    """Return the key and value of a JSON patch that replaces one key.
 
-    :raises InvalidValue: it is not such a patch.
+    :raises InvalidValue: it is no such patch.
     """
     example = '[{"op": "replace", "path": "/ttl", "value": 600}]'
     if (not isinstance(document, list) or len(document) != 1
@@ -285,7 +299,7 @@ def _next(base: str, query: find.Query, fields: Sequence[str] | None,
 
 def shaper(minor: int, base: str, fields: Sequence[str] | None = None
            ) -> Callable[[facts.Reservation], dict[str, Any]]:
-    """Return the function that makes a reservation what clients get.
+    """Return the function that shows a reservation to clients.
 
     :param minor: the version in use.
     :param base: the URL of the API's root.
@@ -305,14 +319,14 @@ def shaper(minor: int, base: str, fields: Sequence[str] | None = None
 
 def _expires_at(reservation: facts.Reservation) -> str | None:
     if reservation.state is not facts.State.RESERVED:
-        # NOTE: once shown as a proof, it ends with the use of the node.
+        # NOTE: a reservation that has been used ends with the use of the node.
         return None
     return reservation.expires_at.isoformat()
 
 
 def _state(reservation: facts.Reservation) -> str:
-    # NOTE: that Ironic has not answered yet is nothing to clients: the
-    # promise no longer expires.
+    # NOTE: clients are not shown that Ironic has not answered yet: in both
+    # states, the reservation does not expire.
     if reservation.state is facts.State.STARTING:
         return facts.State.IN_USE.value
     return reservation.state.value

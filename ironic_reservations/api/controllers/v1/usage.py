@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""/v1/usage: what leases have had, day by day."""
+"""/v1/usage: the host hours of leases by day."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from ironic_reservations.api.types import basic
 from ironic_reservations.engine import usage as engine_usage
 from ironic_reservations.model import usage
 
-_POLICY = 'reservation:usage:'
 _HOUR = 3600 * 1000000
 _DIGITS = 6
 
 
 class UsageController(rest.Controller):
-    """Host hours of the own project, of another one, or of all."""
+    """The host hours of the own project, another one, or all."""
+
+    _policy = 'reservation:usage:'
 
     @expose.expose(query=basic.UsageQuery, since=versions.USAGE)
     def get(self, call: expose.Call) -> pecan.Response:
-        """Show host hours promised, bound, deployed and unused."""
+        """Return host hours promised, bound, deployed and unused."""
         own = call.context.project_id
         asked = basic.given(call.query.project)
         every = bool(basic.given(call.query.all_projects))
         project = own if asked is None else asked
-        self._enforcer.authorize(
-            call.context,
-            _POLICY + ('get_all' if every or project != own else 'get'),
-            {'project_id': project})
+        self._authorize(
+            call, 'get_all' if every or project != own else 'get',
+            project_id=project)
         by = basic.given(call.query.by)
         told = engine_usage.read(self._engine, engine_usage.Asked(
             basic.given(call.query.first_day),

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What callers may ask about hosts, so that no answer tells the rest.
+"""Checks which properties of hosts callers may use in requirements.
 
-Each request that names a property is a question about the hosts that are
-free: whoever may ask for any property finds out names, owners and what is
-private by asking often enough.
+A request with a property reveals which free hosts have it. A caller who could
+use any property would find out names, owners and private capabilities by
+repeated requests.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _SEES_ALL = 'reservation:host:list_private_properties'
 def check(engine: Engine, enforcer: policies.Enforcer,
           context: oslo_context.RequestContext,
           texts: Iterable[tuple[str | None, str | None]]) -> None:
-    """Raise where a caller asks for what it may not see of hosts.
+    """Raise if a caller uses a property of hosts that it may not see.
 
-    NOTE: what is hidden and what is not there get the same answer.
+    NOTE: hidden and unknown properties get the same answer.
 
     :param texts: pairs of hypervisor properties and resource properties.
-    :raises InvalidValue: a text cannot be read, or names such a property.
+    :raises InvalidValue: a text cannot be parsed, or uses such a property.
     """
     if enforcer.check(context, _SEES_ALL, {'project_id': context.project_id}):
         return
@@ -58,7 +58,7 @@ def check(engine: Engine, enforcer: policies.Enforcer,
 
 def may_name(engine: Engine, enforcer: policies.Enforcer,
              context: oslo_context.RequestContext, name: str) -> bool:
-    """Return whether a caller may ask for a property of hosts."""
+    """Return whether a caller may use a property of hosts."""
     return enforcer.check(context, _SEES_ALL, {
         'project_id': context.project_id}) or not _unknown(engine, {name})
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Planning the nodes of a lease anew for what it is to become."""
+"""Plan the nodes of a lease again for its new terms."""
 
 from __future__ import annotations
 
@@ -46,19 +46,21 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
            compared: bool = True,
            window: Window | None = None,
            sliding: Sliding | None = None) -> Replanned:
-    """Plan a lease with new terms, together with all the others.
+    """Plan a lease with new terms, together with all other leases.
 
-    :param after: with the new terms, and the bookings as they were.
+    :param before: the lease as it was read.
+    :param after: the lease with its new terms and its present bookings.
     :param until: the latest end that may be offered.
-    :param project: what more its project may have beside it.
-    :param compared: whether all others have to be known for sure.
-    :param window: when it may start, where its dates are open.
-    :param sliding: what may slide for it.
+    :param project: what its project holds beside the lease.
+    :param compared: whether the snapshot must have been compared with the
+        database, rather than only with the changes that are known.
+    :param window: when the lease may start, if its dates are open.
+    :param sliding: the leases that may slide for it.
     :raises LeaseRefused: it cannot be served.
     :raises LeaseLimit: its project may not have it at any start.
     :raises LeaseFrozen: nodes cannot be taken from it any more.
-    :raises Conflict: it, or one that may slide, has been moved since it was
-        read.
+    :raises Conflict: it, or a lease that may slide, has been moved since it
+        was read.
     """
     wanted = _wanted(after)
     asked = [*wanted.values(), *(
@@ -80,13 +82,13 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
              now: datetime.datetime, project: lease_limits.Project,
              permits: Callable[[datetime.datetime], bool]
              ) -> datetime.datetime | None:
-    """Return the earliest start before its own that a lease could have.
+    """Return the earliest start that a queued lease could have.
 
-    It keeps as many nodes as it has, and all others keep their times.
+    It keeps its number of nodes, and all other leases keep their dates.
 
-    :param first: it does not start before.
-    :param project: what more its project may have beside it.
-    :param permits: returns whether it may start at an instant.
+    :param first: the earliest start that it accepts.
+    :param project: what its project holds beside the lease.
+    :param permits: whether the limits allow a start at an instant.
     :raises Conflict: it has been moved since it was read.
     """
     wanted = _wanted(before)
@@ -100,7 +102,7 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
 
 
 def _wanted(lease: leases.Lease) -> dict[str, requirements.Requirement]:
-    """Return what each reservation of a lease asks of its hosts, by id."""
+    """Return the requirement of each reservation of a lease, by id."""
     return {each.id: lease_terms.requirement(each.hypervisor_properties,
                                              each.resource_properties,
                                              each.instances)
@@ -108,9 +110,9 @@ def _wanted(lease: leases.Lease) -> dict[str, requirements.Requirement]:
 
 
 def _check_unmoved(snapshot: snapshots.Snapshot, lease: leases.Lease) -> None:
-    """Check that a lease is where it was when it was read.
+    """Check that the snapshot has the bookings of a lease as they were read.
 
-    :raises Conflict: it is not.
+    :raises Conflict: it does not.
     """
     try:
         there = {booking for each in lease.bookings

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Planning a lease anew that has not started: all of its nodes."""
+"""Plan all nodes of a lease that has not started again."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
 
-#: A start that is found is a whole minute, where that can be.
+#: Starts in whole minutes are preferred.
 _GRAIN = 60 * instants.SECOND
-#: So far ahead a longer window is looked for, where none was long enough.
+#: How far ahead a longer window is searched if the given one is too short.
 _AHEAD = datetime.timedelta(days=366)
 
 
@@ -42,29 +42,29 @@ def plan(task: task_module.Task) -> task_module.Replanned:
 
     :raises LeaseRefused: it cannot be served.
     :raises LeaseLimit: its project may not have it at any start.
-    :raises Conflict: one that may slide has changed since it was read.
+    :raises Conflict: a lease that may slide has changed since it was read.
     """
     least = {each.id: each.least for each in task.after.reservations}
-    guards = task.guards(task.free, task.before.bookings)
-    free = task.free.adding(guards)
+    hidden = task.placeholders(task.free, task.before.bookings)
+    free = task.free.adding(hidden)
     if task.window is None or task.permits(task.after.start, least):
         outcome = _here(task, free)
         if isinstance(outcome, plans.Plan):
-            return _replanned(task, outcome, guards)
+            return _replanned(task, outcome, hidden)
     if task.window is not None:
         return _within(task, task.window, least)
     demands = _demands(task, list(least.values()))
     outcome, slid = task.plan(free, demands, least)
     if isinstance(outcome, plans.Refusal):
         raise task.refusal(outcome, free, demands)
-    return _replanned(task, outcome, guards, slid)
+    return _replanned(task, outcome, hidden, slid)
 
 
 def _here(task: task_module.Task, free: timeline.Timeline
           ) -> plans.Plan | plans.Refusal:
-    """Plan a lease when it is to start, with nobody sliding."""
-    # NOTE: a lease that has more than its least keeps as many, if that
-    # can be; fewer are better than a refusal.
+    """Plan a lease at its start, while all others keep their dates."""
+    # NOTE: a lease with more than its least keeps as many if possible; fewer
+    # are better than a refusal.
     after = task.after
     kept = {each.id: max(each.least, min(len(each.bookings), each.most))
             for each in after.reservations}
@@ -83,12 +83,13 @@ def _within(task: task_module.Task, window: task_module.Window,
     :raises LeaseRefused: it cannot be served at any of them.
     :raises LeaseLimit: its project may not have it at any of them.
     """
-    # NOTE: elsewhere nothing is left free by it that others were promised.
-    guards = task.guards(task.free, ())
-    free = task.free.adding(guards)
+    # NOTE: none of its bookings stays, so all hidden promises count.
+    hidden = task.placeholders(task.free, ())
+    free = task.free.adding(hidden)
     length = task.after.end - task.after.start
     first = task.starting(window.first)
-    # NOTE: what it may keep where it is, it need not get elsewhere.
+    # NOTE: a host that is not lent any more can be kept at the present start,
+    # but not at another one.
     demands = [task.snapshot.loans.limit(demand, task.before.project_id)
                for demand in _demands(first, list(least.values()))]
     start = _first_start(task, free, demands, window.first,
@@ -97,15 +98,15 @@ def _within(task: task_module.Task, window: task_module.Window,
         moved = task.starting(start)
         outcome = _here(moved, free)
         if isinstance(outcome, plans.Plan):
-            return _replanned(moved, outcome, guards)
+            return _replanned(moved, outcome, hidden)
     outcome = planning.plan(free, demands)
     if isinstance(outcome, plans.Plan):
         first.check_limits(least)
-        return _replanned(first, outcome, guards)
+        return _replanned(first, outcome, hidden)
     begin, outcome, slid = task.slide(free, demands, least, outcome,
                                       window.last)
     if isinstance(outcome, plans.Plan) and begin is not None:
-        return _replanned(task.starting(begin), outcome, guards, slid)
+        return _replanned(task.starting(begin), outcome, hidden, slid)
     assert isinstance(outcome, plans.Refusal)
     ahead = window.last + length + _AHEAD
     if window.until is not None:
@@ -119,12 +120,12 @@ def _first_start(task: task_module.Task, free: timeline.Timeline,
                  demands: Sequence[bookings.Demand],
                  first: datetime.datetime, until: datetime.datetime,
                  least: Mapping[str, int]) -> datetime.datetime | None:
-    """Return the first start at which nobody has to slide.
+    """Return the earliest start at which no other lease has to slide.
 
-    :param demands: as they are at the first instant.
-    :param until: the lease does not end after.
+    :param demands: the demands at the first start.
+    :param until: the latest end.
     """
-    # NOTE: what was asked for need not be a whole minute.
+    # NOTE: the first start need not be a whole minute.
     if task.permits(first, least) and isinstance(
             planning.plan(free, demands), plans.Plan):
         return first
@@ -135,14 +136,14 @@ def _first_start(task: task_module.Task, free: timeline.Timeline,
 
 
 def _replanned(task: task_module.Task, outcome: plans.Plan,
-               guards: Sequence[bookings.Booking],
+               hidden: Sequence[bookings.Booking],
                slid: tuple[lease_slides.Change, ...] = ()
                ) -> task_module.Replanned:
     added = tuple(row for each, granted in zip(
         task.after.reservations, outcome.granted, strict=True)
         for row in lease_granted.rows(
             task.snapshot, each.id, granted, task.after.project_id))
-    return task.replanned(outcome.timeline.without(guards),
+    return task.replanned(outcome.timeline.without(hidden),
                           dropped=task.before.bookings, added=added,
                           slid=slid)
 
@@ -150,24 +151,24 @@ def _replanned(task: task_module.Task, outcome: plans.Plan,
 def earliest(task: task_module.Task, first: datetime.datetime,
              permits: Callable[[datetime.datetime], bool]
              ) -> datetime.datetime | None:
-    """Return an earlier start that could be had, the first of them.
+    """Return the earliest possible start of a queued lease.
 
-    :param first: it does not start before.
-    :param permits: returns whether it may start at an instant.
+    :param first: the earliest start that it accepts.
+    :param permits: whether the limits allow a start at an instant.
     """
     before = task.before
     length = before.end - before.start
-    free = task.free.adding(task.guards(task.free, before.bookings))
+    free = task.free.adding(task.placeholders(task.free, before.bookings))
     demands = [task.snapshot.loans.limit(dataclasses.replace(
         demand, start=instants.instant(first),
         end=instants.instant(first + length)), before.project_id)
         for demand in _demands(task, [len(each.bookings) for each
                                       in before.reservations])]
-    # NOTE: what was asked for need not be a whole minute.
+    # NOTE: the start that was asked for need not be a whole minute.
     if first > task.snapshot.now and permits(first) and isinstance(
             planning.plan(free, demands), plans.Plan):
         return first
-    # NOTE: nobody is told of a start that is earlier by some seconds.
+    # NOTE: a start that is only seconds earlier is not worth a notice.
     latest = (instants.instant(before.start) - 1) // _GRAIN * _GRAIN
     found = offers.earliest(
         free, demands, latest - instants.instant(before.start)
@@ -178,9 +179,9 @@ def earliest(task: task_module.Task, first: datetime.datetime,
 
 def _demands(task: task_module.Task, least: Sequence[int]
              ) -> list[bookings.Demand]:
-    """Return demands for what the project may have when the lease starts.
+    """Return demands for as many hosts as the limits allow.
 
-    :param least: how many each of its reservations is to have in any case.
+    :param least: the least number for each reservation.
     """
     after, snapshot = task.after, task.snapshot
     mosts = task.mosts({each.id: count for each, count in zip(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Planning a lease anew that has started: what it has, it keeps."""
+"""Plan a lease that has started again; it keeps the nodes that it has."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ironic_reservations.planner import standing
 
 
 def plan(task: task_module.Task) -> task_module.Replanned:
-    """Plan for a lease that has started what it keeps, gets and gives back.
+    """Plan which nodes a started lease keeps, gets and gives back.
 
     :raises LeaseRefused: it cannot be served.
     :raises LeaseFrozen: nodes cannot be taken from it any more.
@@ -50,8 +50,8 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     lost = [row for row in kept if row not in usable]
     unusable.check_windows(task, lost)
     unusable.check_loans(task, lost, lambda end: _reaches(task, end))
-    # NOTE: what asks for no more than it has is not refused it, whatever
-    # has come to be wrong with the host.
+    # NOTE: a booking that is not extended stays, even if its host would not
+    # be granted any more.
     staying = [_staying(task, row) for row in usable
                if task.after.end > row.ends_at]
     units, moving = unusable.overtaken(task, lost, kept)
@@ -61,11 +61,11 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     growing = [demand for each in task.after.reservations
                if (demand := _growing(task, each, kept, ended,
                                       mosts[each.id])) is not None]
-    # NOTE: what is given back stays until its node is clean again.
+    # NOTE: a node that is given back is occupied until it is clean.
     free = task.free.adding([*_leaving(task, ended),
                              *_keeping(task, usable)])
-    guards = task.guards(free, kept)
-    free = free.adding(guards)
+    hidden = task.placeholders(free, kept)
+    free = free.adding(hidden)
     demands = [*staying, *moving, *growing]
     outcome, slid = task.plan(free, demands, {
         each.id: sum(row.reservation_id == each.id for row in kept) + sum(
@@ -74,8 +74,8 @@ def plan(task: task_module.Task) -> task_module.Replanned:
         for each in task.after.reservations})
     if isinstance(outcome, plans.Refusal):
         unusable.check_homes(task, units, moving, outcome)
-        # NOTE: which bookings of others have to move depends on the end;
-        # so where some have to, no earlier end is known to be possible.
+        # NOTE: which bookings of others have to move depends on the end, so
+        # if some have to, an earlier end cannot be offered.
         raise task.refusal(outcome, free, () if moving else demands)
     homes = {placed.id: row for unit, granted in zip(
         units, outcome.granted[len(staying):], strict=False)
@@ -88,8 +88,8 @@ def plan(task: task_module.Task) -> task_module.Replanned:
             task.snapshot, demand.id.partition(':')[0], granted,
             task.before.project_id, _next_place(task, demand.id)))
     return task.replanned(
-        outcome.timeline.without(guards), kept=tuple(kept),
-        # NOTE: of what has not begun there is nothing to take back.
+        outcome.timeline.without(hidden), kept=tuple(kept),
+        # NOTE: a booking that has not begun is deleted at once.
         dropped=tuple(row for row in ended if not row.begun),
         ended=tuple(row for row in ended if row.begun),
         added=tuple(added), homes=homes, slid=slid)
@@ -109,7 +109,7 @@ def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:
 
 def _parted(task: task_module.Task, each: leases.LeaseReservation
             ) -> tuple[list[leases.NodeBooking], list[leases.NodeBooking]]:
-    """Return which nodes stay, and which are given back.
+    """Return the bookings that stay, and those that are given back.
 
     :raises LeaseFrozen: too many of them are deployed.
     """
@@ -135,9 +135,9 @@ def _parted(task: task_module.Task, each: leases.LeaseReservation
 
 def _check_fits(task: task_module.Task, each: leases.LeaseReservation,
                 rows: Sequence[leases.NodeBooking]) -> None:
-    """Check that what stays is what the lease asks for by now.
+    """Check that the nodes that stay meet the new requirement.
 
-    :raises LeaseFrozen: it is not.
+    :raises LeaseFrozen: one does not.
     """
     old = next(other for other in task.before.reservations
                if other.id == each.id)
@@ -153,7 +153,7 @@ def _check_fits(task: task_module.Task, each: leases.LeaseReservation,
 
 
 def _broken(task: task_module.Task, row: leases.NodeBooking) -> bool:
-    """Return whether a node is not what was promised, or of no use."""
+    """Return whether a node is unusable, or does not meet the requirement."""
     number = task.number(row)
     return (task.snapshot.standing(number).broken() is not None
             or not task.snapshot.suits(number,
@@ -163,7 +163,7 @@ def _broken(task: task_module.Task, row: leases.NodeBooking) -> bool:
 def _idle(task: task_module.Task, row: leases.NodeBooking) -> bool:
     node = task.snapshot.standing(task.number(row)).host.node
     if node.compute:
-        # NOTE: which server came by which booking nobody can tell.
+        # NOTE: it is not known which server uses which booking.
         return True
     return (node.provision_state == node_condition.AVAILABLE
             and node.instance_uuid is None)
@@ -171,9 +171,9 @@ def _idle(task: task_module.Task, row: leases.NodeBooking) -> bool:
 
 def _keeping(task: task_module.Task, rows: Sequence[leases.NodeBooking]
              ) -> list[bookings.Booking]:
-    """Return what rows go on having, as it is drawn now.
+    """Return the bookings of rows as the timeline has them, now immovable.
 
-    NOTE: of a node that is to be had for longer, all is planned anew.
+    NOTE: on a whole host that is to be extended, all is planned again.
     """
     names = {standing.name(row) for row in rows
              if task.after.end <= row.ends_at or task.is_compute(row)}
@@ -204,8 +204,7 @@ def _staying(task: task_module.Task,
 
 def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
              ) -> list[bookings.Booking]:
-    """Return what stands on nodes that are given back until they are clean.
-    """
+    """Return bookings for nodes that are given back, until they are clean."""
     leaving: list[bookings.Booking] = []
     for row in rows:
         if not row.begun or not task.on_timeline(row):
@@ -219,8 +218,8 @@ def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
             min(instants.instant(row.starts_at), end - 1), end, number,
             1 << number, False)
         if here.host.node.compute:
-            # NOTE: what comes after it was planned beside all that was
-            # there until its end, and not beside what is late.
+            # NOTE: the next booking was planned after the regular end of this
+            # one, so a late end must not push it away.
             leaving.append(dataclasses.replace(
                 instance_standing.seated(
                     booked, here.instances[row.reservation_id]),
@@ -239,9 +238,9 @@ def _growing(task: task_module.Task, each: leases.LeaseReservation,
              kept: Sequence[leases.NodeBooking],
              ended: Sequence[leases.NodeBooking], allowed: int
              ) -> bookings.Demand | None:
-    """Return a demand for what a reservation lacks; ``None``: nothing.
+    """Return a demand for the hosts that a reservation lacks, if any.
 
-    :param allowed: how many its project may have of it.
+    :param allowed: how many hosts of it the limits allow.
     """
     have = sum(row.reservation_id == each.id for row in kept)
     least = max(0, each.least - have)
@@ -251,7 +250,7 @@ def _growing(task: task_module.Task, each: leases.LeaseReservation,
     if (each.least, each.most) != (old.least, old.most):
         most = max(least, min(each.most, allowed) - have)
     elif task.changes.heal:
-        # NOTE: more than the least are replaced where that can be.
+        # NOTE: hosts beyond the least are replaced if possible.
         lost = sum(row.reservation_id == each.id
                    and _broken(task, row) for row in ended)
         most = max(least, min(lost, each.most - have))

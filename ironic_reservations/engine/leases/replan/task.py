@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""One lease that is planned anew, on one snapshot."""
+"""The task to plan one lease again, on one snapshot."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
-from ironic_reservations.engine.leases import guards as lease_guards
 from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.engine.leases import placeholders
 from ironic_reservations.engine.leases import refused as lease_refused
 from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.model import instants
@@ -44,13 +44,13 @@ from ironic_reservations.planner import timeline
 
 @dataclasses.dataclass(frozen=True)
 class Replanned:
-    """A lease as it is to become, and how to get there.
+    """A lease with its new bookings, and the changes that lead to it.
 
     :ivar kept: rows that stay, until the new end.
-    :ivar dropped: rows that have not started and are replaced.
-    :ivar ended: rows that have, and whose nodes are taken back.
-    :ivar added: rows without ids.
-    :ivar slid: the leases of others whose dates change.
+    :ivar dropped: rows that have not started and are deleted.
+    :ivar ended: rows that have started and whose nodes are taken back.
+    :ivar added: new rows, without ids.
+    :ivar slid: other leases whose dates change.
     """
 
     snapshot: snapshots.Snapshot
@@ -67,7 +67,7 @@ class Replanned:
 class Sliding:
     """The leases that may slide for a change.
 
-    :ivar allowed: the limits that hold for the caller.
+    :ivar allowed: the limits of the caller.
     """
 
     others: lease_slides.Others
@@ -76,10 +76,10 @@ class Sliding:
 
 @dataclasses.dataclass(frozen=True)
 class Window:
-    """When a lease may start whose dates are open.
+    """When a lease with open dates may start.
 
-    :ivar first: it does not start before.
-    :ivar last: it does not start after.
+    :ivar first: its earliest start.
+    :ivar last: its latest start.
     :ivar until: the latest end that may be offered; ``None``: any.
     """
 
@@ -93,14 +93,15 @@ _Planned = tuple[plans.Plan | plans.Refusal, tuple[lease_slides.Change, ...]]
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """What there is to plan, and on what.
+    """A lease to plan, and the snapshot to plan it on.
 
-    :ivar after: the lease with its new terms, and the bookings as they were.
-    :ivar wanted: what each of its reservations asks of its hosts, by id.
+    :ivar before: the lease as it was read.
+    :ivar after: the lease with its new terms and its present bookings.
+    :ivar wanted: the requirement of each of its reservations, by id.
     :ivar until: the latest end that may be offered.
-    :ivar project: what more its project may have beside it.
-    :ivar window: when it may start; ``None``: when ``after`` does.
-    :ivar sliding: what may slide for it; ``None``: nothing.
+    :ivar project: what its project holds beside the lease.
+    :ivar window: when it may start; ``None``: only at the start of ``after``.
+    :ivar sliding: the leases that may slide for it, if any.
     """
 
     engine: Engine
@@ -122,7 +123,7 @@ class Task:
     @functools.cached_property
     def own(self) -> frozenset[str]:
         """Return the names of the bookings of the lease itself."""
-        # NOTE: what is being taken back is still in the way of all others.
+        # NOTE: bookings that are being taken back still occupy their nodes.
         return frozenset(map(standing.name, self._staying))
 
     @functools.cached_property
@@ -140,9 +141,10 @@ class Task:
                 if row.state is not leases.BookingState.ENDING]
 
     def limited(self, demand: bookings.Demand) -> bookings.Demand:
-        """Return a demand of the lease that gets loans while they last.
+        """Return a demand without hosts that are not lent for so long.
 
-        NOTE: in its window it keeps what it has, whoever owns that by now.
+        NOTE: within its present dates the lease keeps its hosts, even if they
+        have got another owner.
         """
         kept, before, after = 0, self.before, self.after
         if before.start <= after.start and after.end <= before.end:
@@ -155,11 +157,12 @@ class Task:
              counts: Mapping[str, int]) -> _Planned:
         """Plan demands, with others sliding for them where they may.
 
-        :param free: the timeline without what the demands replace.
-        :param counts: how many hosts or instances each reservation is to
-            have at least, by its id.
-        :returns: also the leases that slide.
-        :raises Conflict: one of them has changed since it was read.
+        :param free: the timeline without the bookings that the demands
+            replace.
+        :param counts: the least number of hosts or instances for each
+            reservation, by its id.
+        :returns: the plan, and the leases that slide.
+        :raises Conflict: one of these has changed since it was read.
         """
         outcome = planning.plan(free, demands)
         _, outcome, slid = self.slide(free, demands, counts, outcome)
@@ -175,17 +178,17 @@ class Task:
                          tuple[lease_slides.Change, ...]]:
         """Plan demands that were refused, with others sliding for them.
 
-        :param outcome: what has become of them without that.
-        :param latest: they do not start after; ``None``: when they were
-            asked for.
-        :returns: also when they start, and the leases that slide.
-        :raises Conflict: one of them has changed since it was read.
+        :param outcome: their refusal while all others keep their dates.
+        :param latest: their latest start; ``None``: the start is fixed.
+        :returns: their start, the plan, and the leases that slide.
+        :raises Conflict: one of these has changed since it was read.
         """
         if isinstance(outcome, plans.Plan) or self.sliding is None:
             return None, outcome, ()
         allowed = self.sliding.allowed
         if allowed.counted:
-            # NOTE: what it may have more depends on where others slide.
+            # NOTE: how much more than the least the limits allow depends on
+            # where others slide.
             demands = [dataclasses.replace(each, most=each.least)
                        for each in demands]
         counted = self._counted(counts)
@@ -215,23 +218,23 @@ class Task:
             self.after, start, self.snapshot.now))
 
     def check_limits(self, counts: Mapping[str, int]) -> None:
-        """Check that the project may have the lease when it starts.
+        """Check the limits for the lease at its start.
 
-        :raises LeaseLimit: it may not.
+        :raises LeaseLimit: it exceeds one.
         """
         self.project.check_lease(self._counted(counts), self.before)
 
     def permits(self, start: datetime.datetime,
                 counts: Mapping[str, int]) -> bool:
-        """Return whether the lease may start at an instant."""
+        """Return whether the limits allow a start at an instant."""
         moved = self.starting(start)
         return self.project.permits_change(moved._counted(counts),
                                            self.before)
 
     def mosts(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """Return how many each reservation may have when the lease starts.
+        """Return the largest number that the limits allow, by reservation.
 
-        :param counts: how many each of them is to have in any case.
+        :param counts: the least number for each reservation.
         """
         return self.project.mosts_of(self.after, self.before, counts)
 
@@ -245,32 +248,31 @@ class Task:
                 for place in range(counts[each.id])))
             for each in after.reservations))
 
-    def guards(self, free: timeline.Timeline,
-               staying: Sequence[leases.NodeBooking]
-               ) -> list[bookings.Booking]:
-        """Return what others have of the lease's nodes beside what is drawn.
+    def placeholders(self, free: timeline.Timeline,
+                     staying: Sequence[leases.NodeBooking]
+                     ) -> list[bookings.Booking]:
+        """Return placeholders on the nodes that the lease may leave.
 
-        NOTE: where two overlap, one is drawn as far as the other leaves it.
-        What the lease lets go of is not free as far as another one has been
-        promised it; nobody is moved there.
+        NOTE: time that the lease gives up is not free if it overlapped with
+        another promise; nobody may be moved there.
 
-        :param free: without what the lease lets go of.
-        :param staying: what keeps its place, for the time that is asked for.
+        :param free: the timeline without the bookings that the lease gives up.
+        :param staying: the bookings that stay, until the new end.
         """
-        guards: list[bookings.Booking] = []
+        hidden: list[bookings.Booking] = []
         end = instants.instant(self.after.end)
         for number in {self.number(row) for row in self.before.bookings
                        if self.on_timeline(row)}:
-            guards.extend(lease_guards.of_host(
+            hidden.extend(placeholders.of_host(
                 self.snapshot, number, self.own, [
                     *((each.start, each.end + each.margin)
                       for each in free.rows[number]),
                     *((instants.instant(row.starts_at), end)
                       for row in staying if self.number(row) == number)]))
-        return guards
+        return hidden
 
     def returned(self, each: leases.LeaseReservation) -> set[str]:
-        """Return which nodes its owner can do without."""
+        """Return the nodes that the caller gives back."""
         return {uuid for wish in self.changes.wishes if wish.id == each.id
                 for uuid in wish.give_back}
 
@@ -279,7 +281,7 @@ class Task:
         return self.snapshot.fleet.number(row.node_uuid)
 
     def on_timeline(self, row: leases.NodeBooking) -> bool:
-        """Return whether a node can serve anything new, and so has a plan."""
+        """Return whether a node is usable, so that the timeline has it."""
         return bool(self.snapshot.usable >> self.number(row) & 1)
 
     def is_compute(self, row: leases.NodeBooking) -> bool:
@@ -290,12 +292,12 @@ class Task:
                 demands: Sequence[bookings.Demand],
                 later: datetime.datetime | None = None
                 ) -> errors.LeaseRefused:
-        """Return the error that tells why a lease cannot be so.
+        """Return the error for a lease that cannot be changed like this.
 
         :param free: the timeline on which it was planned.
-        :param demands: all that has to be served, or nothing where that
-            depends on the end.
-        :param later: the end that a window could have.
+        :param demands: its demands, from which an earlier end is offered;
+            empty if none can be offered.
+        :param later: a later end of its window that would help.
         """
         if self.window is not None:
             return self._refused_window(refused, self.window, later)
@@ -311,7 +313,7 @@ class Task:
                         ) -> errors.LeaseRefused:
         key = refused.demand.id.partition(':')[0]
         place = [each.id for each in self.after.reservations].index(key)
-        # NOTE: an offer of other dates is no offer of other hosts.
+        # NOTE: an offer has other dates only, and no other hosts.
         if self.changes.opened is None or self.changes.wishes:
             later = None
         return lease_refused.of_open_dates(
@@ -321,8 +323,7 @@ class Task:
     def _latest_end(self, free: timeline.Timeline,
                     demands: Sequence[bookings.Demand]
                     ) -> datetime.datetime | None:
-        """Return until when the lease could be extended, if that is known.
-        """
+        """Return until when the lease could be extended, if it is known."""
         if self.after.end <= self.before.end or not demands:
             return None
         for offer in offers.offers(
@@ -342,12 +343,12 @@ class Task:
                   homes: Mapping[str, leases.NodeBooking] | None = None,
                   slid: tuple[lease_slides.Change, ...] = ()
                   ) -> Replanned:
-        """Return the lease as it is to become.
+        """Return the result of the task.
 
-        :param after: the timeline with it.
-        :param homes: by name, the rows of others that move, as in
+        :param after: the timeline with the lease.
+        :param homes: the rows of others that move, by name, as in
             :func:`difference.compare`.
-        :param slid: the leases of others whose dates change.
+        :param slid: other leases whose dates change.
         """
         snapshot = self.snapshot
         difference = difference_module.compare(

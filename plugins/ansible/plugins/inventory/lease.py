@@ -94,7 +94,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             f'lease_{lease.name}'))
         for reservation in lease.reservations:
             for booked in reservation['nodes']:
-                node = conn.baremetal.get_node(booked['uuid'])
+                try:
+                    node = conn.baremetal.get_node(booked['uuid'])
+                except service.exceptions.NotFoundException:
+                    self.display.warning(
+                        f"Ironic has no node {booked['uuid']}, which the "
+                        f'lease {lease.name} has. The inventory is without '
+                        'it.')
+                    continue
                 name = self.inventory.add_host(node.name or node.id, group)
                 known = {
                     'node': service.plain(node),

@@ -15,13 +15,14 @@
 
 from __future__ import annotations
 
+import datetime
 import traceback
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.basic import missing_required_lib
 
-__all__ = ['CONNECTION', 'MISSING', 'connect', 'exceptions',
+__all__ = ['CONNECTION', 'MISSING', 'connect', 'exceptions', 'instant',
            'lease_payload', 'leases', 'maintenances', 'module', 'plain',
            'run', 'sdk', 'times']
 
@@ -112,6 +113,19 @@ def run(made: AnsibleModule, act: Any) -> None:
             offers=list(getattr(refusal, 'offers', ())))
     except (exceptions.SDKException, ValueError) as error:
         made.fail_json(msg=str(error))
+
+
+def instant(text: str | None) -> Any:
+    """Return a time that was written, in UTC where it names no zone.
+
+    :returns: ``now`` if that was written; ``None`` if nothing was.
+    :raises ValueError: it is not a time.
+    """
+    if text is None:
+        return None
+    found = times.instant(text, datetime.datetime.now(
+        datetime.UTC).replace(microsecond=0))
+    return found if found == times.NOW else times.utc(found)
 
 
 def plain(resource: Any) -> dict[str, Any]:

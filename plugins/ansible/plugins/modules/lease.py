@@ -204,15 +204,6 @@ def _find(module: Any, conn: Any) -> Any:
     return found[0] if found else None
 
 
-def _instant(text: str | None) -> Any:
-    """Return a time that was written, in UTC where it names no zone."""
-    if text is None:
-        return None
-    found = service.times.instant(text, datetime.datetime.now(
-        datetime.UTC).replace(microsecond=0))
-    return found if found == service.times.NOW else service.times.utc(found)
-
-
 def _seconds(text: str | None) -> int | None:
     return None if text is None else int(service.times.seconds(text))
 
@@ -236,14 +227,15 @@ def _reservation(wanted: dict[str, Any]) -> dict[str, Any]:
 
 def _new(params: dict[str, Any]) -> dict[str, Any]:
     """Return the body that asks for the lease."""
-    start, end = _instant(params['start_date']), _instant(params['end_date'])
+    start, end = (service.instant(params[name])
+                  for name in ('start_date', 'end_date'))
     if not params['reservations']:
         raise ValueError('There is no such lease, and "reservations" does '
                          'not say what a new one holds.')
     wanted = [_reservation(each) for each in params['reservations']]
     if params['between'] is not None:
         return dict(service.lease_payload.flexible(
-            params['name'], *map(_instant, params['between']),
+            params['name'], *map(service.instant, params['between']),
             _seconds(params['duration']), wanted,
             _seconds(params['fix_before'])))
     if end is None:
@@ -260,7 +252,8 @@ def _new(params: dict[str, Any]) -> dict[str, Any]:
 def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
     """Return what is to be other than it is."""
     changes: dict[str, Any] = {}
-    start, end = _instant(params['start_date']), _instant(params['end_date'])
+    start, end = (service.instant(params[name])
+                  for name in ('start_date', 'end_date'))
     if (there.status == 'PENDING' and start != service.times.NOW
             and start != service.times.told(there.start_date)):
         changes['start'] = start
@@ -289,7 +282,7 @@ def _open_dates(params: dict[str, Any], there: Any) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if not any(each == service.times.NOW or each.startswith('+')
                for each in params['between']):
-        window = tuple(map(_instant, params['between']))
+        window = tuple(map(service.instant, params['between']))
         if there.between is None or window != tuple(
                 map(service.times.told, there.between)):
             changes['between'] = window

@@ -34,10 +34,13 @@ options:
     type: str
   starts_at:
     description:
-      - Start in ISO 8601, in UTC where it has no zone. Default is now.
+      - Start in ISO 8601, in UTC where it has no zone, or a time from now,
+        such as V(+1h). Default is V(now).
     type: str
   ends_at:
-    description: End in ISO 8601, in UTC where it has no zone.
+    description:
+      - End in ISO 8601, in UTC where it has no zone, or a time from now, such
+        as V(+4h).
     type: str
   nodes:
     description: Names or UUIDs of nodes.
@@ -125,9 +128,9 @@ def _find(conn: Any, name: str) -> list[dict[str, Any]]:
 def _body(params: dict[str, Any]) -> dict[str, Any]:
     body = {name: params[name] for name in _FIELDS if params[name]}
     for name in ('starts_at', 'ends_at'):
-        if params[name]:
-            body[name] = service.times.written(
-                service.times.told(params[name]))
+        written = service.instant(params[name])
+        if written not in (None, service.times.NOW):
+            body[name] = service.times.written(written)
     return body
 
 

@@ -19,12 +19,14 @@ from collections.abc import Mapping
 import dataclasses
 import datetime
 from typing import Any
+import uuid
 
 from keystoneauth1 import exceptions as ksa_exc
 from nova.virt.ironic_reservations import conf
 from openstack import exceptions as sdk_exc
 
 VERSION_HEADER = 'OpenStack-API-Version'
+KEY_HEADER = 'Idempotency-Key'
 #: The oldest with which a refusal has reasons for programs.
 _VERSION = 'baremetal-reservation 1.4'
 _LEASES_VERSION = 'reservation 1.0'
@@ -113,8 +115,11 @@ class Service:
         ttl = conf.CONF.ironic_reservations.ttl
         if ttl is not None:
             wanted['ttl'] = ttl
+        # NOTE: so that a copy that arrives when the server has been deleted
+        # does not reserve the node again.
+        key = {KEY_HEADER: str(uuid.uuid4())}
         return _reservation(self._ask(
-            'POST', '/reservations', json=wanted)['reservation'])
+            'POST', '/reservations', json=wanted, headers=key)['reservation'])
 
     def of_instance(self, instance_uuid: str) -> list[Reservation]:
         """Find what is promised to an instance.
@@ -207,11 +212,12 @@ class Service:
                       'reservation that has begun and is not over')
 
     def _ask(self, method: str, path: str, version: str = _VERSION,
-             **how: Any) -> Any:
+             headers: Mapping[str, str] | None = None, **how: Any) -> Any:
         options = conf.CONF.ironic_reservations
         try:
             response = self._connection.request(
-                path, method, headers={VERSION_HEADER: version},
+                path, method,
+                headers={VERSION_HEADER: version, **(headers or {})},
                 raise_exc=False, timeout=options.timeout,
                 connect_retries=options.retries,
                 status_code_retries=options.retries,

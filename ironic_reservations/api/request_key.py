@@ -1,0 +1,37 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The header ``Idempotency-Key``, by which a client names its request."""
+
+from __future__ import annotations
+
+from ironic_reservations import errors
+from ironic_reservations.api import expose
+
+_HEADER = 'HTTP_IDEMPOTENCY_KEY'
+_MAX_KEY = 255
+
+
+def read(call: expose.Call) -> str | None:
+    """Return the idempotency key of a request.
+
+    :raises InvalidValue: it is too long, or not printable.
+    """
+    key: str | None = call.environ.get(_HEADER)
+    if key is None:
+        return None
+    if not 1 <= len(key) <= _MAX_KEY or not (
+            key.isascii() and key.isprintable()):
+        raise errors.InvalidValue(
+            f'The header Idempotency-Key must have 1 to {_MAX_KEY} printable '
+            'ASCII characters. Send a new UUID, for example.')
+    return key

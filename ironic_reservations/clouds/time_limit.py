@@ -1,0 +1,125 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Limits the total time of an exchange with another service.
+
+The time-outs of sockets apply to each operation: a peer that sends a byte now
+and then could block an exchange for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import contextlib
+import socket
+import threading
+from typing import Generic
+from typing import TypeVar
+
+_T = TypeVar('_T')
+
+#: The maximum length of an error message.
+_SAID = 200
+
+
+class TooLate(OSError):
+    """The exchange has not ended in time."""
+
+
+#: Exchanges that were aborted and have not ended yet, by receiver.
+_left: dict[str, threading.Thread] = {}
+
+
+def one_line(exc: BaseException) -> str:
+    """Return an error as one short printable line.
+
+    NOTE: the message may come from the peer.
+    """
+    said = ''.join(each if each.isprintable() else ' ' for each in str(exc))
+    return f'{type(exc).__name__}: {said[:_SAID]}'
+
+
+class Cut:
+    """Aborts the connection of an exchange.
+
+    The exchange registers each connection as soon as it has one; a connection
+    that is registered after the time is up is aborted at once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: socket.socket | None = None
+        self._over = False
+
+    def watch(self, connection: socket.socket) -> None:
+        """Register a connection.
+
+        :raises TooLate: the time is up.
+        """
+        with self._lock:
+            self._open = connection
+            if self._over:
+                raise TooLate('the time is up')
+
+    def now(self) -> None:
+        """Abort the connection, and any that is registered later."""
+        with self._lock:
+            self._over = True
+            if self._open is not None:
+                with contextlib.suppress(OSError):
+                    self._open.shutdown(socket.SHUT_RDWR)
+
+
+class _Exchange(threading.Thread, Generic[_T]):
+    """An exchange on a thread, with its result."""
+
+    def __init__(self, act: Callable[[Cut], _T]) -> None:
+        super().__init__(name='ironic-reservations-exchange', daemon=True)
+        self._act = act
+        self.cut = Cut()
+        self.answers: list[_T] = []
+        self.failures: list[BaseException] = []
+
+    def run(self) -> None:
+        """Run the exchange, and store its result or error."""
+        try:
+            self.answers.append(self._act(self.cut))
+        except BaseException as exc:
+            self.failures.append(exc)
+
+
+def within(seconds: float, receiver: str, act: Callable[[Cut], _T]) -> _T:
+    """Return the result of an exchange, or abort it.
+
+    NOTE: it runs on another thread, since looking up a name cannot be aborted.
+    If the thread does not end, it sends nothing any more, and no other
+    exchange with the same receiver is begun meanwhile.
+
+    :param seconds: the limit.
+    :param receiver: its name.
+    :param act: the exchange; it is passed the object to register connections
+        with.
+    :raises TooLate: it has not ended in time.
+    """
+    before = _left.get(receiver)
+    if before is not None and before.is_alive():
+        raise TooLate('an exchange that was cut off has not ended yet')
+    exchange = _Exchange(act)
+    exchange.start()
+    exchange.join(seconds)
+    if exchange.is_alive():
+        _left[receiver] = exchange
+        exchange.cut.now()
+        raise TooLate(f'there was no answer within {seconds:g} s')
+    if exchange.failures:
+        raise exchange.failures[0]
+    return exchange.answers[0]

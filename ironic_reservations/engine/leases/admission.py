@@ -1,0 +1,278 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Find a start and hosts for a new lease, or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import limits
+from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.engine.leases import refused as lease_refused
+from ironic_reservations.engine.leases import slides as lease_slides
+from ironic_reservations.engine.leases import starts as lease_starts
+from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
+from ironic_reservations.model import told_times
+from ironic_reservations.planner import allowance
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import offers
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
+
+#: Starts in whole minutes are preferred.
+_GRAIN = 60 * instants.SECOND
+#: How far ahead a queued lease may start if the operator sets no horizon.
+_QUEUE_HORIZON = datetime.timedelta(days=366)
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """A request, with all that stays the same from one attempt to the next.
+
+    :ivar ask: the request.
+    :ivar ids: the id of each reservation of the lease.
+    :ivar requirements: what the hosts of each reservation must be like.
+    :ivar allowed: the limits of the caller.
+    """
+
+    ask: leases.LeaseAsk
+    ids: Sequence[str]
+    requirements: Sequence[requirements.Requirement]
+    allowed: limits.Limits
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """When and where a lease can be promised.
+
+    :ivar snapshot: on which it was planned.
+    :ivar start: the start of the lease.
+    :ivar plan: the hosts of the lease, and where others move to.
+    :ivar room: the leases whose dates change, if any.
+    """
+
+    snapshot: snapshots.Snapshot
+    start: datetime.datetime
+    plan: plans.Plan
+    room: lease_slides.Room | None = None
+
+
+class Admission:
+    """One attempt to find a place for a request, on one snapshot.
+
+    The steps, each for what the one before it cannot serve:
+
+    #. :meth:`alone`: the earliest start at which all other leases keep their
+       dates; they may move to other hosts.
+    #. :meth:`with_slides`: leases whose dates are open start at another time.
+    #. :meth:`queued`: a later start than the one that is asked for, if the
+       request may wait.
+
+    :param starts: the starts that the request allows.
+    :param project: what its project holds, and how much more it may have.
+    :param outrun: uuids of nodes that other requests were faster to take in
+        an earlier attempt; others are preferred.
+    """
+
+    def __init__(self, engine: Engine, wanted: Wanted,
+                 starts: lease_starts.Starts, snapshot: snapshots.Snapshot,
+                 project: lease_limits.Project,
+                 outrun: Collection[str]) -> None:
+        self._engine = engine
+        self._wanted = wanted
+        self._starts = starts
+        self.snapshot = snapshot
+        self._project = project
+        self._outrun = outrun
+
+    def alone(self) -> Place | plans.Refusal:
+        """Plan it while all other leases keep their dates.
+
+        :raises LeaseLimit: there are free hosts, but the project may not have
+            them.
+        """
+        ask, starts = self._wanted.ask, self._starts
+        first = starts.first
+        if ask.flexible is None or self._project.permits(starts.at(first)):
+            outcome = self._plan(first)
+            if starts.fixed or isinstance(outcome, plans.Plan):
+                return self._place(first, outcome)
+        least = self._least(self.snapshot, first)
+        start = self._earliest(
+            least, instants.instant(starts.last) + _length(least))
+        if start is not None and start <= starts.last:
+            return self._place(start, self._plan(start))
+        outcome = planning.plan(self.snapshot.timeline, least)
+        if isinstance(outcome, plans.Plan):
+            # NOTE: there are hosts, so a limit of the project is in the way;
+            # this raises it.
+            self._project.mosts(ask.wishes, first, starts.at(first).end)
+        return self._place(first, outcome)
+
+    def with_slides(self) -> Place | bool:
+        """Plan it with leases whose dates are open at other dates.
+
+        :returns: if there is no place, whether that is proved.
+        :raises Conflict: one of these leases has changed since it was read.
+        """
+        wanted, starts = self._wanted, self._starts
+
+        def held(start: int) -> list[allowance.Held]:
+            begin = instants.moment(start)
+            return lease_limits.least(starts.at(begin), begin)
+
+        def demands_of(snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
+            # NOTE: how much the project may have beyond the least depends on
+            # where its own leases slide to.
+            if wanted.allowed.counted:
+                return self._least(snapshot, starts.first)
+            return self._most(snapshot)
+
+        room = lease_slides.make_room(
+            self._engine, self.snapshot.now, wanted.requirements, demands_of,
+            lease_slides.Asked(
+                wanted.ask.project_id, wanted.allowed, starts.first,
+                starts.at(starts.last).end,
+                None if starts.fixed else instants.instant(starts.last), held,
+                lambda project, start: project.permits(
+                    starts.at(instants.moment(start)))))
+        if isinstance(room, bool):
+            return room
+        return Place(room.snapshot, self._start(instants.moment(room.start)),
+                     room.plan, room)
+
+    def queued(self) -> Place | None:
+        """Plan it at a later start than the one that is asked for.
+
+        :returns: ``None`` if it may not wait, or never finds a place.
+        """
+        ask, starts = self._wanted.ask, self._starts
+        if not ask.queue:
+            return None
+        now = self.snapshot.now
+        latest = lease_terms.latest_end(self._wanted.allowed, now) or (
+            max(ask.end, now) + _QUEUE_HORIZON)
+        start = self._earliest(self._least(self.snapshot, starts.first),
+                               instants.instant(latest))
+        if start is None:
+            return None
+        place = self._place(start, self._plan(start))
+        return place if isinstance(place, Place) else None
+
+    def refusal(self, refused: plans.Refusal,
+                proved: bool) -> errors.LeaseRefused:
+        """Return the answer to a request for which there is no place.
+
+        :param refused: the reason at the earliest start.
+        :param proved: whether there is none in which others slide, either.
+        """
+        starts = self._starts
+        if not proved:
+            refused = dataclasses.replace(refused,
+                                          cause=plans.Cause.SEARCH_LIMIT)
+        refusal = lease_refused.refusal(
+            self.snapshot, starts.at(starts.first),
+            self._most(self.snapshot), refused,
+            lease_terms.latest_end(self._wanted.allowed, self.snapshot.now),
+            self._project)
+        if starts.fixed:
+            return refusal
+        return errors.LeaseRefused(
+            f'No start from {told_times.moment(starts.first)} until '
+            f'{told_times.moment(starts.last)} was found. For the first of '
+            f'them: {refusal}', **refusal.details)
+
+    def _place(self, start: datetime.datetime,
+               outcome: plans.Plan | plans.Refusal) -> Place | plans.Refusal:
+        if isinstance(outcome, plans.Refusal):
+            return outcome
+        return Place(self.snapshot, self._start(start), outcome)
+
+    def _start(self, planned: datetime.datetime) -> datetime.datetime:
+        """Return the start that a lease is given.
+
+        NOTE: one that is to start at once keeps the start that it asked for,
+        which may be seconds before the time of the plan.
+        """
+        first = self._starts.first
+        return first if planned <= max(first, self.snapshot.now) else planned
+
+    def _earliest(self, least: Sequence[bookings.Demand],
+                  latest_end: int) -> datetime.datetime | None:
+        """Return the earliest start with hosts that the project may have.
+
+        :param least: the demands at the first start.
+        """
+        found = offers.earliest(
+            self.snapshot.timeline, least, latest_end, _GRAIN,
+            lambda moved: self._project.permits(
+                self._starts.at(instants.moment(moved[0].start))))
+        return instants.moment(found[0].start) if found else None
+
+    def _plan(self, start: datetime.datetime) -> plans.Plan | plans.Refusal:
+        """Plan for one start, with as many hosts as the project may have."""
+        asked = self._starts.at(start)
+        return planning.plan(self.snapshot.timeline, self._demands(
+            self.snapshot, asked, start, self._project.mosts(
+                asked.wishes, start, asked.end)))
+
+    def _least(self, snapshot: snapshots.Snapshot,
+               start: datetime.datetime) -> list[bookings.Demand]:
+        """Return demands for the least number of hosts."""
+        return self._demands(
+            snapshot, self._starts.at(start), start,
+            [wish.least for wish in self._wanted.ask.wishes])
+
+    def _most(self, snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
+        """Return demands for as many hosts as are known to be allowed.
+
+        NOTE: if the dates are open, how many more than the least these are
+        depends on the start.
+        """
+        ask, first = self._wanted.ask, self._starts.first
+        if ask.flexible is not None:
+            return self._least(snapshot, first)
+        return self._demands(snapshot, ask, first, self._project.mosts(
+            ask.wishes, first, ask.end))
+
+    def _demands(self, snapshot: snapshots.Snapshot, asked: leases.LeaseAsk,
+                 start: datetime.datetime, mosts: Sequence[int]
+                 ) -> list[bookings.Demand]:
+        begin = max(start, snapshot.now)
+        # NOTE: a lease that starts at once prefers hosts that are ready.
+        preferred = snapshot.ready if begin <= snapshot.now else 0
+        if self._outrun:
+            preferred = (preferred or snapshot.usable) & ~snapshot.fleet.mask(
+                self._outrun)
+        margin = self._engine.conf.leases.cleaning_time * instants.SECOND
+        return [snapshot.loans.limit(lease_demands.of(
+            each, instants.instant(begin), instants.instant(asked.end),
+            wish.least, most, snapshot.eligible(requirement), margin,
+            preferred, wish.instances), asked.project_id)
+            for each, wish, most, requirement in zip(
+                self._wanted.ids, asked.wishes, mosts,
+                self._wanted.requirements, strict=True)]
+
+
+def _length(demands: Sequence[bookings.Demand]) -> int:
+    return demands[0].end - demands[0].start

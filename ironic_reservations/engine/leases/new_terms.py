@@ -1,0 +1,199 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a lease becomes by a change, before its hosts are planned again."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+
+from oslo_config import cfg
+
+from ironic_reservations import errors
+from ironic_reservations.engine import limits
+from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import reopen as lease_reopen
+from ironic_reservations.engine.leases import replan as lease_replan
+from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
+from ironic_reservations.model import told_times
+
+
+def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
+          changes: leases.LeaseChange, now: datetime.datetime,
+          allowed: limits.Limits) -> leases.Lease:
+    """Return a lease with its new terms, and the bookings that it has.
+
+    :param allowed: the limits of the caller.
+    :returns: the lease itself if nothing changes.
+    :raises InvalidValue: the change makes no sense.
+    :raises LeaseFrozen: this cannot be changed any more.
+    :raises LeaseLimit: it exceeds a limit of the operator.
+    """
+    if changes.opened is not None:
+        if lease_replan.started(lease, now) or (
+                lease.status is not leases.LeaseStatus.PENDING):
+            raise errors.LeaseFrozen(
+                f'The lease {lease.id} has started or is over, so its dates '
+                'cannot be left open. Send "end_date" to change its end.')
+        lease = lease_reopen.reopened(conf, lease, changes.opened,
+                                      now, allowed)
+    begin = _start(lease, changes, now)
+    end = lease.end if changes.end is None else changes.end
+    if end != lease.end and lease_replan.started(lease, now) and (
+            now.replace(second=0, microsecond=0) <= end <= now):
+        # NOTE: a client that says "now" in whole minutes is late by itself.
+        end = now + datetime.timedelta(seconds=1)
+    moved = (begin, end) != (lease.start, lease.end)
+    over = lease.status.over or lease.end <= now
+    if over and (moved or changes.wishes or changes.heal
+                 or changes.before_end is not None):
+        raise errors.LeaseFrozen(
+            f'The lease {lease.id} is over; only its name can be changed.')
+    if moved:
+        lease_terms.check_window(allowed, begin, end, now)
+    extended = end > lease.end and lease_replan.started(lease, now)
+    if extended:
+        lease_terms.check_extension(allowed, lease, now)
+    told = changes.before_end
+    if told is None and lease.before_end is not None and moved:
+        told = max(begin, end - (lease.end - lease.before_end))
+    told = (lease.before_end if told is None
+            else lease_terms.before_end(conf, begin, end, told))
+    wishes = _wishes(lease, changes, now)
+    if any(wish.hypervisor_properties or wish.resource_properties
+           for wish in changes.wishes):
+        lease_terms.check_terms(lease_terms.requirement(
+            each.hypervisor_properties, each.resource_properties,
+            each.instances) for each in wishes)
+    # NOTE: dates that its owner sets are open no more, even if they are those
+    # that it has.
+    is_set = moved or (lease.between is not None
+                       and lease.between.fix_at is not None
+                       and (changes.start, changes.end) != (None, None))
+    after = dataclasses.replace(
+        lease, name=lease.name if changes.name is None else changes.name,
+        start=begin, end=end, before_end=told,
+        reservations=wishes,
+        between=None if is_set else lease.between,
+        queued=None if moved else lease.queued,
+        extensions=lease.extensions + extended,
+        events=lease_dates.events(lease, begin, told, end, now))
+    if after == lease and not changes.heal and not any(
+            wish.give_back for wish in changes.wishes):
+        return lease
+    return dataclasses.replace(after, updated_at=now)
+
+
+def _start(lease: leases.Lease, changes: leases.LeaseChange,
+           now: datetime.datetime) -> datetime.datetime:
+    if changes.start is None or changes.start == lease.start:
+        return lease.start
+    if lease_replan.started(lease, now):
+        raise errors.LeaseFrozen(
+            f'The lease {lease.id} started at '
+            f'{told_times.moment(lease.start)}; its start cannot be changed '
+            'any more.')
+    return lease_terms.start(changes.start, now)
+
+
+def _wishes(lease: leases.Lease, changes: leases.LeaseChange,
+            now: datetime.datetime) -> tuple[leases.LeaseReservation, ...]:
+    asked = {wish.id: wish for wish in changes.wishes}
+    started = lease_replan.started(lease, now)
+    unknown = asked.keys() - {each.id for each in lease.reservations}
+    if unknown:
+        raise errors.InvalidValue(
+            f'The lease {lease.id} has no reservation '
+            f"{', '.join(sorted(unknown))}. The reservations of a lease can "
+            'be changed, but none can be added.')
+    return tuple(each if each.id not in asked
+                 else _wish(each, _spoken(each, asked[each.id], started), now)
+                 for each in lease.reservations)
+
+
+def _spoken(each: leases.LeaseReservation, wish: leases.WishChange,
+            started: bool) -> leases.WishChange:
+    """Return a change in numbers of nodes; what it says has to make sense.
+
+    :raises InvalidValue: it is about hosts, and the reservation about
+        instances, or the other way round.
+    :raises LeaseFrozen: instances that are there stay what they are.
+    """
+    if each.instances is None:
+        if wish.amount is not None or wish.instances is not None:
+            raise errors.InvalidValue(
+                f'The reservation {each.id} reserves hosts: change "min" and '
+                '"max". The keys of instances (amount, sizes, affinity) do '
+                'not apply to it.')
+        return wish
+    if (wish.least, wish.most, wish.hypervisor_properties) != (None,) * 3:
+        raise errors.InvalidValue(
+            f'The reservation {each.id} reserves instances: change "amount". '
+            'The keys "min", "max" and "hypervisor_properties" do not apply '
+            'to it.')
+    change = wish.instances or instance_reservations.InstanceChange()
+    after = each.instances.changed(change, each.most)
+    if started and after != each.instances:
+        raise errors.LeaseFrozen(
+            f'The reservation {each.id} has started: its amount can be '
+            'changed, but not the size or the affinity of its instances. Make '
+            'another lease for other instances.')
+    if (each.resource_type == instance_reservations.FLAVOR_INSTANCE
+            and after != each.instances):
+        raise errors.InvalidValue(
+            f'The reservation {each.id} was made for a flavor, which sets the '
+            'size of its instances, and it has no affinity. Make another '
+            'lease for other instances.')
+    return dataclasses.replace(wish, least=wish.amount, most=wish.amount,
+                               instances=change)
+
+
+def _wish(each: leases.LeaseReservation, wish: leases.WishChange,
+          now: datetime.datetime) -> leases.LeaseReservation:
+    least, most = wish.least, wish.most
+    there = {booking.node_uuid for booking in each.bookings
+             if booking.state is not leases.BookingState.ENDING}
+    unknown = set(wish.give_back) - there
+    if unknown:
+        raise errors.InvalidValue(
+            f'The reservation {each.id} does not have the hosts '
+            f"{', '.join(sorted(unknown))}, so they cannot be given back.")
+    if wish.give_back and least is None and most is None:
+        # What is given back is not to be made good for.
+        left = len(there) - len(set(wish.give_back))
+        if not left:
+            raise errors.InvalidValue(
+                f'The reservation {each.id} would have no host left. Delete '
+                'the lease, or state with "min" how many other hosts it '
+                'needs.')
+        least, most = min(each.least, left), min(each.most, left)
+    changed = dataclasses.replace(
+        each, least=each.least if least is None else least,
+        most=each.most if most is None else most,
+        hypervisor_properties=(
+            each.hypervisor_properties if wish.hypervisor_properties is None
+            else wish.hypervisor_properties),
+        resource_properties=(
+            each.resource_properties if wish.resource_properties is None
+            else wish.resource_properties))
+    if each.instances is not None and wish.instances is not None:
+        changed = dataclasses.replace(changed, instances=(
+            each.instances.changed(wish.instances, changed.most)))
+    lease_terms.check_wish(changed.least, changed.most,
+                           changed.resource_type, changed.instances)
+    lease_terms.requirement(changed.hypervisor_properties,
+                            changed.resource_properties, changed.instances)
+    return (each if changed == each
+            else dataclasses.replace(changed, updated_at=now))

@@ -1,0 +1,50 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Placeholders for promises that the timeline does not show.
+
+If two promises on a host overlap, the timeline shows only the part of one that
+the other leaves free.  When the latter is taken out of the timeline to be
+planned again, its time looks free although the former, or a maintenance
+window, still has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+
+from ironic_reservations.engine import snapshots
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import covered
+from ironic_reservations.planner import standing
+
+
+def of_host(snapshot: snapshots.Snapshot, number: int,
+            without: Collection[str], taken: Iterable[tuple[int, int]]
+            ) -> list[bookings.Booking]:
+    """Return immovable bookings for promises on a host that are hidden.
+
+    NOTE: on hosts that instances share, all promises are shown.
+
+    :param without: the planner's names of promises that do not count.
+    :param taken: the intervals that are occupied on the timeline anyway.
+    """
+    here = snapshot.standing(number)
+    if here.host.node.compute:
+        return []
+    there = covered.Covered(taken)
+    parts = [part for window in standing.windows(here, snapshot.now, without)
+             for part in there.add(window)]
+    return [bookings.Booking(f'placeholder/{number}/{place}', *part, number,
+                             1 << number, False)
+            for place, part in enumerate(parts)]

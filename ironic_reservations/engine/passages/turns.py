@@ -1,0 +1,59 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The instants at which a decision about a node may become wrong.
+
+When a promise begins or ends by the clock, no generation changes.  So a
+decision has to be checked against the clock once more before it is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import datetime
+
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
+
+
+def of_node(held: facts.Reservation | None,
+            bookings: Iterable[leases.NodeBooking],
+            windows: Iterable[maintenance.NodeWindow] = ()
+            ) -> list[datetime.datetime]:
+    """Return the starts and ends of all that a node is promised to.
+
+    :param held: its reservation; one that is in use does not expire.
+    """
+    found = [each for booking in bookings
+             for each in (booking.starts_at, booking.ends_at)]
+    found.extend(each for window in windows
+                 for each in (window.starts_at, window.ends_at))
+    if held is not None and held.state is facts.State.RESERVED:
+        found.append(held.expires_at)
+    return found
+
+
+def check(turns: Iterable[datetime.datetime], decided: datetime.datetime,
+          moment: datetime.datetime) -> None:
+    """Check that no promise has begun or ended since a decision.
+
+    Comes last in the transaction that writes the decision.
+
+    :param decided: the time of the decision.
+    :param moment: the present time.
+    :raises Conflict: one has.
+    """
+    if any(decided < each <= moment for each in turns):
+        raise db_connection.Conflict(
+            'a promise of the node has begun or ended meanwhile')

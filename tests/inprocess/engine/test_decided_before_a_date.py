@@ -1,0 +1,143 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A process stands still between a decision about a node and its commit.
+
+Meanwhile a promise begins or ends by the clock, which changes no generation.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from ironic_reservations import errors
+from ironic_reservations.engine.maintenance import create
+from ironic_reservations.engine.passages import allocation_passage
+from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.lifecycle import protect as judge
+from ironic_reservations.model import facts
+from ironic_reservations.planner import pick
+from tests import leasing
+from tests import world
+
+_NOBODY = admit.Claim()
+
+
+class _StandsStill(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world()
+        self.leasing = leasing.Leasing(self.world)
+        (self.node,) = self.leasing.hosts()
+
+    def stand_still(self, decided, written):
+        """Let the clock pass right before the next write, in hours."""
+        def pass_by():
+            self.world.clock.now = leasing.at(written)
+        self.world.clock.now = leasing.at(decided)
+        self.world.before_next_write(pass_by)
+
+    def one_after_the_other(self):
+        """Return the proofs of two leases of the node: from 1 to 3, to 5."""
+        return [self.leasing.create(start, end).reservations[0].id
+                for start, end in ((1, 3), (3, 5))]
+
+    def admit(self, proof=None, act=admit.Act.USE):
+        return passage.admit(self.leasing.engine, self.node, proof, act=act)
+
+    def keep(self, claim):
+        return protect.keep(self.leasing.engine, self.node,
+                            judge.Actor(claim, None, False))
+
+
+class TestDeploys(_StandsStill):
+
+    def test_proof_of_a_lease_that_is_over(self):
+        first, _second = self.one_after_the_other()
+        self.leasing.clock_passes(1)
+        self.stand_still(2.999, 3.001)
+        self.assertRaises(errors.ProofInvalid, self.admit, first)
+
+    def test_proof_of_a_lease_that_is_over_and_was_never_bound(self):
+        first, _second = self.one_after_the_other()
+        self.stand_still(2.999, 3.001)
+        self.assertRaises(errors.ProofInvalid, self.admit, first)
+
+    def test_proof_of_a_lease_that_is_over_for_another_act(self):
+        first, _second = self.one_after_the_other()
+        self.leasing.clock_passes(1)
+        self.stand_still(2.999, 3.001)
+        self.assertRaises(errors.ProofInvalid, self.admit, first,
+                          admit.Act.STAY)
+
+    def test_reservation_that_has_expired(self):
+        held = self.world.reserve(self.node, ttl=3600)
+        self.stand_still(0.999, 1.001)
+        self.assertRaises(errors.ProofInvalid, self.admit, held.uuid)
+        self.assertRaises(errors.ReservationNotFound, find.get,
+                          self.leasing.engine, held.uuid)
+
+    def test_maintenance_that_has_begun(self):
+        create.create(self.leasing.engine, create.Ask(
+            'm', 'r', leasing.at(5), leasing.at(3), (self.node,)))
+        self.stand_still(2.999, 3.001)
+        self.assertRaises(errors.NodeInMaintenance, self.admit)
+
+    def test_dates_of_others_change_nothing(self):
+        first, _second = self.one_after_the_other()
+        self.stand_still(1.5, 1.51)
+        self.assertEqual(first, self.admit(first).lease_reservation_id)
+
+
+class TestAllocations(_StandsStill):
+
+    def hold(self, proof):
+        return allocation_passage.hold(
+            self.leasing.engine, pick.Ask(str(uuid.uuid4())),
+            facts.Visibility(everything=True), proof)
+
+    def test_proof_of_a_lease_that_is_over(self):
+        first, _second = self.one_after_the_other()
+        self.leasing.clock_passes(1)
+        self.stand_still(2.999, 3.001)
+        self.assertRaises(errors.ProofInvalid, self.hold, first)
+
+    def test_reservation_that_has_expired(self):
+        held = self.world.reserve(self.node, ttl=3600)
+        self.stand_still(0.999, 1.001)
+        self.assertRaises(errors.ProofInvalid, self.hold, held.uuid)
+
+
+class TestChanges(_StandsStill):
+
+    def test_proof_of_a_lease_that_is_over(self):
+        first, _second = self.one_after_the_other()
+        self.leasing.clock_passes(1)
+        self.stand_still(2.999, 3.001)
+        self.assertRaises(errors.ProofInvalid, self.keep, admit.Claim(first))
+
+    def test_lease_that_has_begun(self):
+        self.leasing.create(3, 5)
+        self.stand_still(2.999, 3.001)
+        self.assertRaises(errors.ProofRequired, self.keep, _NOBODY)
+
+    def test_not_handed_over_after_a_lease_has_begun(self):
+        self.leasing.create(3, 5)
+        self.world.clock.now = leasing.at(2.999)
+        opened = self.keep(_NOBODY)
+        self.world.clock.now = leasing.at(3.001)
+        self.assertRaises(errors.HandedOverLate, passage.check_in_time,
+                          self.leasing.engine, opened)

@@ -1,0 +1,118 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A late copy of ``PUT /v1/leases/{id}`` does not undo later changes.
+
+A copy of an earlier change, delivered late, would end a lease at the end that
+it had then, and take its nodes back.
+"""
+
+from ironic_reservations import errors
+from tests import cuts
+from tests import leasing
+from tests import world
+from tests.real import migrated
+
+
+class _LateCopy:
+    """To be run on each database."""
+
+    kind: str
+
+    def setUp(self):
+        super().setUp()
+        url = self.useFixture(migrated.Database(self.kind)).url
+        self.world = self.useFixture(world.World(url))
+        self.leasing = leasing.Leasing(self.world)
+        self.leasing.hosts(2)
+        self.other = leasing.Leasing(self.world, self.world.another_engine())
+
+    def _end(self, made):
+        return self.leasing.reload(made).end
+
+    def test_copy_of_an_earlier_change_leaves_the_later_one(self):
+        made = self.leasing.create(1, 2)
+        self.leasing.change(made, end=3, key='a')
+        self.leasing.change(made, end=9, key='b')
+        copy = self.leasing.change(made, end=3, key='a')
+        self.assertEqual([leasing.at(9)] * 2, [copy.end, self._end(made)])
+
+    def test_change_without_a_key_is_carried_out_again(self):
+        made = self.leasing.create(1, 2)
+        for end in (3, 9, 3):
+            self.leasing.change(made, end=end)
+        self.assertEqual(leasing.at(3), self._end(made))
+
+    def test_copy_of_a_request_that_changed_nothing_changes_nothing(self):
+        made = self.leasing.create(1, 3)
+        self.leasing.change(made, end=3, key='a')
+        self.leasing.change(made, end=9, key='b')
+        self.leasing.change(made, end=3, key='a')
+        self.assertEqual(leasing.at(9), self._end(made))
+
+    def test_other_change_with_the_same_key_is_refused(self):
+        made = self.leasing.create(1, 2)
+        self.leasing.change(made, end=3, key='a')
+        self.assertRaises(errors.IdempotencyKeyReused, self.leasing.change,
+                          made, end=4, key='a')
+        second = self.leasing.create(1, 2)
+        self.assertRaises(errors.IdempotencyKeyReused, self.leasing.change,
+                          second, end=3, key='a')
+
+    def test_refused_change_can_be_sent_again_with_its_key(self):
+        made = self.leasing.create(1, 2)
+        full = self.leasing.create(2, 3, leasing.wish(2))
+        self.assertRaises(errors.LeaseRefused, self.leasing.change, made,
+                          end=3, key='a')
+        self.leasing.end(full)
+        self.leasing.change(made, end=3, key='a')
+        self.assertEqual(leasing.at(3), self._end(made))
+
+    def test_lost_commit_of_a_change_with_a_key(self):
+        made = self.leasing.create(1, 2)
+        self.world.lose_next_write()
+        self.assertEqual(leasing.at(3),
+                         self.leasing.change(made, end=3, key='a').end)
+
+    def test_copy_that_stands_still_anywhere_leaves_the_later_change(self):
+        """Another copy is served meanwhile, and the lease extended."""
+        number = [0]
+
+        def attempt(cut_at):
+            number[0] += 1
+            made = self.leasing.create(1, 2)
+            key, served = f'k{number[0]}', []
+
+            def come_first():
+                self.other.change(made, end=3, key=key)
+                self.other.change(made, end=9)
+                served.append(True)
+            with cuts.Cuts(self.leasing.engine) as cut:
+                cut.at({cut_at: come_first})
+                self.leasing.change(made, end=3, key=key)
+                there = cut.count >= cut_at
+            self.assertEqual(leasing.at(9 if served else 3), self._end(made))
+            self.leasing.end(made)
+            return there
+        self.assertGreater(cuts.everywhere(attempt), 3)
+
+
+class TestLateCopyOnSQLite(_LateCopy, world.TestCase):
+    kind = 'sqlite'
+
+
+class TestLateCopyOnMariaDB(_LateCopy, world.TestCase):
+    kind = 'mysql'
+
+
+class TestLateCopyOnPostgreSQL(_LateCopy, world.TestCase):
+    kind = 'postgresql'
