@@ -45,12 +45,13 @@ NotStarted = child.NotStarted
 #
 # NOTE: its standard input is a pipe that nothing is ever written to. It is at
 # its end once we are gone, however that happened, and Ironic goes with us.
+# NOTE: Ironic lets five connections wait, for which it has no option; of more
+# that come at once the kernel resets some.
 _SERVICE = """
-import os, signal, sys, threading
-def follow():
-    os.read(0, 1)
-    os.killpg(0, signal.SIGKILL)
-threading.Thread(target=follow, daemon=True).start()
+import functools
+from cheroot import wsgi
+wsgi.Server.__init__ = functools.partialmethod(
+    wsgi.Server.__init__, request_queue_size=128)
 from ironic.command import singleprocess
 sys.argv[0] = "ironic"
 singleprocess.main()

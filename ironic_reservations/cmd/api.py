@@ -78,9 +78,9 @@ def make_server(conf: cfg.ConfigOpts) -> cheroot_wsgi.Server:
         (host, port), standalone.build(conf), numthreads=conf.api.threads,
         reuse_port=conf.api.reuse_port,
         server_name=_NAME, shutdown_timeout=_STOP_WITHIN,
-        # NOTE: for what has no limit of its own, such as headers; the
-        # limit for bodies is ours, with an answer that says so.
         request_queue_size=128)
+    # NOTE: for what has no limit of its own; the limit for bodies is ours,
+    # with an answer that says so.
     server.max_request_header_size = 65536
     server.prepare()
     return server

@@ -16,15 +16,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent import futures
+import contextlib
+import http.client
+import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 from typing import Any
 from unittest import mock
+import urllib.parse
 
 import fixtures
+from oslo_utils import uuidutils
 import sqlalchemy as sa
 import testtools
 
@@ -40,6 +47,8 @@ with all_in_one.AllInOne(sys.argv[1], middleware=False) as service:
     print(service.port, flush=True)
     sys.stdin.read()
 """
+#: What takes so long hangs, also on a machine that has other things to do.
+_WAIT = 240
 _LATEST = {'X-OpenStack-Ironic-API-Version': 'latest'}
 
 
@@ -77,6 +86,35 @@ class RealIronicTestCase(testtools.TestCase):
         self.assertEqual(
             {(node.uuid, 'CUSTOM_FAST') for node in nodes},
             {(node['uuid'], *node['traits']) for node in found})
+
+    def test_a_crowd_waits_for_an_ironic_that_is_busy(self) -> None:
+        """The kernel resets no connection, however many come at once."""
+        real = self.useFixture(ironic.RealIronic(middleware=False))
+        address = urllib.parse.urlsplit(real.url)
+        ports = [{'address': f'00:00:00:00:00:{number:02x}',
+                  'node_uuid': uuidutils.generate_uuid()}
+                 for number in range(64)]
+
+        def ask(port: dict[str, str]) -> int:
+            with contextlib.closing(http.client.HTTPConnection(
+                    str(address.hostname), address.port,
+                    timeout=_WAIT)) as connection:
+                # NOTE: the body is a segment of its own, at which a
+                # connection that had no place in the queue is reset.
+                connection.request('POST', '/v1/ports', json.dumps(port), {
+                    **_LATEST, 'Content-Type': 'application/json'})
+                return connection.getresponse().status
+
+        service = real.service.process
+        assert service is not None
+        with futures.ThreadPoolExecutor(len(ports)) as crowd:
+            service.process.send_signal(signal.SIGSTOP)
+            try:
+                asked = [crowd.submit(ask, port) for port in ports]
+                time.sleep(0.5)
+            finally:
+                service.process.send_signal(signal.SIGCONT)
+            self.assertEqual({400}, {each.result() for each in asked})
 
     def test_node_made_anew_under_its_uuid_is_told_from_the_one_before(
             self) -> None:

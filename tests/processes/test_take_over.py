@@ -198,7 +198,9 @@ class TakeOverTestCase(testtools.TestCase):
         self.becomes(cut_off, 'deploying')
         self.slow.kill()
         self.becomes(cut_off, 'deploy failed')
-        self.assertTrue(self.taken_over(cut_off, self.quick))
+        # NOTE: an API learns of it by itself, some seconds later.
+        self.wait('the take-over', lambda: self.taken_over(cut_off,
+                                                           self.quick))
         self.assertEqual('in_use', self.reservation(held))
         self.assertEqual(_REQUIRED, self.deploys(_STRANGER, cut_off))
         self.assertEqual(_REQUIRED, self.answered(
