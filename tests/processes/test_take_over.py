@@ -85,6 +85,9 @@ class TakeOverTestCase(testtools.TestCase):
                 lambda each=each: [each.log_tail(200).encode()]))
         self.hosts = {each.name: self.host(each)
                       for each in (self.quick, self.slow)}
+        self.wait('all hosts', lambda: len(self.ask(
+            people.OPERATOR, 'GET', '/v1/os-hosts')[1]['hosts'])
+            == len(self.cloud.nodes))
 
     def host(self, conductor: process.Process) -> str:
         """Read the name by which Ironic knows a conductor."""
