@@ -24,6 +24,7 @@ import sys
 
 from benchmarks import audit
 from benchmarks import beside_blazar
+from benchmarks import beside_release
 from benchmarks import calendar
 from benchmarks import calendar_page
 from benchmarks import claims
@@ -56,7 +57,8 @@ def main() -> None:
     parser = argparse.ArgumentParser('python -m benchmarks',
                                      description=__doc__)
     parser.add_argument('what', nargs='*', default=_ALL,
-                        choices=[*_ALL, 'year', 'blazar', 'page', []])
+                        choices=[*_ALL, 'year', 'blazar', 'page', 'release',
+                                 []])
     parser.add_argument('--server', default='mysql+pymysql://root@127.0.0.1',
                         help='SQLAlchemy URL of a database server where '
                              'databases can be made (%(default)s)')
@@ -76,8 +78,12 @@ def main() -> None:
     parser.add_argument('--blazar-python', type=pathlib.Path,
                         help='the Python of an environment that has Blazar; '
                              'by default one is made')
+    parser.add_argument('--tree', type=pathlib.Path,
+                        help='a checkout of the release to compare with')
     given = parser.parse_args()
     what = given.what or _ALL
+    if 'release' in what and given.tree is None:
+        parser.error('release needs --tree: which one to compare with?')
     if 'claims' in what:
         claims.run(given.server, given.nodes, given.claims)
     if 'pages' in what:
@@ -107,6 +113,9 @@ def main() -> None:
             calendar_page.run(given.server, nodes, bookings)
     if 'year' in what:
         year.run(given.server, given.over, given.leases)
+    if 'release' in what:
+        beside_release.run(given.server, given.tree, given.nodes,
+                           given.claims)
     if 'blazar' in what:
         beside_blazar.run(given.server, given.blazar_python)
 

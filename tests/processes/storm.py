@@ -314,6 +314,8 @@ def main(argv: list[str] | None = None) -> int:
                              'default only those of storms with findings are '
                              'kept')
     chosen = parser.parse_args(argv)
+    if chosen.keep is not None:
+        chosen.keep.mkdir(parents=True, exist_ok=True)
     if chosen.back and chosen.beside is None:
         parser.error('--back needs --beside: to which release?')
     signal.signal(signal.SIGTERM, end)
