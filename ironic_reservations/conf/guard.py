@@ -22,8 +22,9 @@ GROUP = 'guard'
 #: What is done to nodes by requests that do not take them for use.
 PROTECTED_ACTS = ('maintenance', 'retired', 'delete', 'allocation', 'power',
                   'boot', 'vmedia', 'vif', 'instance_info', 'driver_info',
-                  'lessee', 'console', 'nmi', 'raid', 'vendor', 'undeploy',
-                  'rescue', 'service', 'clean', 'inspect', 'abort')
+                  'lessee', 'settings', 'console', 'nmi', 'raid', 'vendor',
+                  'undeploy', 'rescue', 'service', 'clean', 'inspect',
+                  'abort')
 
 OPTS = [
     cfg.StrOpt('require', default='reserved',

@@ -174,6 +174,7 @@ class Acts:
         :param ident: the node; ``None`` if the path is not the canonical one.
         """
         content_type = environ.get('CONTENT_TYPE', '')
+        query = environ.get('QUERY_STRING', '')
         seen = None
         if ident is None:
             self.know_sender(environ)
@@ -182,7 +183,7 @@ class Acts:
             seen = self._resolve_sender(environ, ident)
         asked = bodies.read_bind(
             content_type, inward.read_body(environ, self._limits.other),
-            ident is not None, self._limits.deepest)
+            ident is not None and not query, self._limits.deepest)
         if asked is None or ident is None:
             patch, acts = self._acts_of_patch(environ, ident)
             if acts:
@@ -190,7 +191,8 @@ class Acts:
                 node = seen or self._resolver.node(environ, ident)
                 answer = self.protected.patch(
                     environ, node, acts, inward.rebuilt(
-                        environ, inward.node_path(node.uuid), body=patch))
+                        environ, inward.node_path(node.uuid), query,
+                        body=patch))
                 poke(node.uuid, answer)
                 return answer
             if media.may_be_form(content_type, 'PATCH'):
@@ -238,8 +240,8 @@ class Acts:
                 environ.get('CONTENT_TYPE', ''))):
             raise errors.NotCanonical(
                 f"A change of {', '.join(sorted(acts))} of a node must be "
-                'sent as PATCH /v1/nodes/<uuid> without a query, with '
-                'Content-Type application/json.')
+                'sent as PATCH /v1/nodes/<uuid> without a query other than '
+                'reset_interfaces, with Content-Type application/json.')
         return patch, acts
 
     def allocate(self, environ: wsgi.Environ) -> wsgi.Answer:

@@ -44,6 +44,7 @@ class Act(enum.StrEnum):
     INSTANCE_INFO = 'instance_info'
     DRIVER_INFO = 'driver_info'
     LESSEE = 'lessee'
+    SETTINGS = 'settings'
     CONSOLE = 'console'
     NMI = 'nmi'
     RAID = 'raid'
@@ -104,19 +105,27 @@ _PATHS: dict[tuple[str, ...], tuple[Act, tuple[str, ...]]] = {
     ('states', 'raid'): (Act.RAID, ('PUT',)),
     ('vendor_passthru',): (Act.VENDOR, ('POST', 'PUT', 'DELETE')),
     ('vendor_passthru', '*'): (Act.VENDOR, ('POST', 'PUT', 'DELETE')),
+    ('traits',): (Act.SETTINGS, ('PUT', 'DELETE')),
+    ('traits', '*'): (Act.SETTINGS, ('PUT', 'DELETE')),
 }
 #: A segment without which none of the paths above can be reached.
 KEYWORDS = {path[0] if path[-1] == '*' else path[-1]: act
             for path, (act, _) in _PATHS.items()}
 #: Paths below a node at which DELETE does not delete the node.
-_DELETED_BELOW = frozenset(('traits', *KEYWORDS))
+_DELETED_BELOW = frozenset(KEYWORDS)
 #: Parameters that may be in the query instead of the body.
 _PARAMETERS = {Act.VMEDIA: frozenset(('device_types',)),
                Act.MAINTENANCE: frozenset(('reason',))}
 #: Acts of a PATCH, by a part of the name of the field that it writes.
 _FIELDS = {'maintenance': Act.MAINTENANCE, 'retired': Act.RETIRED,
-           'instance_info': Act.INSTANCE_INFO, 'driver_info': Act.DRIVER_INFO,
-           'lessee': Act.LESSEE}
+           'instance_info': Act.INSTANCE_INFO,
+           'instance_name': Act.INSTANCE_INFO,
+           'driver_info': Act.DRIVER_INFO, 'lessee': Act.LESSEE}
+#: Fields that describe a node and change nothing for its holder.  Writing any
+#: other field, also one that a later release of Ironic adds, is an act.
+_DESCRIPTIONS = frozenset(('chassis_uuid', 'description', 'extra', 'name'))
+#: The parameter that a PATCH may have; Ironic sets the interfaces anew then.
+_RESET = 'reset_interfaces'
 
 
 def classify(method: str, names: Sequence[str], clean: bool, query: str,
@@ -182,15 +191,29 @@ def of_patch(patch: Any, protected: Collection[Act]) -> frozenset[Act]:
     if not isinstance(patch, list):
         # NOTE: Ironic refuses it, since a patch must be a list.
         return frozenset()
-    written = [str(entry.get(key) or '').lstrip('/').partition('/')[0]
-               .casefold() for entry in patch if isinstance(entry, dict)
-               for key in ('path', 'from')]
-    return frozenset(act for name, act in _FIELDS.items() if act in protected
-                     and any(name in field for field in written))
+    written = [str(entry[key]) for entry in patch if isinstance(entry, dict)
+               for key in ('path', 'from') if entry.get(key) is not None]
+    return frozenset(act for pointer in written
+                     for act in _of_field(pointer) if act in protected)
+
+
+def _of_field(pointer: str) -> Collection[Act]:
+    """Return the acts of writing a field, which a JSON pointer names."""
+    field = pointer.lstrip('/').partition('/')[0].casefold()
+    named = {act for name, act in _FIELDS.items() if name in field}
+    if named or any(pointer == f'/{name}' or pointer.startswith(f'/{name}/')
+                    for name in _DESCRIPTIONS):
+        return named
+    return {Act.SETTINGS}
+
+
+def is_patch_query(query: str) -> bool:
+    """Return whether a PATCH may have a query: one that is in Ironic's API."""
+    return _names(query) <= {_RESET}
 
 
 def _of_path(method: str, below: tuple[str, ...]) -> Act | None:
-    if len(below) == 2 and below[0] in ('vifs', 'vendor_passthru'):
+    if len(below) == 2 and below[0] in ('vifs', 'vendor_passthru', 'traits'):
         if below[1].endswith(_JSON_SUFFIX):
             return None
         below = (below[0], '*')
@@ -200,11 +223,14 @@ def _of_path(method: str, below: tuple[str, ...]) -> Act | None:
 
 def _may_ask(act: Act, query: str) -> bool:
     """Return whether a query changes neither the node nor the method."""
-    names = {name for name, _ in parse.parse_qsl(
-        query.replace(';', '&'), keep_blank_values=True)}
     if act is Act.VENDOR:
-        return 'node_ident' not in names
-    return names <= _PARAMETERS.get(act, frozenset())
+        return 'node_ident' not in _names(query)
+    return _names(query) <= _PARAMETERS.get(act, frozenset())
+
+
+def _names(query: str) -> set[str]:
+    return {name for name, _ in parse.parse_qsl(
+        query.replace(';', '&'), keep_blank_values=True)}
 
 
 def _refusal(acts: Collection[Act]) -> errors.NotCanonical:

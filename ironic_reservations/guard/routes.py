@@ -190,8 +190,8 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
             return None
         node_acts.classify(method, names, clean, query, protected)
         ident = (names[1] if names[0] == 'nodes' and len(names) == 2
-                 and clean and not query and names[1] not in _NOT_A_NODE
-                 else None)
+                 and clean and node_acts.is_patch_query(query)
+                 and names[1] not in _NOT_A_NODE else None)
         return Look(Kind.PATCH, ident=ident)
     if method == 'POST' and ('allocation' in under or 'inner' in under):
         raise _refusal('This request could create an allocation.',

@@ -41,6 +41,7 @@ ACTS = frozenset((
     ('NodeVIFController', 'post'), ('NodeVIFController', 'delete'),
     ('NodeVmediaController', 'post'), ('NodeVmediaController', 'delete'),
     ('NodeVendorPassthruController', '_default'),
+    ('NodeTraitsController', 'put'), ('NodeTraitsController', 'delete'),
     ('AllocationsController', 'delete'),
     ('NodeAllocationController', 'delete'), ('NodesController', 'delete'),
 ))

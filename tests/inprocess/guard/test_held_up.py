@@ -58,7 +58,10 @@ ACTS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     ('POST', ('vendor_passthru', 'first'), {}),
     ('DELETE', ('allocation',), None),
     ('PATCH', (), [{'op': 'add', 'path': '/instance_info', 'value': {}}]),
-    ('PATCH', (), [{'op': 'add', 'path': '/driver_info', 'value': {}}]))
+    ('PATCH', (), [{'op': 'add', 'path': '/driver_info', 'value': {}}]),
+    ('PATCH', (), [{'op': 'add', 'path': '/protected', 'value': True}]),
+    ('PUT', ('traits',), {'traits': []}),
+    ('DELETE', ('traits', 'CUSTOM_A'), None))
 
 
 class HeldUpTestCase(guarded.TestCase):
@@ -76,9 +79,10 @@ class HeldUpTestCase(guarded.TestCase):
             token=token) | changed
         if method == 'PATCH':
             return self.guard.patch(request, self.node)
+        first = len(below) < 2 or below[0] in ('vifs', 'vendor_passthru',
+                                               'traits')
         return self.guard.act(request, node_acts.NodeAct(
-            node_acts.KEYWORDS[below[0 if len(below) < 2 or below[0] in (
-                'vifs', 'vendor_passthru') else 1]], self.node, below))
+            node_acts.KEYWORDS[below[0 if first else 1]], self.node, below))
 
     def delete_allocation(self, uuid: str, token: str = 'owner',
                           **changed: Any) -> wsgi.Answer:

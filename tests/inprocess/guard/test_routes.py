@@ -196,7 +196,12 @@ class ActsTestCase(testtools.TestCase):
             self.assertTrue(node_acts.of_patch(
                 [{'op': 'move', 'from': path, 'path': '/extra/a'}],
                 node_acts.ALL), path)
-        for path in ('/extra/a', '/name', '/owner', '/extra/maintenance'):
+        for path in ('/owner', '/protected', '/driver', '/extra\n', '/Extra',
+                     '//extra', 'extra', '/name_interface', '', '/x', 1):
+            self.assertEqual({node_acts.Act.SETTINGS}, node_acts.of_patch(
+                [{'op': 'add', 'path': path}], node_acts.ALL), path)
+        for path in ('/extra/a', '/name', '/extra/maintenance',
+                     '/description', '/chassis_uuid'):
             self.assertFalse(node_acts.of_patch(
                 [{'op': 'add', 'path': path}], node_acts.ALL), path)
 
@@ -281,7 +286,6 @@ class RoutingTestCase(testtools.TestCase):
                 ('GET', f'/v1/nodes/{spellings.NODE}/states', ''),
                 ('GET', '/v1/nodes/__init__', ''),
                 ('POST', '/v1/nodes', ''),
-                ('PUT', f'/v1/nodes/{spellings.NODE}/traits/CUSTOM_A', ''),
                 ('GET', '/v1/allocations', ''),
                 ('PATCH', f'/v1/allocations/{spellings.NODE}', ''),
                 ('PATCH', f'/v1/chassis/{spellings.NODE}', ''),
