@@ -42,8 +42,9 @@ _BATCH = 100
 def hand_over(engine: Engine, reservation: facts.Reservation) -> None:
     """Move the hold of a reservation to its instance, now or later."""
     if _wanted(engine):
-        _hand_over(engine, reservation.uuid, reservation.instance_uuid,
-                   reservation.project_id, reservation.user_id)
+        _hand_over(engine, reservation.uuid, reservation.node_uuid,
+                   reservation.instance_uuid, reservation.project_id,
+                   reservation.user_id)
 
 
 def hand_over_all(engine: Engine) -> None:
@@ -57,8 +58,8 @@ def hand_over_all(engine: Engine) -> None:
         deployed = db_holds.read_deployed(connection, _BATCH)
     for _, promise in deployed:
         if promise.instance_uuid is not None and not _hand_over(
-                engine, promise.owner, promise.instance_uuid,
-                promise.project_id, promise.user_id):
+                engine, promise.owner, promise.node_uuid,
+                promise.instance_uuid, promise.project_id, promise.user_id):
             # NOTE: the others would have to wait for its time-outs, too.
             break
 
@@ -68,11 +69,12 @@ def _wanted(engine: Engine) -> bool:
             and engine.conf.placement.on_deploy == MOVE)
 
 
-def _hand_over(engine: Engine, owner: str, instance_uuid: str,
-               project_id: str | None, user_id: str | None) -> bool:
+def _hand_over(engine: Engine, owner: str, node_uuid: str,
+               instance_uuid: str, project_id: str | None,
+               user_id: str | None) -> bool:
     """Move one hold; return whether Placement answered."""
     try:
-        move(engine, owner, instance_uuid, project_id, user_id)
+        move(engine, owner, node_uuid, instance_uuid, project_id, user_id)
     except (errors.PlacementUnavailable, errors.DatabaseUnavailable,
             errors.Contention) as exc:
         LOG.warning('The hold for the reservation of instance %(instance)s '
@@ -83,20 +85,22 @@ def _hand_over(engine: Engine, owner: str, instance_uuid: str,
     return True
 
 
-def move(engine: Engine, owner: str, instance_uuid: str,
+def move(engine: Engine, owner: str, node_uuid: str, instance_uuid: str,
          project_id: str | None, user_id: str | None) -> hold_cases.Verdict:
     """Move the hold of a node to its instance, in one transaction.
 
     :returns: ``INSTANCE``: it has the node now; ``HELD``: it does not, since
         it has other allocations; ``BUSY``: this is not known yet; ``UNKNOWN``:
-        nothing is held for that owner.
+        the node is not held for that owner.
     :raises PlacementUnavailable: nothing was changed.
     """
     def attempt() -> holds.Hold | None:
         with engine.database.write() as connection:
-            held = next((row for row in db_holds.read_of_owners(
-                connection, [owner])
-                if row.state is holds.HoldState.ACTIVE
+            # NOTE: an owner may have other holds: of nodes that it no longer
+            # has, which are about to be released.
+            held = next((row for row in db_holds.read_of_node(
+                connection, node_uuid) if row.owner == owner
+                and row.state is holds.HoldState.ACTIVE
                 and not row.handed), None)
             return held and db_holds.change(
                 connection, held, engine.clock(),

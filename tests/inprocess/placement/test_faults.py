@@ -183,7 +183,7 @@ class TestUncertainMove(ground.TestCase):
             self.held(node, 'me')
             self.network.faults = [fault]
             self.assertIs(Verdict.BUSY, deployed_holds.move(
-                self.engine, 'me', instance, None, None))
+                self.engine, 'me', node, instance, None, None))
             self.assertIs(Verdict.BUSY, self.hold(node).verdict)
             settled = self.recover()
             # NOTE: what comes only now is refused.
@@ -248,7 +248,7 @@ class TestDeaths(ground.TestCase):
         def prepare(node: str) -> None:
             self.held(node, node)
         self.deaths(prepare, lambda engine, node: deployed_holds.move(
-            engine, node, world.new_uuid(), None, None), 8)
+            engine, node, node, world.new_uuid(), None, None), 8)
 
     def test_settle_of_what_was_written(self) -> None:
         self.deaths(lambda node: self.left_over(node, Fault.UNANSWERED),
@@ -271,8 +271,8 @@ class TestDeaths(ground.TestCase):
         def prepare(node: str) -> None:
             self.held(node, node)
             self.network.faults = [Fault.LOST]
-            deployed_holds.move(self.engine, node, world.new_uuid(), None,
-                                None)
+            deployed_holds.move(self.engine, node, node, world.new_uuid(),
+                                None, None)
             self.wait()
         self.deaths(prepare,
                     lambda engine, node: hold_recovery.recover(engine), 8)
@@ -309,8 +309,8 @@ class TestStorm(ground.TestCase):
         def move(engine: engine_module.Engine, node: str) -> None:
             if owners[node]:
                 instance = world.new_uuid()
-                deployed_holds.move(engine, owners[node][-1], instance, None,
-                                None)
+                deployed_holds.move(engine, owners[node][-1], node, instance,
+                                    None, None)
 
         def pass_by(engine: engine_module.Engine, node: str) -> None:
             """Nova claims, and frees."""

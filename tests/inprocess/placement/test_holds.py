@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import holds as db_holds
+from ironic_reservations.engine import sweep
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import deployed_holds
 from ironic_reservations.engine.placement import hold_recovery
@@ -181,9 +182,9 @@ class TestRelease(ground.TestCase):
 
 class TestMove(ground.TestCase):
 
-    def move(self, instance: str, owner: str = 'me') -> Verdict:
-        return deployed_holds.move(self.engine, owner, instance, 'theirs',
-                                   'them')
+    def move(self, node: str, instance: str, owner: str = 'me') -> Verdict:
+        return deployed_holds.move(self.engine, owner, node, instance,
+                                   'theirs', 'them')
 
     def test_instance_gets_the_node_in_one_write(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
@@ -191,7 +192,7 @@ class TestMove(ground.TestCase):
         # NOTE: as Nova does once the node is in use.
         self.nodes.offer(node, {GOLD: {**in_memory.ONE, 'reserved': 1}})
         self.network.calls.clear()
-        self.assertIs(Verdict.INSTANCE, self.move(instance))
+        self.assertIs(Verdict.INSTANCE, self.move(node, instance))
         self.assertEqual(['POST'], self.network.writes())
         self.assertEqual([instance], self.consumers(node))
         there = self.client.consumer(instance)
@@ -206,7 +207,7 @@ class TestMove(ground.TestCase):
         node, other = self.enrol(), self.enrol()
         instance = self.nodes.claim(other)
         held = self.held(node, 'me')
-        self.assertIs(Verdict.HELD, self.move(instance))
+        self.assertIs(Verdict.HELD, self.move(node, instance))
         self.assertEqual([held.consumer_uuid], self.consumers(node))
         self.assertEqual([instance], self.consumers(other))
         self.assert_clean()
@@ -215,15 +216,35 @@ class TestMove(ground.TestCase):
         node = self.enrol(total=2)
         instance = self.nodes.claim(node)
         self.held(node, 'me')
-        self.assertIs(Verdict.INSTANCE, self.move(instance))
+        self.assertIs(Verdict.INSTANCE, self.move(node, instance))
         self.assertEqual([instance], self.consumers(node))
         self.assert_clean()
 
+    def test_of_two_holds_that_of_the_used_node_is_moved(self) -> None:
+        """A client used the uuid of a reservation again after it had ended.
+
+        The hold of its first node was still there, and was moved instead.
+        """
+        self.world.conf.set_override('on_deploy', 'move', 'placement')
+        first, second = self.enrol(), self.enrol()
+        uuid = world.new_uuid()
+        self.world.reserve(first, uuid=uuid, ttl=60)
+        old = self.held(first, uuid)
+        self.world.clock.advance(60)
+        sweep.sweep(self.engine)
+        again = self.world.reserve(second, uuid=uuid)
+        self.held(second, uuid)
+        deployed_holds.hand_over(self.engine, again)
+        self.assertEqual([again.instance_uuid], self.consumers(second))
+        self.assertEqual([old.consumer_uuid], self.consumers(first))
+
     def test_what_is_not_held_is_not_moved(self) -> None:
         node = self.enrol()
-        self.assertIs(Verdict.UNKNOWN, self.move(world.new_uuid()))
+        self.assertIs(Verdict.UNKNOWN, self.move(
+            node, world.new_uuid()))
         self.client.delete_allocations(self.held(node, 'me').consumer_uuid)
-        self.assertIs(Verdict.UNKNOWN, self.move(world.new_uuid()))
+        self.assertIs(Verdict.UNKNOWN, self.move(
+            node, world.new_uuid()))
         self.assertEqual(([], []), (self.consumers(node), self.rows()))
 
 
