@@ -78,9 +78,6 @@ def translated(error: exc.HttpError) -> exc.HttpError:
     :param error: what python-ironicclient raises.
     :returns: the same error where the answer carries no code of ours.
     """
-    if isinstance(error, Refused) or error.response is None:
-        return error
-    refusal = _refusal.read(error.response.content)
-    if refusal is None:
-        return error
-    return _BY_STATUS.get(refusal.status, Refused)(refusal, error)
+    found: exc.HttpError = _refusal.translated(
+        error, _BY_STATUS, Refused)
+    return found

@@ -17,7 +17,6 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping
 from typing import Any
-from typing import cast
 from urllib import parse
 
 from ironic_reservations.client import resource
@@ -48,7 +47,7 @@ class Host(resource.Resource):
                 if name not in FIELDS}
 
 
-class HostManager(resource.Manager[Host]):
+class HostManager(resource.Collection[Host]):
     """What can be done with hosts."""
 
     resource_class: type[Host] = Host
@@ -81,14 +80,6 @@ class HostManager(resource.Manager[Host]):
         path = self._path() + ('?' + parse.urlencode(query) if query else '')
         return self._list_pagination(path, 'hosts', limit=limit)
 
-    def get(self, ident: str) -> Host:
-        """Get one host.
-
-        :param ident: its id, or the name or the UUID of its node.
-        :raises NotFound: there is none.
-        """
-        return cast(Host, self._get(parse.quote(ident, safe='')))
-
     def change(self, ident: str, reservable: bool | None = None,
                capabilities: Mapping[str, str | None] | None = None) -> Host:
         """Change properties of a host, or close it to leases.
@@ -103,12 +94,3 @@ class HostManager(resource.Manager[Host]):
             body['reservable'] = reservable
         return self._ask('PUT', self._path(parse.quote(ident, safe='')),
                          body=body)
-
-    def delete(self, ident: str) -> None:
-        """Take a host back from leases.
-
-        :param ident: its id, or the name or the UUID of its node.
-        :raises NotFound: there is none.
-        :raises Conflict: leases have been promised it.
-        """
-        self._delete(parse.quote(ident, safe=''))

@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import time
 from typing import Any
-from typing import cast
 from urllib import parse
 import uuid as uuid_module
 
@@ -57,7 +56,7 @@ class Lease(resource.Resource):
                 for node in reservation['nodes']]
 
 
-class LeaseManager(resource.Manager[Lease]):
+class LeaseManager(resource.Collection[Lease]):
     """What can be done with leases."""
 
     resource_class: type[Lease] = Lease
@@ -112,14 +111,6 @@ class LeaseManager(resource.Manager[Lease]):
         path = self._path() + ('?' + parse.urlencode(query) if query else '')
         return self._list_pagination(path, 'leases', limit=limit)
 
-    def get(self, lease_id: str) -> Lease:
-        """Get one lease.
-
-        :param lease_id: its id.
-        :raises NotFound: no lease of that id is visible.
-        """
-        return cast(Lease, self._get(parse.quote(lease_id, safe='')))
-
     def find(self, ident: str) -> Lease:
         """Get one lease by its id or by its name.
 
@@ -129,20 +120,9 @@ class LeaseManager(resource.Manager[Lease]):
         """
         if uuidutils.is_uuid_like(ident):
             return self.get(ident)
-        # NOTE: names may be used again once a lease is over.
-        named = [each for each in self.list() if each.name == ident]
-        alive = [each for each in named if not over(each)]
-        found = alive or named
-        if not found:
-            raise exc.NotFound(f'There is no lease {ident!r} that you may '
-                               'see. "reservation lease list" lists your '
-                               'leases.')
-        if len(found) > 1:
-            raise exc.CommandError(
-                f'{len(found)} leases have the name {ident!r}: '
-                f'{", ".join(each.id for each in found)}. Use the id of one '
-                'of them.')
-        return found[0]
+        return resource.named(
+            ident, self.list(), over, 'lease', 'id',
+            ' that you may see. "reservation lease list" lists your leases.')
 
     def change(self, lease_id: str, *, dry_run: bool = False,
                key: str | None = None, **changes: Any) -> Lease:
@@ -161,14 +141,6 @@ class LeaseManager(resource.Manager[Lease]):
         return self._ask('PUT', self._path(parse.quote(lease_id, safe='')),
                          body=lease_payload.change(**changes),
                          headers=_key(dry_run, key), params=_trying(dry_run))
-
-    def delete(self, lease_id: str) -> None:
-        """End a lease at once, or take it back before it starts.
-
-        :param lease_id: its id.
-        :raises NotFound: no lease of that id is visible.
-        """
-        self._delete(parse.quote(lease_id, safe=''))
 
     def wait(self, lease_id: str, timeout: float = 0) -> Lease:
         """Wait until a lease has started, or is over.

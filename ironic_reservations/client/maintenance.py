@@ -19,10 +19,8 @@ from collections.abc import Iterable
 import functools
 from typing import Any
 from typing import cast
-from urllib import parse
 import uuid as uuid_module
 
-from ironicclient import exc
 from oslo_utils import uuidutils
 
 from ironic_reservations.client import payload
@@ -45,7 +43,7 @@ class Maintenance(resource.Resource):
     envelope = 'maintenance'
 
 
-class MaintenanceManager(resource.Manager[Maintenance]):
+class MaintenanceManager(resource.Collection[Maintenance]):
     """What can be done with maintenance windows."""
 
     resource_class: type[Maintenance] = Maintenance
@@ -97,13 +95,6 @@ class MaintenanceManager(resource.Manager[Maintenance]):
             return cast(builtins.list[Maintenance], self._list(
                 self._path(), 'maintenances'))
 
-    def get(self, uuid: str) -> Maintenance:
-        """Get one window.
-
-        :raises NotFound: there is none.
-        """
-        return cast(Maintenance, self._get(parse.quote(uuid, safe='')))
-
     def find(self, ident: str) -> Maintenance:
         """Get one window by its UUID or by its name.
 
@@ -112,23 +103,7 @@ class MaintenanceManager(resource.Manager[Maintenance]):
         """
         if uuidutils.is_uuid_like(ident):
             return self.get(ident)
-        # NOTE: names may be used again once a window is over.
-        named = [each for each in self.list() if each.name == ident]
-        found = [each for each in named if each.state != 'over'] or named
-        if not found:
-            raise exc.NotFound(
-                f'There is no maintenance window {ident!r}. "reservation '
-                'maintenance list" lists the windows.')
-        if len(found) > 1:
-            raise exc.CommandError(
-                f'{len(found)} maintenance windows have the name {ident!r}: '
-                f'{", ".join(each.uuid for each in found)}. Use the UUID of '
-                'one of them.')
-        return found[0]
-
-    def delete(self, uuid: str) -> None:
-        """End a window, now or before it has started.
-
-        :raises NotFound: there is none.
-        """
-        self._delete(parse.quote(uuid, safe=''))
+        return resource.named(
+            ident, self.list(), lambda each: each.state == 'over',
+            'maintenance window', 'uuid',
+            '. "reservation maintenance list" lists the windows.')

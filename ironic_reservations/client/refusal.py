@@ -115,6 +115,23 @@ def read(content: bytes | str) -> Refusal | None:
         return None
 
 
+def translated(error: Any, known: Mapping[int, type[Any]],
+               other: type[Any]) -> Any:
+    """Return an error of a library with the code and the reasons in it.
+
+    :param error: it has the ``response``, or ``None``.
+    :param known: the classes of refusals, by HTTP status.
+    :param other: the class of the others.
+    :returns: the same error if the answer carries no code of ours.
+    """
+    if isinstance(error, Refused) or error.response is None:
+        return error
+    told = read(error.response.content)
+    if told is None:
+        return error
+    return known.get(told.status, other)(told, error)
+
+
 def _objects(found: Any) -> tuple[Mapping[str, Any], ...]:
     return tuple(each for each in found or () if isinstance(each, dict))
 

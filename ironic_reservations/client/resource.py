@@ -14,12 +14,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 from typing import Any
 from typing import cast
 from typing import ClassVar
 from typing import TypeVar
+from urllib import parse
 
 from ironicclient import exc
 from ironicclient.common import base
@@ -68,6 +71,52 @@ class Manager(base.Manager[_R]):
     def _ask(self, method: str, path: str, **kwargs: Any) -> _R:
         _response, found = self.api.json_request(method, path, **kwargs)
         return cast(_R, self.resource_class(self, found, loaded=True))
+
+
+class Collection(Manager[_R]):
+    """The requests for resources that are addressed by an identifier."""
+
+    def get(self, ident: str) -> _R:
+        """Get one.
+
+        :param ident: its id or UUID; for a host also the name or UUID of its
+            node.
+        :raises NotFound: none is visible.
+        """
+        return cast(_R, self._get(parse.quote(ident, safe='')))
+
+    def delete(self, ident: str) -> None:
+        """Delete one: a lease or a window ends now, or never starts.
+
+        :param ident: as for :meth:`get`.
+        :raises NotFound: none is visible.
+        :raises Conflict: a host has been promised to leases.
+        """
+        self._delete(parse.quote(ident, safe=''))
+
+
+def named(name: str, found: Iterable[_R], over: Callable[[_R], bool],
+          thing: str, key: str, remark: str) -> _R:
+    """Return the one resource that has a name.
+
+    :param over: tells whether one has ended, so that its name may be used
+        again.
+    :param thing: what it is called in sentences.
+    :param key: the attribute with its identifier.
+    :param remark: ends the sentence that there is none.
+    :raises NotFound: there is none.
+    :raises ironicclient.exc.CommandError: there are several.
+    """
+    every = [each for each in found if each.name == name]
+    chosen = [each for each in every if not over(each)] or every
+    if not chosen:
+        raise exc.NotFound(f'There is no {thing} {name!r}{remark}')
+    if len(chosen) > 1:
+        raise exc.CommandError(
+            f'{len(chosen)} {thing}s have the name {name!r}: '
+            f'{", ".join(getattr(each, key) for each in chosen)}. Use the '
+            f'{"UUID" if key == "uuid" else key} of one of them.')
+    return chosen[0]
 
 
 @contextlib.contextmanager

@@ -60,9 +60,6 @@ def translated(error: exceptions.HttpException) -> exceptions.HttpException:
     :param error: what openstacksdk raises.
     :returns: the same error where the answer carries no code of ours.
     """
-    if isinstance(error, Refused) or error.response is None:
-        return error
-    refusal = _refusal.read(error.response.content)
-    if refusal is None:
-        return error
-    return _BY_STATUS.get(refusal.status, Refused)(refusal, error)
+    found: exceptions.HttpException = _refusal.translated(
+        error, _BY_STATUS, Refused)
+    return found
