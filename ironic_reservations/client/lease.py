@@ -165,7 +165,7 @@ class LeaseManager(resource.Collection[Lease]):
 
 def over(lease: Lease) -> bool:
     """Check whether nothing is promised any more."""
-    return lease.status in ('TERMINATING', 'TERMINATED', 'DELETING', 'ERROR')
+    return lease.status in lease_payload.OVER
 
 
 def _key(dry_run: bool, key: str | None) -> dict[str, str]:

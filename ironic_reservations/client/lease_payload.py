@@ -26,6 +26,8 @@ from ironic_reservations.client import times
 KEY_HEADER = payload.KEY_HEADER
 #: What leases and hosts are served as, which is what Blazar's clients ask.
 VERSION = 'reservation 1.0'
+#: The states of leases to which nothing is promised any more.
+OVER = ('TERMINATING', 'TERMINATED', 'DELETING', 'ERROR')
 
 
 def hosts(least: int = 1, most: int | None = None,

@@ -188,14 +188,14 @@ from ansible_collections.ironic.reservations.plugins.module_utils import (
     service,
 )
 
-_OVER = ('TERMINATING', 'TERMINATED', 'DELETING', 'ERROR')
 _POLL = 2
 
 
 def _find(module: Any, conn: Any) -> Any:
     name = module.params['name']
     found = [each for each in service.leases.leases(conn)
-             if name in (each.name, each.id) and each.status not in _OVER]
+             if name in (each.name, each.id)
+             and each.status not in service.lease_payload.OVER]
     if len(found) > 1:
         module.fail_json(msg=(
             f'{len(found)} leases have the name {name!r}: '
@@ -304,7 +304,7 @@ def _waited(module: Any, conn: Any, lease: Any) -> Any:
     """Wait until the lease has started."""
     deadline = time.monotonic() + module.params['timeout']
     while lease.status != 'ACTIVE':
-        if lease.status in _OVER:
+        if lease.status in service.lease_payload.OVER:
             module.fail_json(msg=f'The lease {lease.id} is over: '
                                  f'{lease.status}.')
         if time.monotonic() >= deadline:
