@@ -105,9 +105,9 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # What is over is nobody's; the condition says that it still is.
     'claims.delete_over': frozenset({'name', 'expires_at'}),
     # Nothing is read of the row: it is written to wait for the others.
-    'claims.queue_up': frozenset({'name'}),
+    'claims._queue_up': frozenset({'name'}),
     # Who works on a lease: by a token that is never used again.
-    'lease_work.take': _NOBODY, 'lease_work.extend': _CLAIM,
+    'claimed_rows.take': _NOBODY, 'lease_work.extend': _CLAIM,
     'lease_work.give_back': _CLAIM, 'claimed_rows.drop': _CLAIM,
     # When a lease is looked at: earlier does no harm.
     'lease_work.wake': frozenset({'id', 'due_at'}),

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Releases claims on rows of any table.
+"""Claims on rows of any table, and their release.
 
 Each such table has ``id``, ``claimed_by`` and ``claimed_until``.
 """
@@ -18,25 +18,60 @@ Each such table has ``id``, ``claimed_by`` and ``claimed_until``.
 from __future__ import annotations
 
 from collections.abc import Collection
+import dataclasses
+import datetime
 
 import sqlalchemy as sa
 
-#: The id of a row, and the token of its claim.
-Held = tuple[str, str]
+
+@dataclasses.dataclass(frozen=True)
+class Taken:
+    """A row that a process has claimed, or may have.
+
+    :ivar token: the token of the claim in the row.
+    """
+
+    id: str
+    token: str
+
+
+def nobodys(table: sa.Table,
+            now: datetime.datetime) -> sa.ColumnElement[bool]:
+    """Return the condition that nobody has claimed rows."""
+    return sa.or_(table.c.claimed_until.is_(None),
+                  table.c.claimed_until <= now)
+
+
+def take(connection: sa.Connection, table: sa.Table, ids: Collection[str],
+         token: str, takeable: sa.ColumnElement[bool],
+         until: datetime.datetime) -> bool:
+    """Claim rows, and return whether any could be claimed.
+
+    :param token: a token that is never used again.
+    :param takeable: the condition that a row can be claimed.
+    """
+    # UPDATE ... SET claimed_by = ?, claimed_until = ?
+    #   WHERE id IN (...) AND due_at <= ? AND (nobody's claim)
+    # NOTE: the database evaluates the condition again once it has the lock of
+    # a row, so that only one of two processes claims it.
+    return bool(connection.execute(
+        sa.update(table).where(table.c.id.in_(ids), takeable)
+        .values(claimed_by=token, claimed_until=until)).rowcount)
 
 
 def held_by(table: sa.Table,
-            held: Collection[Held]) -> sa.ColumnElement[bool]:
+            held: Collection[Taken]) -> sa.ColumnElement[bool]:
     """Return the condition that rows are still claimed with these tokens."""
     # NOTE: the first condition is for the index, which MariaDB does not use
     # for pairs.
     return sa.and_(
-        table.c.id.in_([row_id for row_id, _ in held]),
-        sa.tuple_(table.c.id, table.c.claimed_by).in_(list(held)))
+        table.c.id.in_([each.id for each in held]),
+        sa.tuple_(table.c.id, table.c.claimed_by).in_(
+            [(each.id, each.token) for each in held]))
 
 
 def drop(connection: sa.Connection, table: sa.Table,
-         held: Collection[Held]) -> None:
+         held: Collection[Taken]) -> None:
     """Release claims on rows.
 
     A row that another process has claimed since stays claimed.
@@ -49,7 +84,7 @@ def drop(connection: sa.Connection, table: sa.Table,
     # whose claim is not visible yet would be missed below.
     connection.execute(
         sa.select(table.c.id)
-        .where(table.c.id.in_([row_id for row_id, _ in held]))
+        .where(table.c.id.in_([each.id for each in held]))
         .order_by(table.c.id).with_for_update())
     # UPDATE ... SET claimed_by = NULL, claimed_until = NULL
     #   WHERE id IN (...) AND (id, claimed_by) IN ((?, ?), ...)

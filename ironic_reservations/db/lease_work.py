@@ -36,18 +36,7 @@ _h = tables.hosts.c
 
 
 @dataclasses.dataclass(frozen=True)
-class Taken:
-    """A lease that a worker has claimed, or may have.
-
-    :ivar token: the token of the claim in the row.
-    """
-
-    lease_id: str
-    token: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Claim(Taken):
+class Claim(claimed_rows.Taken):
     """A lease that one worker works on.
 
     :ivar due_at: the value when the lease was claimed.
@@ -59,8 +48,8 @@ class Claim(Taken):
 
 
 def _takeable(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    return sa.and_(_s.due_at <= now, sa.or_(_s.claimed_until.is_(None),
-                                            _s.claimed_until <= now))
+    return sa.and_(_s.due_at <= now,
+                   claimed_rows.nobodys(tables.leases, now))
 
 
 def read_due(connection: sa.Connection, now: datetime.datetime,
@@ -83,14 +72,8 @@ def take(connection: sa.Connection, lease_ids: Collection[str], token: str,
 
     :param token: a token that is never used again.
     """
-    # UPDATE leases SET claimed_by = ?, claimed_until = ?
-    #   WHERE id IN (...) AND due_at <= ? AND (nobody's claim)
-    # NOTE: the database evaluates the condition again once it has the lock of
-    # a row, so that only one of two processes claims it.
-    if not connection.execute(
-            sa.update(tables.leases)
-            .where(_s.id.in_(lease_ids), _takeable(now))
-            .values(claimed_by=token, claimed_until=until)).rowcount:
+    if not claimed_rows.take(connection, tables.leases, lease_ids, token,
+                             _takeable(now), until):
         return []
     return [Claim(row[0], token, row[1], row[2])
             for row in connection.execute(
@@ -119,7 +102,7 @@ def extend(connection: sa.Connection, claims: Collection[Claim],
         return frozenset()
     # UPDATE leases SET claimed_until = ?
     #   WHERE id IN (...) AND (id, claimed_by) IN ((?, ?), ...)
-    mine = claimed_rows.held_by(tables.leases, _held(claims))
+    mine = claimed_rows.held_by(tables.leases, claims)
     if connection.execute(
             sa.update(tables.leases).where(mine)
             .values(claimed_until=until)).rowcount == len(claims):
@@ -127,7 +110,7 @@ def extend(connection: sa.Connection, claims: Collection[Claim],
     held = {(row[0], row[1]) for row in connection.execute(
         sa.select(_s.id, _s.claimed_by).where(mine))}
     return frozenset(claim for claim in claims
-                     if (claim.lease_id, claim.token) in held)
+                     if (claim.id, claim.token) in held)
 
 
 def give_back(connection: sa.Connection, claim: Claim,
@@ -154,21 +137,15 @@ def give_back(connection: sa.Connection, claim: Claim,
         else_=_s.due_at)
     return bool(connection.execute(
         sa.update(tables.leases)
-        .where(_s.id == claim.lease_id, _s.claimed_by == claim.token)
+        .where(_s.id == claim.id, _s.claimed_by == claim.token)
         .values(due_at=due, claimed_by=None, claimed_until=None,
                 waiting=waiting, attempts=attempts)).rowcount)
 
 
-def drop(connection: sa.Connection, claims: Collection[Taken]) -> None:
-    """Release leases that nobody works on.
-
-    A lease that another worker has claimed since stays claimed.
-    """
-    claimed_rows.drop(connection, tables.leases, _held(claims))
-
-
-def _held(claims: Collection[Taken]) -> list[claimed_rows.Held]:
-    return [(claim.lease_id, claim.token) for claim in claims]
+def drop(connection: sa.Connection,
+         claims: Collection[claimed_rows.Taken]) -> None:
+    """Release leases that nobody works on."""
+    claimed_rows.drop(connection, tables.leases, claims)
 
 
 def wake(connection: sa.Connection, node_uuids: Collection[str],

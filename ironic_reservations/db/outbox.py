@@ -58,17 +58,6 @@ class Waiting:
 
 
 @dataclasses.dataclass(frozen=True)
-class Taken:
-    """A notice that a process has claimed, or may have.
-
-    :ivar token: the token of the claim in the row.
-    """
-
-    id: str
-    token: str
-
-
-@dataclasses.dataclass(frozen=True)
 class Due:
     """A notice that waits to be mailed.
 
@@ -166,7 +155,7 @@ def _order(time: sa.Column[datetime.datetime]
 
 
 def _nobodys(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    return sa.or_(_c.claimed_until.is_(None), _c.claimed_until <= now)
+    return claimed_rows.nobodys(tables.outbox, now)
 
 
 def read_due(connection: sa.Connection, channel: notices.Channel,
@@ -233,14 +222,8 @@ def take(connection: sa.Connection, ids: Collection[str], token: str,
 
     :param token: a token that is never used again.
     """
-    # UPDATE outbox SET claimed_by = ?, claimed_until = ?
-    #   WHERE id IN (...) AND due_at <= ? AND (nobody's claim)
-    # NOTE: the database evaluates the condition again once it has the lock of
-    # a row, so that only one of two processes claims it.
-    if not connection.execute(
-            sa.update(tables.outbox)
-            .where(_c.id.in_(ids), _takeable(now))
-            .values(claimed_by=token, claimed_until=until)).rowcount:
+    if not claimed_rows.take(connection, tables.outbox, ids, token,
+                             _takeable(now), until):
         return []
     return [_notice(row) for row in connection.execute(
         sa.select(*_COLUMNS).where(_c.id.in_(ids), _c.claimed_by == token)
@@ -279,13 +262,10 @@ def put_off(connection: sa.Connection, ids: Collection[str], token: str,
                 claimed_by=None, claimed_until=None))
 
 
-def drop(connection: sa.Connection, claims: Collection[Taken]) -> None:
-    """Release notices that nobody sends.
-
-    A notice that another process has claimed since stays claimed.
-    """
-    claimed_rows.drop(connection, tables.outbox,
-                      [(claim.id, claim.token) for claim in claims])
+def drop(connection: sa.Connection,
+         claims: Collection[claimed_rows.Taken]) -> None:
+    """Release notices that nobody sends."""
+    claimed_rows.drop(connection, tables.outbox, claims)
 
 
 def _old(before: Mapping[notices.Channel, datetime.datetime]

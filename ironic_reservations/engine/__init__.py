@@ -22,10 +22,10 @@ from ironic_reservations import clock as clock_module
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.clouds import placement as placement_client
+from ironic_reservations.db import claimed_rows
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.db import connection
 from ironic_reservations.db import lease_parts
-from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import told_lately
@@ -63,7 +63,7 @@ class Engine:
     timer: clock_module.Timer = clock_module.elapsed
     lease_parts: lease_parts.KnownParts = dataclasses.field(
         default_factory=lease_parts.KnownParts)
-    unsent: unfinished.Unfinished[db_outbox.Taken] = dataclasses.field(
+    unsent: unfinished.Unfinished[claimed_rows.Taken] = dataclasses.field(
         default_factory=unfinished.Unfinished)
     unwritten: unwritten.Unwritten = dataclasses.field(
         default_factory=unwritten.Unwritten)

@@ -171,20 +171,20 @@ class LeaseWorkers:
                             task.lease)
         except unfinished.FAILURES as exc:
             LOG.warning('The lease %s is left for a moment: %s',
-                        claim.lease_id, exc)
+                        claim.id, exc)
             self._put_aside([claim])
         except Exception:
-            LOG.exception('Working on the lease %s failed', claim.lease_id)
+            LOG.exception('Working on the lease %s failed', claim.id)
             # NOTE: the pause grows each time, up to the lifetime of the
             # claim, in case the failure is permanent.
             with self._lock:
-                self._failed[claim.lease_id] += 1
-                failed = self._failed[claim.lease_id]
+                self._failed[claim.id] += 1
+                failed = self._failed[claim.id]
             self._put_aside([claim], lease_cycle.backoff(
                 failed, self._engine.conf.leases.claim_ttl, random.random()))
         else:
             with self._lock:
-                self._failed.pop(claim.lease_id, None)
+                self._failed.pop(claim.id, None)
             # NOTE: the work was abandoned if the claim was no longer certain,
             # but a COMMIT without an answer may have renewed it.
             if not self._holds(claim):

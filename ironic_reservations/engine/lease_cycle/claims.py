@@ -18,13 +18,14 @@ from collections.abc import Collection
 import dataclasses
 import datetime
 
+from ironic_reservations.db import claimed_rows
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import leases
 
 Claim = db_lease_work.Claim
-Taken = db_lease_work.Taken
+Taken = claimed_rows.Taken
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,8 +63,8 @@ def take(engine: Engine, lease_ids: Collection[str],
                                     _until(engine, now))
     with engine.database.snapshot() as connection:
         read = {lease.id: lease for lease in db_leases.read(
-            connection, [claim.lease_id for claim in claims])}
-    return [Task(claim, read.get(claim.lease_id)) for claim in claims]
+            connection, [claim.id for claim in claims])}
+    return [Task(claim, read.get(claim.id)) for claim in claims]
 
 
 def extend(engine: Engine, claims: Collection[Claim]

@@ -65,7 +65,7 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
     :raises DatabaseUnavailable: then the claim stands until whoever has it
         lets go of it, or it ends.
     """
-    context = lease_context.Context(engine, claim.lease_id, claim.due_at,
+    context = lease_context.Context(engine, claim.id, claim.due_at,
                                     holds, claim.token)
     waits: list[str] = []
     attempts = claim.attempts
@@ -77,10 +77,10 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
             outcome = _round(context, lease)
         except lease_context.Lost:
             LOG.info('The lease %s is worked on by another process',
-                     claim.lease_id)
+                     claim.id)
             return
         except db_connection.Conflict as exc:
-            LOG.debug('The lease %s is looked at again: %s', claim.lease_id,
+            LOG.debug('The lease %s is looked at again: %s', claim.id,
                       exc)
             lease = None
             continue

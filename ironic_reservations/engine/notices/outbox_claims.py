@@ -19,6 +19,7 @@ import dataclasses
 import datetime
 import uuid as uuid_module
 
+from ironic_reservations.db import claimed_rows
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
@@ -110,7 +111,7 @@ def let_go(engine: Engine, at_once: bool = False) -> None:
 
     :param at_once: whether to give back all, as the process is ending.
     """
-    def drop_all(claims: Collection[db_outbox.Taken]) -> None:
+    def drop_all(claims: Collection[claimed_rows.Taken]) -> None:
         with engine.database.write() as connection:
             db_outbox.drop(connection, claims)
     engine.unsent.let_go(drop_all, engine.timer(), at_once)
@@ -118,5 +119,5 @@ def let_go(engine: Engine, at_once: bool = False) -> None:
 
 def _put_aside(engine: Engine, ids: Collection[str], token: str, ttl: float,
                wait: float = unfinished.AGAIN) -> None:
-    engine.unsent.add([db_outbox.Taken(each, token) for each in ids],
+    engine.unsent.add([claimed_rows.Taken(each, token) for each in ids],
                       engine.timer(), ttl, wait)

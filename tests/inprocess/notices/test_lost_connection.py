@@ -19,6 +19,7 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import mail
+from ironic_reservations.db import claimed_rows
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import retry
@@ -151,7 +152,7 @@ class _AnyChannel:
         """It comes to its end after its process has lost its connection."""
         row, = self.outbox()
         other, now = self.world.another_engine(), self.world.clock()
-        other.unsent.add([db_outbox.Taken(row['id'], 'slow')],
+        other.unsent.add([claimed_rows.Taken(row['id'], 'slow')],
                          other.timer(), 60, wait=0)
 
         def drop():

@@ -64,9 +64,9 @@ class TestLeaseClaims(leases.TestCase):
 
     def test_oldest_are_taken_first(self):
         self.assertEqual([self.made[1].id, self.made[0].id],
-                         [claim.lease_id for claim in self._take('a', 2)])
+                         [claim.id for claim in self._take('a', 2)])
         self.assertEqual([self.made[2].id],
-                         [claim.lease_id for claim in self._take('b', 2)])
+                         [claim.id for claim in self._take('b', 2)])
         self.assertEqual([], self._take('c'))
 
     def test_what_is_not_due_is_not_taken(self):
@@ -85,14 +85,14 @@ class TestLeaseClaims(leases.TestCase):
         self.world.clock.advance(60)
         self._take('b')
         self.assertFalse(self._give_back(claim, None))
-        self.assertEqual('b', self.world.lease_rows()[claim.lease_id][
+        self.assertEqual('b', self.world.lease_rows()[claim.id][
             'claimed_by'])
 
     def test_lease_is_given_back_until_it_is_due_again(self):
         (claim, *_) = self._take('a')
         self.assertTrue(self._give_back(claim, leasing.at(8),
                                         waiting='so', attempts=3))
-        row = self.world.lease_rows()[claim.lease_id]
+        row = self.world.lease_rows()[claim.id]
         self.assertEqual(
             (leasing.at(8), None, None, 'so', 3),
             (row['due_at'], row['claimed_by'], row['claimed_until'],
@@ -102,7 +102,7 @@ class TestLeaseClaims(leases.TestCase):
         (claim, *_) = self._take('a')
         self._give_back(claim, leasing.at(8), generation=0)
         self.assertEqual(leasing.at(4), self.world.lease_rows()[
-            claim.lease_id]['due_at'])
+            claim.id]['due_at'])
 
     def test_lease_that_was_woken_meanwhile_is_looked_at_again(self):
         (claim, *_) = self._take('a')
@@ -111,7 +111,7 @@ class TestLeaseClaims(leases.TestCase):
             db_leases.update(connection, lease, lease, leasing.at(4.5))
         self._give_back(claim, leasing.at(8), generation=2)
         self.assertEqual(leasing.at(4.5), self.world.lease_rows()[
-            claim.lease_id]['due_at'])
+            claim.id]['due_at'])
 
     def test_claims_are_kept_by_who_has_them(self):
         mine = self._take('a', 2)
@@ -132,11 +132,11 @@ class TestLeaseClaims(leases.TestCase):
         (first,) = self._take('a', 1)
         self.world.clock.advance(60)
         again, second = self._take('b', 2)
-        self.assertEqual(first.lease_id, again.lease_id)
+        self.assertEqual(first.id, again.id)
         with self.engine.database.write() as connection:
             db_lease_work.drop(connection, [first, second])
         self.assertEqual(['b', None], [
-            self.world.lease_rows()[each.lease_id]['claimed_by']
+            self.world.lease_rows()[each.id]['claimed_by']
             for each in (again, second)])
 
     def test_statements_do_not_grow_with_the_leases(self):
