@@ -18,7 +18,10 @@ Rows of :mod:`.lease_requests` share the table.
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 import datetime
+import hashlib
+import json
 
 import sqlalchemy as sa
 
@@ -26,6 +29,8 @@ from ironic_reservations.db import row_queue
 from ironic_reservations.db import tables
 
 _c = tables.claims.c
+#: The longest name of a claim.
+_NAME = 64
 
 
 def take(connection: sa.Connection, name: str, owner: str,
@@ -53,16 +58,26 @@ def take(connection: sa.Connection, name: str, owner: str,
     return True
 
 
-def queue_up(connection: sa.Connection, name: str,
+def queue_up(connection: sa.Connection, kind: str,
+             project_ids: Iterable[str | None],
              now: datetime.datetime) -> None:
-    """Serialize transactions by name, until the end of this one.
+    """Serialize transactions by project, until the end of this one.
 
     This is for limits that are counted before a row is written, when there is
     no row yet for the transactions to compete for.
 
-    :raises oslo_db.exception.DBDuplicateEntry: another process is using the
-        name for the first time.
+    :param kind: of the limits.
+    :raises oslo_db.exception.DBDuplicateEntry: another process is the first to
+        use a project.
     """
+    # NOTE: always in the same order, so that there is no deadlock.
+    for digest in sorted(hashlib.sha256(json.dumps(each).encode()).hexdigest()
+                         for each in set(project_ids)):
+        _queue_up(connection, f'{kind} {digest}'[:_NAME], now)
+
+
+def _queue_up(connection: sa.Connection, name: str,
+              now: datetime.datetime) -> None:
     # UPDATE claims SET expires_at = ? WHERE name = ?
     with row_queue.turn((name,)):
         there = connection.execute(

@@ -21,8 +21,6 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
-import hashlib
-import json
 
 from oslo_config import cfg
 import sqlalchemy as sa
@@ -33,10 +31,6 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.model import facts
 from ironic_reservations.model import told_times
-
-#: The longest name of a claim.
-_NAME = 64
-
 
 #: The origins of a value that nobody has configured.
 _DEFAULTS = (cfg.Locations.opt_default, cfg.Locations.set_default)
@@ -137,8 +131,7 @@ def check_one_more(allowed: Limits, connection: sa.Connection,
     most = allowed.max_per_project
     if not most and not allowed.max_per_class:
         return
-    digest = hashlib.sha256(json.dumps(project_id).encode()).hexdigest()
-    db_claims.queue_up(connection, f'reservations {digest}'[:_NAME], now)
+    db_claims.queue_up(connection, 'reservations', (project_id,), now)
     there = read_full(allowed, connection, project_id, now)
     if resource_class in there:
         # NOTE: Ironic may have told of the node, or of its class, after the

@@ -21,8 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import datetime
-import hashlib
-import json
 
 import sqlalchemy as sa
 
@@ -36,9 +34,6 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.model import leases
 from ironic_reservations.planner import allowance
-
-#: The longest name of a claim.
-_NAME = 64
 
 
 def project(engine: Engine, allowed: limits.Limits, project_id: str | None,
@@ -74,10 +69,7 @@ def queue_up(connection: sa.Connection, project_ids: Iterable[str | None],
 
     Comes first in a transaction that writes their leases.
     """
-    # NOTE: always in the same order, so that there is no deadlock.
-    for digest in sorted(hashlib.sha256(json.dumps(each).encode()).hexdigest()
-                         for each in set(project_ids)):
-        db_claims.queue_up(connection, f'leases {digest}'[:_NAME], now)
+    db_claims.queue_up(connection, 'leases', project_ids, now)
 
 
 def check_again(allowed: limits.Limits, connection: sa.Connection,
