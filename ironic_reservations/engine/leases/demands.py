@@ -15,6 +15,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
@@ -69,3 +72,13 @@ def unit_of(here: standing.Standing, row: leases.NodeBooking) -> str:
     if asked is not None and asked.affinity:
         return row.reservation_id
     return standing.name(row)
+
+
+def units(snapshot: snapshots.Snapshot, rows: Iterable[leases.NodeBooking]
+          ) -> list[list[leases.NodeBooking]]:
+    """Group rows that must be on the same host."""
+    found: dict[str, list[leases.NodeBooking]] = {}
+    for row in rows:
+        here = snapshot.standing(snapshot.fleet.number(row.node_uuid))
+        found.setdefault(unit_of(here, row), []).append(row)
+    return list(found.values())

@@ -143,12 +143,13 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     free = snapshot.timeline
     gone: set[str] = set()
     vacated = 0
-    waiting = _units(snapshot, homeless)
+    wanted = dict(homeless)
+    waiting = sorted(lease_demands.units(snapshot, wanted),
+                     key=lambda rows: (rows[0].starts_at, rows[0].id))
     for _ in range(_ROUNDS):
         left = []
-        for together in waiting:
-            booking, wanted = together[0]
-            rows = [row for row, _ in together]
+        for rows in waiting:
+            booking = rows[0]
             # NOTE: each keeps its place until it has found another, so that
             # nobody else gets the place of one that finds none.
             there = _without(snapshot, free, rows)
@@ -162,12 +163,12 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
                     f'{standing.name(booking)}:home', rows,
                     instants.instant(booking.starts_at),
                     instants.instant(booking.ends_at),
-                    snapshot.eligible(wanted) & hosts, margin,
+                    snapshot.eligible(wanted[booking]) & hosts, margin,
                     snapshot.standing(
                         snapshot.fleet.number(booking.node_uuid))),
                     booking.project_id)])
             if isinstance(outcome, plans.Refusal):
-                left.append(together)
+                left.append(rows)
                 continue
             # NOTE: their hosts are known only after all are planned, since
             # the next ones may move them.
@@ -181,8 +182,8 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
         # NOTE: a booking that has moved may have left a place for others.
         waiting = left
     difference = difference_module.compare(snapshot, free, renamed=homes)
-    moved = [row for row, _ in homeless if row in difference.homes]
-    lacking = [row for together in left for row, _ in together
+    moved = [row for row in wanted if row in difference.homes]
+    lacking = [row for rows in left for row in rows
                if row not in difference.homes]
     if not difference.homes:
         return 0
@@ -293,19 +294,6 @@ def _parts(there: timeline.Timeline, number: int,
            names: Set[str]) -> list[bookings.Booking]:
     return [each for each in there.rows[number]
             if standing.whole(each.id) in names]
-
-
-def _units(snapshot: snapshots.Snapshot,
-           homeless: Sequence[snapshots.Displaced]
-           ) -> list[list[snapshots.Displaced]]:
-    """Group rows that must be on the same host, in the order of starts."""
-    found: dict[str, list[snapshots.Displaced]] = {}
-    for row, wanted in homeless:
-        here = snapshot.standing(snapshot.fleet.number(row.node_uuid))
-        found.setdefault(lease_demands.unit_of(here, row), []).append(
-            (row, wanted))
-    return sorted(found.values(),
-                  key=lambda each: (each[0][0].starts_at, each[0][0].id))
 
 
 def _tell(engine: Engine, reservation_ids: Set[str]) -> None:

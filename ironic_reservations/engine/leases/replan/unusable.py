@@ -19,7 +19,6 @@ have been promised there counts all the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -96,7 +95,7 @@ def overtaken(task: task_module.Task, rows: Sequence[leases.NodeBooking],
     """
     found = {other: row for row in rows
              for other in _overtaken(task, row, kept)}
-    units = _units(task, found)
+    units = lease_demands.units(task.snapshot, found)
     return units, [_home(task, found[unit[0]], unit) for unit in units]
 
 
@@ -117,16 +116,6 @@ def check_homes(task: task_module.Task,
             raise lease_refused.of_overtaken(
                 place, task.snapshot.standing(task.number(unit[0])).host.id,
                 task.after.end, refused.cause)
-
-
-def _units(task: task_module.Task, rows: Iterable[leases.NodeBooking]
-           ) -> list[list[leases.NodeBooking]]:
-    """Put together what has to be on one host."""
-    found: dict[str, list[leases.NodeBooking]] = {}
-    for row in rows:
-        here = task.snapshot.standing(task.number(row))
-        found.setdefault(lease_demands.unit_of(here, row), []).append(row)
-    return list(found.values())
 
 
 def _overtaken(task: task_module.Task, row: leases.NodeBooking,
