@@ -23,12 +23,10 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from concurrent import futures
-import io
-import json
 import os
-import sys
 from typing import Any
-from urllib import parse
+
+import webob
 
 WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -66,37 +64,14 @@ class InProcess:
 
     def _call(self, method: str, path: str, headers: dict[str, str],
               body: Any) -> tuple[int, Any]:
-        raw, _, query = path.partition('?')
-        sent = b'' if body is None else json.dumps(body).encode('ascii')
-        environ: dict[str, Any] = {
-            'REQUEST_METHOD': method, 'SCRIPT_NAME': '',
-            'PATH_INFO': parse.unquote_to_bytes(raw).decode('latin-1'),
-            'QUERY_STRING': query, 'SERVER_NAME': '127.0.0.1',
-            'SERVER_PORT': '80', 'SERVER_PROTOCOL': 'HTTP/1.1',
-            'REMOTE_ADDR': '127.0.0.1',
-            'wsgi.version': (1, 0), 'wsgi.url_scheme': 'http',
-            'wsgi.input': io.BytesIO(sent), 'wsgi.errors': sys.stderr,
-            'wsgi.multithread': True, 'wsgi.multiprocess': False,
-            'wsgi.run_once': False}
+        request = webob.Request.blank(
+            path, {'REMOTE_ADDR': '127.0.0.1', 'wsgi.multithread': True},
+            headers=headers, method=method)
         if body is not None:
-            environ['CONTENT_TYPE'] = 'application/json'
-            environ['CONTENT_LENGTH'] = str(len(sent))
-        for key, value in headers.items():
-            environ['HTTP_' + key.upper().replace('-', '_')] = value
-        status: list[int] = []
-
-        def start_response(line: str, headers: Any, exc_info: Any = None
-                           ) -> Callable[[bytes], None]:
-            status[:] = [int(line.split(' ', 1)[0])]
-            return lambda data: None
-
-        chunks = self._app(environ, start_response)
+            request.content_type = 'application/json'
+            request.json = body
+        answer = request.get_response(self._app, catch_exc_info=True)
         try:
-            answer = b''.join(chunks)
-        finally:
-            if hasattr(chunks, 'close'):
-                chunks.close()
-        try:
-            return status[0], json.loads(answer) if answer else None
+            return answer.status_int, answer.json if answer.body else None
         except ValueError:
-            return status[0], None
+            return answer.status_int, None
