@@ -14,61 +14,18 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable
 import functools
-import os
 import sys
 from typing import Any
 
-import sqlalchemy as sa
 import testtools
 
-from ironic_reservations.db import tables
 from tests import world
 from tests.real import databases
+from tests.real import migrated
 
-
-class _Shared:
-    """A database that the tests of a process have one after the other.
-
-    :param kind: of the server.
-    :raises unittest.SkipTest: no server answers, and need not.
-    :ivar url: where it is.
-    """
-
-    def __init__(self, kind: str) -> None:
-        made = databases.Database(kind)
-        made.setUp()
-        self.url = made.url
-        self._engine = sa.create_engine(self.url, pool_pre_ping=True)
-        atexit.register(self._drop, made, os.getpid())
-
-    def _drop(self, made: databases.Database, owner: int) -> None:
-        # NOTE: a child that is forked inherits this, but not the database.
-        if os.getpid() == owner:
-            self._engine.dispose()
-            made.cleanUp()
-
-    def empty(self) -> None:
-        """Leave all tables without rows."""
-        ours = tables.metadata.sorted_tables
-        with self._engine.begin() as opened:
-            # NOTE: there are tests that drop one.
-            there = set(sa.inspect(opened).get_table_names())
-            if not there.issuperset(table.name for table in ours):
-                tables.metadata.create_all(opened)
-            # NOTE: few tables have rows, and one question finds them.
-            filled = set(opened.scalars(sa.union_all(*(
-                sa.select(sa.literal(table.name)).where(
-                    sa.exists(sa.select(1).select_from(table)))
-                for table in ours))))
-            for table in reversed(ours):
-                if table.name in filled:
-                    opened.execute(table.delete())
-
-
-_shared = functools.cache(_Shared)
+_shared = functools.cache(migrated.Kept)
 
 
 class _Emptied(world.TestCase):
