@@ -12,7 +12,8 @@
 
 """Rows of ``claims``: which process does work that one process does for all.
 
-Rows of :mod:`.lease_requests` share the table.
+Rows of :mod:`.lease_requests` and :mod:`.request_keys` share the table. A row
+of any kind that has expired means nothing, and is deleted.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ from ironic_reservations.db import tables
 _c = tables.claims.c
 #: The longest name of a claim.
 _NAME = 64
+
+#: How long a name is kept that transactions queued up for: long, so that the
+#: row of a busy name is not deleted and written again and again.
+_QUEUED = datetime.timedelta(hours=1)
 
 
 def take(connection: sa.Connection, name: str, owner: str,
@@ -82,10 +87,10 @@ def _queue_up(connection: sa.Connection, name: str,
     with row_queue.turn((name,)):
         there = connection.execute(
             sa.update(tables.claims).where(_c.name == name)
-            .values(expires_at=now)).rowcount
+            .values(expires_at=now + _QUEUED)).rowcount
     if not there:
         connection.execute(sa.insert(tables.claims).values(
-            name=name, owner='', expires_at=now))
+            name=name, owner='', expires_at=now + _QUEUED))
 
 
 def drop(connection: sa.Connection, name: str, owner: str) -> None:
@@ -94,22 +99,15 @@ def drop(connection: sa.Connection, name: str, owner: str) -> None:
         _c.name == name, _c.owner == owner))
 
 
-def read_over(connection: sa.Connection, prefix: str,
-              now: datetime.datetime, limit: int) -> list[str]:
+def read_over(connection: sa.Connection, now: datetime.datetime,
+              limit: int) -> list[str]:
     """Return the names of the claims that expired first.
 
-    :param prefix: of the names.
     :param limit: how many to return at most.
     """
-    # SELECT name FROM claims WHERE name LIKE 'prefix%' AND expires_at <= ?
-    #   ORDER BY expires_at LIMIT ?
-    # NOTE: not a range of names, since ranges depend on the collation. In
-    # order, so that the index on expires_at is used, and those that have not
-    # expired are not read.
+    # SELECT name FROM claims WHERE expires_at <= ? ORDER BY expires_at LIMIT ?
     return list(connection.execute(
-        sa.select(_c.name)
-        .where(_c.name.startswith(prefix, autoescape=True),
-               _c.expires_at <= now)
+        sa.select(_c.name).where(_c.expires_at <= now)
         .order_by(_c.expires_at).limit(limit)).scalars())
 
 

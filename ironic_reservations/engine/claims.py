@@ -17,10 +17,19 @@ Whether a claim has ended is judged by the clock of the database.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import datetime
 
+from oslo_log import log
+
 from ironic_reservations.db import claims as db_claims
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
+
+LOG = log.getLogger(__name__)
+
+#: How many rows one transaction deletes.
+_BATCH = 1000
 
 
 def take(engine: Engine, name: str, owner: str, ttl: float) -> bool:
@@ -46,3 +55,29 @@ def drop(engine: Engine, name: str, owner: str) -> None:
     """
     with engine.database.write() as connection:
         db_claims.drop(connection, name, owner)
+
+
+def purge(engine: Engine) -> None:
+    """Delete claims, keys of requests and names of queues that have expired.
+
+    :raises DatabaseUnavailable: the rows cannot be read or written.
+    """
+    now = engine.clock()
+    full = True
+    while full:
+        with engine.database.read() as connection:
+            over = db_claims.read_over(connection, now, _BATCH)
+        full = len(over) == _BATCH
+        if over and not _delete(engine, over, now):
+            break
+
+
+def _delete(engine: Engine, over: Collection[str],
+            now: datetime.datetime) -> bool:
+    try:
+        with engine.database.write() as connection:
+            db_claims.delete_over(connection, over, now)
+    except db_connection.Conflict as exc:
+        LOG.debug('Expired claims are deleted later: %s', exc)
+        return False
+    return True

@@ -28,20 +28,13 @@ import hashlib
 import json
 from typing import Any
 
-from oslo_log import log
 import sqlalchemy as sa
 
-from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import request_keys as db_keys
-from ironic_reservations.engine import Engine
-
-LOG = log.getLogger(__name__)
 
 #: How long a key is kept: longer than anything holds back a request.
 KEPT = datetime.timedelta(days=1)
-#: How many keys one transaction forgets; the rest is for the next pass.
-_BATCH = 1000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,17 +122,3 @@ def keep(connection: sa.Connection, known: Known, ident: str, number: int,
         db_keys.insert(connection, known.key.name, made)
     else:
         db_keys.replace(connection, known.key.name, known.made, made)
-
-
-def forget(engine: Engine) -> None:
-    """Delete keys that have been kept for long enough."""
-    now = engine.clock()
-    with engine.database.read() as connection:
-        over = db_claims.read_over(connection, db_keys.PREFIX, now, _BATCH)
-    if not over:
-        return
-    try:
-        with engine.database.write() as connection:
-            db_claims.delete_over(connection, over, now)
-    except db_connection.Conflict as exc:
-        LOG.debug('Keys of requests are forgotten later: %s', exc)

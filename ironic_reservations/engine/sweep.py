@@ -20,10 +20,9 @@ from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import claims
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.leases import idempotency
 from ironic_reservations.engine.leases import purge
 from ironic_reservations.engine.maintenance import find as maintenance_find
 from ironic_reservations.engine.reservations import release
@@ -68,8 +67,7 @@ def sweep(engine: Engine) -> int:
                  reservation.instance_uuid, reservation.node_uuid)
         engine.announcer.tell(announce.DELETE, reservation, announce.EXPIRED)
     purge.purge_expired(engine)
-    idempotency.forget(engine)
-    request_keys.forget(engine)
+    claims.purge(engine)
     maintenance_find.purge(engine)
     _purge_changes(engine)
     return len(void)

@@ -40,8 +40,6 @@ LOG = log.getLogger(__name__)
 
 #: How long a key is kept, whatever becomes of its lease.
 KEPT = request_keys.KEPT
-#: How many keys one transaction forgets; the rest is for the next pass.
-_BATCH = 1000
 
 
 def digests(ask: leases.LeaseAsk) -> tuple[str | None, str | None]:
@@ -126,16 +124,6 @@ def keep(engine: Engine, connection: sa.Connection, key: str | None,
     if planned_at + KEPT <= now:
         raise db_connection.Conflict('it was planned days ago')
     db_requests.insert(connection, key, lease_id, now + KEPT)
-
-
-def forget(engine: Engine) -> None:
-    """Delete keys that have been kept for long enough."""
-    now = engine.clock()
-    with engine.database.read() as connection:
-        over = db_claims.read_over(connection, db_requests.PREFIX, now,
-                                   _BATCH)
-    if over:
-        _delete(engine, over, now)
 
 
 def _delete(engine: Engine, names: Sequence[str],

@@ -13,12 +13,17 @@
 """A request for a lease that is sent twice with one key makes one lease."""
 
 import datetime
+from unittest import mock
 
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import tables
+from ironic_reservations.engine import claims
+from ironic_reservations.engine import limits
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
 from tests import leasing
 from tests import world
@@ -202,15 +207,64 @@ class _LateCopy:
         sweep.sweep(self.leasing.engine)
         self.assertEqual([], writes)
 
-    def test_sweep_forgets_nothing_else(self):
+    def test_sweep_deletes_what_is_over_and_nothing_else(self):
+        there = {f'{kind} of {hours} h': hours for hours in (1, 26)
+                 for kind in ('lease request', 'request', 'leases', 'mirror')}
         with self.leasing.engine.database.write() as connection:
-            for name in ('lease requests', 'leases k', 'mirror'):
+            for name, hours in there.items():
                 connection.execute(sa.insert(tables.claims).values(
-                    name=name, owner='', expires_at=self.world.clock()))
+                    name=name, owner='', expires_at=self.world.clock()
+                    + datetime.timedelta(hours=hours)))
         self._hours_pass(25)
         sweep.sweep(self.leasing.engine)
-        self.assertEqual({'lease requests', 'leases k', 'mirror'},
-                         set(self.world.claims()))
+        self.assertEqual({name for name, hours in there.items()
+                          if hours == 26}, set(self.world.claims()))
+
+    def test_sweep_leaves_no_more_than_it_can_delete_at_once(self):
+        with mock.patch.object(claims, '_BATCH', 2):
+            for count in range(4, 6):
+                with self.leasing.engine.database.write() as connection:
+                    for number in range(count):
+                        db_claims.queue_up(connection, f'leases {number}',
+                                           self.world.clock())
+                self._hours_pass(2)
+                sweep.sweep(self.leasing.engine)
+                self.assertEqual(set(), set(self.world.claims()))
+
+    def test_name_that_projects_queue_up_for_is_let_go(self):
+        """Each project that was ever limited left a row for good."""
+        for number in range(3):
+            lease_create.create(
+                self.leasing.engine, leasing.ask(
+                    1, 2, project_id=f'p{number}'),
+                allowed=limits.Limits(max_leases_per_project=5))
+        self.world.reserve(self.world.enrol()[0], project_id='p0',
+                           allowed=limits.Limits(max_per_project=5))
+        self.assertEqual(4, len(self._queues()))
+        self._hours_pass(.5)
+        sweep.sweep(self.leasing.engine)
+        self.assertEqual(4, len(self._queues()))
+        self._hours_pass(1)
+        sweep.sweep(self.leasing.engine)
+        self.assertEqual([], self._queues())
+
+    def test_name_that_is_queued_up_for_again_stays(self):
+        """Also where that happens after the sweep has read it."""
+        database = self.leasing.engine.database
+
+        def queue_up():
+            with database.write() as connection:
+                db_claims.queue_up(connection, 'leases k',
+                                   self.world.clock())
+        queue_up()
+        self._hours_pass(2)
+        self.world.before_next_write(queue_up)
+        sweep.sweep(self.leasing.engine)
+        self.assertEqual(['leases k'], self._queues())
+
+    def _queues(self):
+        return [name for name in self.world.claims()
+                if name.startswith(('leases ', 'reservations '))]
 
     def test_request_without_a_key_keeps_none(self):
         self.leasing.create(1, 2)
