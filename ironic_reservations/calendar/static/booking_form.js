@@ -16,7 +16,6 @@
  * they change; what is in the way, and offers; one click books.
  */
 
-import {bookOnce} from './book_once.js';
 import {DryRun, refused} from './dry_run.js';
 import {element, fill} from './elements.js';
 import {movesOf, roomText} from './moves_text.js';
@@ -27,6 +26,7 @@ import {blockerList, blockersOf, count, offerList, offersOf, sentence}
   from './refusal_text.js';
 import {get} from './requests.js';
 import {DAY, duration, fromInput, HOUR, toInput, utc, write} from './times.js';
+import {bookOnce} from './write_once.js';
 
 const RETRY_MS = 3000;
 export const ANY_CLASS = 'any class';

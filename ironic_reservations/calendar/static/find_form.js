@@ -16,7 +16,6 @@
  * 20th", and the earliest slots as a list, each a click from booked.
  */
 
-import {bookOnce} from './book_once.js';
 import {ANY_CLASS, classChoice, field} from './booking_form.js';
 import {element, fill} from './elements.js';
 import {openPanel} from './panel.js';
@@ -25,6 +24,7 @@ import {get} from './requests.js';
 import {count, sentence} from './refusal_text.js';
 import {DAY, duration, fromInput, HOUR, read, timeElement, toInput, utc,
         write} from './times.js';
+import {bookOnce} from './write_once.js';
 
 const SLOTS = 8;
 

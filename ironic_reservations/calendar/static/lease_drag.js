@@ -22,8 +22,9 @@ import {movesText} from './lease_page.js';
 import {movesOf, roomText} from './moves_text.js';
 import {forgetNotice, notice} from './notice.js';
 import {blockersOf, sentence, whose} from './refusal_text.js';
-import {get, send} from './requests.js';
+import {get} from './requests.js';
 import {read, shown, write} from './times.js';
+import {changeOnce} from './write_once.js';
 
 const SHORTEST = 60;
 const MOST_NAMED = 3;
@@ -109,9 +110,8 @@ export class LeaseDrag {
       return;
     }
     try {
-      const answer = await send(
-        'PUT', `leases/${booking.lease.id}`, bodyOf(which, edge.time));
-      const {lease} = answer.document;
+      const lease = await changeOnce(
+        booking.lease.id, bodyOf(which, edge.time));
       notice(`${lease.name}: ${shown(read(lease.start_date))} – ${
         shown(read(lease.end_date))}.`);
     } catch (failure) {

@@ -30,6 +30,7 @@ import {blockerList, blockersOf, count, sentence} from './refusal_text.js';
 import {get, send} from './requests.js';
 import {duration, fromInput, read, timeElement, toInput, write}
   from './times.js';
+import {changeOnce} from './write_once.js';
 
 const EVENTS = {
   start_lease: 'start', before_end_lease: 'end is near', end_lease: 'end'};
@@ -392,7 +393,7 @@ export class LeasePage {
 
   async write(body, done) {
     try {
-      await send('PUT', `leases/${this.lease.id}`, body);
+      await changeOnce(this.lease.id, body);
     } catch (failure) {
       this.editing = true;
       const verdict = this.editor.querySelector('.verdict')

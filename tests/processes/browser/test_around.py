@@ -159,7 +159,7 @@ class AroundTestCase(base.BrowserCase):
         self.page.route('**/api/v1/leases', answer)
         self.page.evaluate('''async (all) => {
             const {bookOnce} = await import(
-              `${location.pathname}static/book_once.js`);
+              `${location.pathname}static/write_once.js`);
             for (const [start, now] of all) {
               await bookOnce({start_date: start, end_date: '2030-01-02'},
                              Date.parse(now) / 1000).catch(() => {});
@@ -183,6 +183,54 @@ class AroundTestCase(base.BrowserCase):
         self.assertEqual(
             ['2030-01-01T10:00:00Z', '2030-01-01T10:00:00Z', 'now'], starts)
         self.assertEqual((keys[0], 2), (keys[1], len(set(keys))))
+
+    def _change_once(self, *asked):
+        """Return the keys of changes, asked for with the status of each."""
+        keys = []
+        answers = iter([status for status, *_ in asked])
+
+        def answer(route):
+            keys.append(route.request.headers['idempotency-key'])
+            route.fulfill(status=next(answers), json={'lease': {}})
+
+        self.open()
+        self.page.route('**/api/v1/leases/*', answer)
+        self.page.evaluate('''async (all) => {
+            const {changeOnce} = await import(
+              `${location.pathname}static/write_once.js`);
+            for (const [, id, end] of all) {
+              await changeOnce(id, {end_date: end}).catch(() => {});
+            }
+        }''', asked)
+        return keys
+
+    def test_change_whose_answer_is_lost_is_the_same_request(self):
+        """Until the service tells its outcome; others have their own keys."""
+        keys = self._change_once(
+            (504, 'one', '10:00'), (503, 'one', '10:00'),
+            (200, 'one', '10:00'), (200, 'one', '10:00'),
+            (409, 'one', '11:00'), (504, 'one', '11:00'),
+            (200, 'two', '11:00'), (200, 'one', '11:00'))
+        self.assertEqual(1, len(set(keys[:3])))
+        self.assertEqual(6, len(set(keys)), keys)
+
+    def test_two_clicks_change_a_lease_once(self):
+        """Both requests have one key, whichever is served first."""
+        keys = []
+
+        def answer(route):
+            keys.append(route.request.headers['idempotency-key'])
+            route.fulfill(status=200, json={'lease': {}})
+
+        self.open()
+        self.page.route('**/api/v1/leases/*', answer)
+        self.page.evaluate('''async () => {
+            const {changeOnce} = await import(
+              `${location.pathname}static/write_once.js`);
+            await Promise.all([1, 2].map(
+              () => changeOnce('one', {end_date: 'now'})));
+        }''')
+        self.assertEqual((2, 1), (len(keys), len(set(keys))))
 
     def test_other_start_is_another_request(self):
         starts, keys = self._book_once(

@@ -75,6 +75,28 @@ class ChangeTestCase(base.BrowserCase):
         self.assertThat(self.hours_of('training'), matchers.GreaterThan(18))
         self.assertThat(self.hours_of('training'), matchers.LessThan(22))
 
+    def test_copy_of_a_drop_that_comes_late(self):
+        """A proxy held it back; it does not undo what came after it."""
+        made = self.service.lease(2, 12, name='training')
+        host = self.host_of(made)
+        self.open_days()
+        self.saw('training')
+        with self.page.expect_request(
+                lambda sent: sent.method == 'PUT'
+                and 'dry_run' not in sent.url) as dropped:
+            y = self.y(host)
+            self.page.mouse.move(self.x(12) - 1, y)
+            self.page.mouse.down()
+            self.page.mouse.move(self.x(20), y, steps=6)
+            expect(self.page.locator('#notice')).to_contain_text('possible')
+            self.page.mouse.up()
+        self.assertEqual(200, dropped.value.response().status)
+        self.service.ask('PUT', f'leases/{made["id"]}', {
+            'end_date': base.written(base.minute(30))})
+        copy = self.page.request.fetch(dropped.value)
+        self.assertEqual(200, copy.status)
+        self.assertThat(self.hours_of('training'), matchers.GreaterThan(29))
+
     def test_start_is_dragged(self):
         host = self.host_of(self.service.lease(10, 20, name='training'))
         self.open_days()

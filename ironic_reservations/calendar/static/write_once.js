@@ -12,8 +12,8 @@
  * under the License.
  */
 /**
- * A booking that is made once: where the answer was lost, the same request is
- * sent again under the same key, and gets the lease that it made.
+ * Requests that take effect once: where the answer was lost, the same request
+ * is sent again under the same key, and gets the answer that was lost.
  */
 
 import {send} from './requests.js';
@@ -22,7 +22,8 @@ import {read} from './times.js';
 /** Refusals that do not tell whether the request was granted before. */
 const TELL_NOTHING = [401, 403, 408, 429];
 
-let lost = null;
+let booking = null;
+let change = null;
 
 /**
  * Make a lease, and return it.
@@ -31,27 +32,66 @@ let lost = null;
  * @param {number} now by the clock of the service
  */
 export async function bookOnce(asked, now) {
-  if (lost === null || !alike(lost.body, asked, now)) {
-    lost = {body: asked, key: newKey()};
+  if (booking === null || !alike(booking.body, asked, now)) {
+    booking = {body: asked, key: newKey()};
   }
-  const {body, key} = lost;
+  const {body, key} = booking;
   try {
     const answer = await send('POST', 'leases', body, {
       'Idempotency-Key': key});
-    lost = null;
+    booking = null;
     return answer.document.lease;
   } catch (failure) {
-    if (!failure.status || failure.status >= 500
-        || TELL_NOTHING.includes(failure.status)) {
+    if (!tellsOutcome(failure)) {
       throw failure;
     }
-    lost = null;
+    booking = null;
     if (body.start_date !== asked.start_date) {
       // The first request was not granted, and now begins in the past.
       return bookOnce(asked, now);
     }
     throw failure;
   }
+}
+
+/**
+ * Change a lease, and return it.
+ *
+ * A copy of the request that arrives late does not undo a later change.
+ *
+ * @param {string} id of the lease
+ * @param {object} asked what to change
+ */
+export async function changeOnce(id, asked) {
+  const what = JSON.stringify([id, asked]);
+  if (change?.what !== what) {
+    change = {what, key: newKey()};
+  }
+  const sent = change;
+  try {
+    const answer = await send('PUT', `leases/${id}`, asked, {
+      'Idempotency-Key': sent.key});
+    forget(sent);
+    return answer.document.lease;
+  } catch (failure) {
+    if (tellsOutcome(failure)) {
+      forget(sent);
+    }
+    throw failure;
+  }
+}
+
+/** Send the next change under a key of its own. */
+function forget(sent) {
+  if (change === sent) {
+    change = null;
+  }
+}
+
+/** Return whether a failure means that the request was not granted. */
+function tellsOutcome(failure) {
+  return Boolean(failure.status) && failure.status < 500
+    && !TELL_NOTHING.includes(failure.status);
 }
 
 /** Return whether a lease is what was asked for before; time goes on. */
