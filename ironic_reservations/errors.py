@@ -253,6 +253,12 @@ class TooManyFailures(TooManyAttempts):
     status, code = 429, 'guard.too_many_attempts'
 
 
+class TooManyKeys(TooManyAttempts):
+    """A project has sent too many requests whose keys have to be kept."""
+
+    status, code = 429, 'request.too_many_keys'
+
+
 class NodePromised(ReservationError):
     """The node is promised for later, and nothing could take its place."""
 

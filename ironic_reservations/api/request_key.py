@@ -16,15 +16,17 @@ from __future__ import annotations
 
 from ironic_reservations import errors
 from ironic_reservations.api import expose
+from ironic_reservations.engine import Engine
 
 _HEADER = 'HTTP_IDEMPOTENCY_KEY'
 _MAX_KEY = 255
 
 
-def read(call: expose.Call) -> str | None:
-    """Return the idempotency key of a request.
+def read(call: expose.Call, engine: Engine) -> str | None:
+    """Return the idempotency key of a request, and count it.
 
     :raises InvalidValue: it is too long, or not printable.
+    :raises TooManyKeys: the project has sent too many.
     """
     key: str | None = call.environ.get(_HEADER)
     if key is None:
@@ -34,4 +36,15 @@ def read(call: expose.Call) -> str | None:
         raise errors.InvalidValue(
             f'The header Idempotency-Key must have 1 to {_MAX_KEY} printable '
             'ASCII characters. Send a new UUID, for example.')
+    count(call, engine)
     return key
+
+
+def count(call: expose.Call, engine: Engine) -> None:
+    """Count a request whose identity is kept for a while.
+
+    :raises TooManyKeys: the project has sent too many.
+    """
+    most, project = engine.conf.api.max_keys_per_day, call.context.project_id
+    if most and project is not None:
+        engine.key_limit.count(project, most, engine.timer())

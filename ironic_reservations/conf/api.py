@@ -57,6 +57,14 @@ OPTS = [
                     'list.'),
     cfg.IntOpt('max_nodes_per_request', default=1000, min=1,
                help='The maximum number of nodes that one request may name.'),
+    cfg.IntOpt('max_keys_per_day', default=100000, min=0,
+               help='The maximum number of requests with an Idempotency-Key, '
+                    'or with a uuid that the client has chosen, that a '
+                    'project may send in a day to one API process. Each '
+                    'becomes a row in the database for a day. More are '
+                    'refused with 429. 0 sets no limit. Requests without a '
+                    'project, such as those of administrators of the system, '
+                    'are not limited.'),
     cfg.IntOpt('max_request_body_size', default=131072, min=1024,
                help='The maximum size of a request body, in bytes.'),
     cfg.BoolOpt('metrics', default=True,

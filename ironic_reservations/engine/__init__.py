@@ -28,6 +28,7 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import key_limit
 from ironic_reservations.engine import told_lately
 from ironic_reservations.engine import unfinished
 from ironic_reservations.engine.passages import unwritten
@@ -50,6 +51,7 @@ class Engine:
     :ivar unsent: notices that this process has claimed and does not send.
     :ivar asked_back: the leases that were told that their hosts are asked
         back.
+    :ivar key_limit: the numbers of requests with a key, by project.
     """
 
     conf: cfg.ConfigOpts
@@ -69,6 +71,8 @@ class Engine:
         default_factory=unwritten.Unwritten)
     asked_back: told_lately.ToldLately = dataclasses.field(
         default_factory=told_lately.ToldLately)
+    key_limit: key_limit.KeyLimit = dataclasses.field(
+        default_factory=key_limit.KeyLimit)
 
     def serialized(self) -> Engine:
         """Return this engine with a database that is used by one at a time."""

@@ -73,7 +73,8 @@ class LeasesController(rest.Controller):
         self._authorize(call, 'create')
         ask = lease_body.new_lease(
             call.document, self._engine.clock(), context.project_id,
-            context.user_id, request_key.read(call), _own_version(call))
+            context.user_id, request_key.read(call, self._engine),
+            _own_version(call))
         if ask.priority and self._enforcer.projects:
             self._authorize(call, 'set_priority')
         visible_properties.check(
@@ -155,7 +156,7 @@ class LeasesController(rest.Controller):
                     self._engine, found.id, change, allowed))
             changed = lease_change.change(
                 self._engine, found.id, change, allowed=allowed,
-                key=_change_key(call, found.id))
+                key=_change_key(call, self._engine, found.id))
         with retry.committed():
             return self._answer(call, changed)
 
@@ -280,9 +281,10 @@ def _own_version(call: expose.Call) -> int:
         'HTTP_OPENSTACK_API_VERSION'))
 
 
-def _change_key(call: expose.Call, lease_id: str) -> request_keys.Key | None:
+def _change_key(call: expose.Call, engine: Engine,
+                lease_id: str) -> request_keys.Key | None:
     """Return the identity of a request that changes a lease, if it has one."""
-    given = request_key.read(call)
+    given = request_key.read(call, engine)
     # NOTE: as it was sent: "now" is another instant each time it is read.
     return None if given is None else request_keys.of_request(
         'change', call.context.project_id, given,

@@ -29,6 +29,7 @@ from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import maintenance as types
+from ironic_reservations.engine import Engine
 from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
@@ -51,7 +52,8 @@ class MaintenancesController(rest.Controller):
         self._authorize(call, 'create')
         dry_run = bool(basic.given(call.query.dry_run))
         ask = _ask(call)
-        made = create.create(self._engine, ask, dry_run, _key(call, ask))
+        made = create.create(self._engine, ask, dry_run,
+                             _key(call, self._engine, ask))
         document = {'maintenance': {**_shape(made.window), **_effect(made)}}
         if dry_run:
             document['maintenance']['uuid'] = None
@@ -89,9 +91,10 @@ class MaintenancesController(rest.Controller):
         return expose.empty()
 
 
-def _key(call: expose.Call, ask: create.Ask) -> request_keys.Key | None:
+def _key(call: expose.Call, engine: Engine,
+         ask: create.Ask) -> request_keys.Key | None:
     """Return the identity of the request, if it has one."""
-    given = request_key.read(call)
+    given = request_key.read(call, engine)
     return None if given is None else request_keys.of_request(
         'maintenance', ask.project_id, given, ask)
 

@@ -73,7 +73,7 @@ class ReservationsController(rest.Controller):
                                    call.environ.get(OBSERVER),
                                    _allowed(self._engine, self._enforcer,
                                             call, context.project_id),
-                                   _key(call, ask))
+                                   _key(call, self._engine, ask))
         base = url.root(call.environ, self._engine.conf)
         return expose.answer({'reservation': shaper(call.minor, base)(made)},
                              201, Location=f'{base}{_PATH}/{made.uuid}')
@@ -230,17 +230,19 @@ class ReservationsController(rest.Controller):
         return reservation
 
 
-def _key(call: expose.Call, ask: pick.Ask) -> request_keys.Key | None:
+def _key(call: expose.Call, engine: Engine,
+         ask: pick.Ask) -> request_keys.Key | None:
     """Return the identity of the request, if it has one.
 
     NOTE: an older client may use the uuid of a reservation that has ended for
     another one.
     """
-    given = request_key.read(call)
+    given = request_key.read(call, engine)
     if given is not None:
         return request_keys.of_request(_KIND, ask.project_id, given, ask)
     if ask.uuid is None or call.minor < versions.REQUEST_KEYS:
         return None
+    request_key.count(call, engine)
     return request_keys.of_uuid(_KIND, ask.project_id, ask.uuid)
 
 

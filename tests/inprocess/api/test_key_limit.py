@@ -1,0 +1,138 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A client cannot fill the database with the keys of its requests."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+import uuid
+
+import testtools
+
+from ironic_reservations import errors
+from ironic_reservations.engine import key_limit
+from tests.inprocess.api import world
+
+_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
+_OTHER = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
+_OPERATOR = {'x_roles': 'admin,member,reader',
+             'openstack_system_scope': 'all'}
+
+
+class TestKeyLimit(testtools.TestCase):
+    """A project makes and ends a lease and a reservation, for ever."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.served = self.useFixture(world.World(api__max_keys_per_day=4))
+        self.served.ironic.add(name='host', owner='red')
+        self.node, = [each.uuid for each in self.served.ironic.nodes()]
+        self._send('POST', '/v1/os-hosts', 201, {'name': 'host'}, _OPERATOR)
+        self._number = itertools.count()
+
+    def _send(self, method: str, path: str, status: int,
+              document: Any = None, who: dict[str, str] = _MEMBER,
+              **more: Any) -> Any:
+        answer = world.request(self.served, method, path, document,
+                               **who, **more)
+        self.assertEqual(status, answer.status, answer.body)
+        return answer
+
+    def _lease(self, status: int = 201, who: dict[str, str] = _MEMBER,
+               key: bool = True) -> Any:
+        number = next(self._number)
+        made = self._send(
+            'POST', '/v1/leases', status, {
+                'name': f'lease {number}', 'start_date': '2050-01-01 10:00',
+                'end_date': '2050-01-01 12:00', 'reservations': [
+                    {'resource_type': 'physical:host', 'min': 1, 'max': 1}]},
+            who, **({'idempotency_key': f'key {number}'} if key else {}))
+        if status == 201:
+            self._send('DELETE', f'/v1/leases/{made.json["lease"]["id"]}',
+                       204, who=who)
+        return made
+
+    def test_requests_that_keep_a_key_are_counted(self) -> None:
+        for _ in range(2):
+            self._lease()
+        made = self._send('POST', '/v1/reservations', 201, {
+            'uuid': str(uuid.uuid4()), 'instance_uuid': str(uuid.uuid4()),
+            'node_uuid': [self.node]}).json['reservation']
+        self._send('DELETE', f'/v1/reservations/{made["uuid"]}', 204)
+        self._lease()
+        refused = self._lease(429)
+        self.assertEqual('request.too_many_keys',
+                         refused.json['code'])
+        self.assertEqual('21600', refused.headers['Retry-After'])
+        self._send('POST', '/v1/reservations', 429, {
+            'uuid': str(uuid.uuid4()), 'instance_uuid': str(uuid.uuid4()),
+            'node_uuid': [self.node]})
+
+    def test_change_is_counted(self) -> None:
+        made = self._send('POST', '/v1/leases', 201, {
+            'name': 'a', 'start_date': '2050-01-01 10:00',
+            'end_date': '2050-01-01 12:00', 'reservations': [
+                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]})
+        path = f'/v1/leases/{made.json["lease"]["id"]}'
+        for number in range(5):
+            self._send('PUT', path, 200 if number < 4 else 429,
+                       {'name': f'name {number}'},
+                       idempotency_key=f'key {number}')
+        self.assertEqual('name 3', self._send(
+            'GET', path, 200).json['lease']['name'])
+
+    def test_nothing_else_is_limited(self) -> None:
+        """Others, administrators, and requests without a key."""
+        for _ in range(4):
+            self._lease()
+        self._lease(429)
+        self._lease(key=False)
+        self._lease(who=_OPERATOR)
+        self._lease(who=_OTHER)
+
+    def test_no_limit(self) -> None:
+        self.served.conf.set_override('max_keys_per_day', 0, 'api')
+        for _ in range(6):
+            self._lease()
+
+
+class TestCount(testtools.TestCase):
+
+    def test_day_passes(self) -> None:
+        """The number of a day at once, and then one part after the other."""
+        limit = key_limit.KeyLimit()
+        for _ in range(3):
+            limit.count('red', 3, 100.0)
+        refused = self.assertRaises(errors.TooManyKeys, limit.count, 'red', 3,
+                                    100.0)
+        self.assertEqual(86400 / 3, refused.retry_after)
+        limit.count('blue', 3, 100.0)
+        later = 100.0 + 86400 / 3
+        limit.count('red', 3, later)
+        self.assertRaises(errors.TooManyKeys, limit.count, 'red', 3, later)
+        for _ in range(3):
+            limit.count('red', 3, later + 86400)
+
+    def test_all_of_a_number_that_does_not_divide_a_day(self) -> None:
+        limit = key_limit.KeyLimit()
+        for _ in range(100003):
+            limit.count('red', 100003, 1e9 / 7)
+        self.assertRaises(errors.TooManyKeys, limit.count, 'red', 100003,
+                          1e9 / 7)
+
+    def test_number_of_projects_is_bounded(self) -> None:
+        limit = key_limit.KeyLimit()
+        for number in range(key_limit.REMEMBERED + 5):
+            limit.count(f'project {number}', 3, 100.0 + number)
+        self.assertEqual(key_limit.REMEMBERED, len(limit))
