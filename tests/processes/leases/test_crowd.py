@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import collections
-import multiprocessing
 import os
 import pathlib
 import random
@@ -33,6 +32,7 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
+from tests.processes import forks
 from tests.processes import journal
 from tests.processes.leases import crowd
 from tests.processes.leases import small_ironic
@@ -50,8 +50,6 @@ LONGEST = 240
 _STEPS = ('_create', '_move_end', '_end', '_deploy', 'LeaseRefused')
 _DONE, _ERROR = leases.EventStatus.DONE, leases.EventStatus.ERROR
 _START, _END = leases.EventType.START, leases.EventType.END
-_SPAWN = multiprocessing.get_context('forkserver')
-_SPAWN.set_forkserver_preload(['tests.processes.leases.crowd'])
 
 
 class _Crowd:
@@ -81,7 +79,7 @@ class _Crowd:
     def _start(self, role):
         self.seeds += 1
         more = (self.seeds,) if role is crowd.ask else ()
-        started = _SPAWN.Process(target=role, args=(
+        started = forks.CONTEXT.Process(target=role, args=(
             self.world.url, self.ironic.url, str(self.journal),
             self.receiver.options(), *more))
         started.start()

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import multiprocessing
 import os
 import pathlib
 import random
@@ -36,6 +35,7 @@ from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
+from tests.processes import forks
 from tests.processes import journal
 from tests.processes.leases import crowd
 from tests.processes.leases import no_show
@@ -46,8 +46,6 @@ LEASES = 40
 PROCESSES = 2
 #: What takes so long hangs, also on a machine that has other things to do.
 LONGEST = 180
-_SPAWN = multiprocessing.get_context('forkserver')
-_SPAWN.set_forkserver_preload(['tests.processes.leases.no_show'])
 _ACTIVE, _OVER = leases.LeaseStatus.ACTIVE, leases.LeaseStatus.TERMINATED
 
 
@@ -78,7 +76,7 @@ class _Race:
                      for _ in range(LEASES)]
 
     def start(self, role, *more):
-        started = _SPAWN.Process(target=role, args=(
+        started = forks.CONTEXT.Process(target=role, args=(
             self.world.url, self.ironic.url, str(self.journal), *more))
         started.start()
         self.addCleanup(started.join)
@@ -122,7 +120,7 @@ class _Race:
         # NOTE: half of them come once nodes are being released, which takes a
         # busy machine its time.
         at_first, later = asked[::2], asked[1::2]
-        begins, goes_on = _SPAWN.Value('d', 0.0), _SPAWN.Value('d', 0.0)
+        begins, goes_on = (forks.CONTEXT.Value('d', 0.0) for _ in range(2))
         deploying = [self.start(no_show.deploy, those[number::PROCESSES], when)
                      for those, when in ((at_first, begins), (later, goes_on))
                      for number in range(PROCESSES)]
@@ -132,7 +130,7 @@ class _Race:
                   and len(self.noted('releasing')) == PROCESSES + 1
                   and self.usable() == LEASES)
         # NOTE: to its end, so that it is early on any machine.
-        now = _SPAWN.Value('d', time.time())
+        now = forks.CONTEXT.Value('d', time.time())
         self.start(no_show.deploy, [dataclasses.replace(early, at=0)],
                    now).join(LONGEST)
         begins.value = time.time() + 2

@@ -17,7 +17,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import datetime
-import multiprocessing
 import threading
 import time
 
@@ -32,6 +31,7 @@ from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import notices
 from ironic_reservations.model import leases
 from tests import world
+from tests.processes import forks
 from tests.processes.notices import sender
 from tests.real import databases
 from tests.real import mail_server
@@ -41,8 +41,6 @@ NOTICES = 60
 KILLS = 2
 _DAY = datetime.timedelta(days=1)
 LONGEST = 120
-_SPAWN = multiprocessing.get_context('forkserver')
-_SPAWN.set_forkserver_preload(['tests.processes.notices.sender'])
 
 
 class _Case(testtools.TestCase):
@@ -66,7 +64,7 @@ class _Case(testtools.TestCase):
 
     def start(self):
         """Start a process that sends."""
-        process = _SPAWN.Process(target=sender.run,
+        process = forks.CONTEXT.Process(target=sender.run,
                                  args=(self.url, self.options))
         process.start()
         self.addCleanup(process.join)

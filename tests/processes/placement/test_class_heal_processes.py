@@ -18,7 +18,6 @@ Placement runs with its defaults, in several processes.
 from __future__ import annotations
 
 import collections
-import multiprocessing
 import os
 import pathlib
 import random
@@ -34,6 +33,7 @@ from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import of_old_sizes
 from tests.inprocess.placement import served
 from tests.inprocess.placement import traffic
+from tests.processes import forks
 from tests.processes.placement import healing
 from tests.real import migrated
 
@@ -41,8 +41,6 @@ NODES = 10
 RIVALS = 2
 KILLS = 3
 LONGEST = 240
-_SPAWN = multiprocessing.get_context('forkserver')
-_SPAWN.set_forkserver_preload(['tests.processes.placement.healing'])
 
 
 class _Processes:
@@ -74,7 +72,7 @@ class _Processes:
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
     def start(self, work, name, *arguments):
-        started = _SPAWN.Process(target=work, args=(
+        started = forks.CONTEXT.Process(target=work, args=(
             self.endpoint, self.used, str(self.folder / name), *arguments))
         started.start()
         self.addCleanup(started.join)

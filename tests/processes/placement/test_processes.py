@@ -18,7 +18,6 @@ Placement runs with its defaults, with which it gives one node to two (F1).
 from __future__ import annotations
 
 import collections
-import multiprocessing
 import os
 import random
 import signal
@@ -34,14 +33,13 @@ from tests import world
 from tests.inprocess.placement import beside
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import traffic
+from tests.processes import forks
 
 NODES = 6
 PROCESSES = 4
 KILLS = 8
 MANY = 1000000
 LONGEST = 240
-_SPAWN = multiprocessing.get_context('forkserver')
-_SPAWN.set_forkserver_preload(['tests.inprocess.placement.traffic'])
 
 
 class _Processes(beside.Beside):
@@ -55,7 +53,7 @@ class _Processes(beside.Beside):
 
     def start(self, work, *arguments, steps=MANY):
         self.journals += 1
-        started = _SPAWN.Process(target=work, args=(
+        started = forks.CONTEXT.Process(target=work, args=(
             *arguments, self.endpoint, self.nodes,
             f'{self.folder}/{self.journals}', self.journals, steps))
         started.start()

@@ -10,21 +10,35 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Processes of the API that share one port, as an operator starts them."""
+"""Processes of the API that share one port, as an operator starts them.
+
+They are forked from one that has read the code: a storm starts dozens.
+"""
 
 from __future__ import annotations
 
-import contextlib
+from multiprocessing import process as mp_process
+import os
 import pathlib
 import socket
-import subprocess
 import sys
 import time
 from typing import Self
 
+from ironic_reservations.cmd import api
+from tests.processes import forks
+
 #: What takes so long hangs, also on a machine that has other things to do.
 _WITHIN = 600
 _SERVES = 'ironic-reservations-api serves http://'
+
+
+def _serve(log: pathlib.Path, arguments: list[str]) -> None:
+    """Be ``ironic-reservations-api``, with a log of its own."""
+    with log.open('wb') as output:
+        for number in (1, 2):
+            os.dup2(output.fileno(), number)
+    sys.exit(api.main(arguments))
 
 
 class Servers:
@@ -45,7 +59,7 @@ class Servers:
         self._place.bind(('127.0.0.1', 0))
         self.port = int(self._place.getsockname()[1])
         self._config_file = config_file
-        self._processes: list[subprocess.Popen[bytes] | None] = [None] * count
+        self._processes: list[mp_process.BaseProcess | None] = [None] * count
         self._logs: dict[int, pathlib.Path] = {}
         self._starts = 0
 
@@ -69,7 +83,7 @@ class Servers:
         process = self._processes[number]
         if process is not None:
             process.kill()
-            process.wait()
+            process.join()
             self._processes[number] = None
 
     def restart(self) -> None:
@@ -88,7 +102,7 @@ class Servers:
             if process is None:
                 continue
             said = self._logs[number].read_text(errors='replace')
-            if process.poll() is not None:
+            if not process.is_alive():
                 raise RuntimeError(
                     f'ironic-reservations-api has ended: {said[-3000:]}')
             if _SERVES in said:
@@ -112,12 +126,12 @@ class Servers:
     def _start(self, number: int) -> None:
         self._starts += 1
         log = self._config_file.with_name(f'api-{self._starts:03}.log')
-        with log.open('wb') as output:
-            self._processes[number] = subprocess.Popen(
-                [sys.executable, '-m', 'ironic_reservations.cmd.api',
-                 '--port', str(self.port),
-                 '--config-file', str(self._config_file)],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        log.touch()
+        process = forks.CONTEXT.Process(target=_serve, args=(log, [
+            '--port', str(self.port),
+            '--config-file', str(self._config_file)]))
+        process.start()
+        self._processes[number] = process
         self._logs[number] = log
 
     def _end(self) -> None:
@@ -126,8 +140,7 @@ class Servers:
                 process.terminate()
         for process in self._processes:
             if process is not None:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(15)
+                process.join(15)
                 process.kill()
-                process.wait()
+                process.join()
         self._place.close()

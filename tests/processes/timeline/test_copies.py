@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import collections
 import json
-import multiprocessing
 import pathlib
 
 import fixtures
@@ -26,6 +25,7 @@ from ironic_reservations import errors
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.reservations import release
 from tests import world
+from tests.processes import forks
 from tests.processes.timeline import copies
 from tests.real import migrated
 
@@ -35,8 +35,6 @@ PROCESSES = 6
 TIMES = 3
 #: What takes so long hangs, also on a machine that has other things to do.
 LONGEST = 300
-_SPAWN = multiprocessing.get_context('forkserver')
-_SPAWN.set_forkserver_preload(['tests.processes.timeline.copies'])
 
 
 class _Copies:
@@ -56,7 +54,7 @@ class _Copies:
 
     def deliver(self, what):
         """Deliver all requests, and return what each of them has made."""
-        running = [_SPAWN.Process(target=copies.work, args=(
+        running = [forks.CONTEXT.Process(target=copies.work, args=(
             self.world.url, self.nodes, self.keys,
             str(self.folder / f'{number}.journal'), number, TIMES, what))
             for number in range(PROCESSES)]

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import collections
-import multiprocessing
 import pathlib
 import threading
 
@@ -26,6 +25,7 @@ from ironic_reservations import clock
 from ironic_reservations.engine.leases import find as lease_find
 from tests import leasing
 from tests import world
+from tests.processes import forks
 from tests.processes.timeline import mixed_traffic
 from tests.real import migrated
 
@@ -35,8 +35,6 @@ SHARED = 2
 CLIENTS = 4
 REQUESTS = 60
 LONGEST = 120
-_SPAWN = multiprocessing.get_context('forkserver')
-_SPAWN.set_forkserver_preload(['tests.processes.timeline.mixed_traffic'])
 
 
 class _Mixed:
@@ -106,7 +104,7 @@ class _Mixed:
 
         esi-leap: so do two API hosts.
         """
-        self.run_all([_SPAWN.Process(target=mixed_traffic.work, args=(
+        self.run_all([forks.CONTEXT.Process(target=mixed_traffic.work, args=(
             self.world.url, self.nodes, self.journal(number), number,
             REQUESTS)) for number in range(CLIENTS)])
 

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pathlib
 import random
@@ -29,6 +28,7 @@ from ironic_reservations import clock
 from ironic_reservations.engine import sweep
 from tests import world
 from tests.inprocess.timeline import ledger
+from tests.processes import forks
 from tests.processes.timeline import traffic
 from tests.real import migrated
 
@@ -42,8 +42,6 @@ LINES = 50
 #: What takes so long hangs, also on a machine that has other things to do.
 LONGEST = 300
 #: A child imports the engine once for all of its brethren.
-_SPAWN = multiprocessing.get_context('forkserver')
-_SPAWN.set_forkserver_preload(['tests.processes.timeline.traffic'])
 
 
 class _Races:
@@ -65,7 +63,7 @@ class _Races:
     def start(self, requests=REQUESTS):
         self.journals += 1
         journal = self.folder / f'{self.journals}.journal'
-        started = _SPAWN.Process(target=traffic.work, args=(
+        started = forks.CONTEXT.Process(target=traffic.work, args=(
             self.world.url, self.nodes, str(journal), self.journals,
             requests))
         started.start()

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import collections
 import json
-import multiprocessing
 import pathlib
 
 import fixtures
@@ -26,6 +25,7 @@ from ironic_reservations import clock
 from ironic_reservations.engine.leases import find as lease_find
 from tests import leasing
 from tests import world
+from tests.processes import forks
 from tests.processes.timeline import sliding_traffic
 from tests.real import migrated
 
@@ -34,8 +34,6 @@ CLIENTS = 4
 REQUESTS = 30
 #: What takes so long hangs, also on a machine that has other things to do.
 LONGEST = 300
-_SPAWN = multiprocessing.get_context('forkserver')
-_SPAWN.set_forkserver_preload(['tests.processes.timeline.sliding_traffic'])
 
 
 class _Sliding:
@@ -56,7 +54,7 @@ class _Sliding:
 
     def test_never_two_owners_nor_outside_a_window_nor_once_fixed(self):
         journals = [self.folder / f'{seed}.json' for seed in range(CLIENTS)]
-        started = [_SPAWN.Process(target=sliding_traffic.work, args=(
+        started = [forks.CONTEXT.Process(target=sliding_traffic.work, args=(
             self.world.url, str(journal), seed, REQUESTS))
             for seed, journal in enumerate(journals)]
         for process in started:

@@ -1,0 +1,38 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Processes that are forked from one that has read the code of all of them.
+
+To read the code takes longer than much of what they do.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+
+CONTEXT = multiprocessing.get_context('forkserver')
+# NOTE: there is one such process, and one list of what it reads, however many
+# ask for one: the last list counts.
+CONTEXT.set_forkserver_preload([
+    'ironic_reservations.cmd.api',
+    # What each of them has for its __main__.
+    'stestr.subunit_runner.run',
+    'tests.inprocess.placement.traffic',
+    'tests.processes.leases.crowd',
+    'tests.processes.leases.no_show',
+    'tests.processes.notices.sender',
+    'tests.processes.placement.healing',
+    'tests.processes.timeline.copies',
+    'tests.processes.timeline.mixed_traffic',
+    'tests.processes.timeline.sliding_traffic',
+    'tests.processes.timeline.traffic',
+])
