@@ -190,27 +190,52 @@ def end_window(connection: sa.Connection, window: maintenance.Window,
 
 def read_forgettable(connection: sa.Connection, before: datetime.datetime,
                      limit: int) -> list[str]:
-    """Return the ids of windows that ended before an instant."""
-    # SELECT id FROM maintenance_windows WHERE (over) ORDER BY ... LIMIT ?
-    return list(connection.execute(
-        sa.select(_w.id).where(*_over_since(before))
-        .order_by(_w.ends_at, _w.id).limit(limit)).scalars())
+    """Return the ids of windows that were over before an instant.
+
+    :param limit: the maximum number of them.
+    """
+    # SELECT id FROM maintenance_windows WHERE updated_at < ? AND ... LIMIT ?
+    # SELECT id FROM maintenance_windows WHERE ends_at < ? AND ... LIMIT ?
+    # NOTE: two statements, since each has an index of its own.
+    found: dict[str, None] = {}
+    for instant, condition in ((_w.updated_at, _ended_since(before)),
+                               (_w.ends_at, _passed_since(before))):
+        found.update(dict.fromkeys(connection.scalars(
+            sa.select(_w.id).where(condition)
+            .order_by(instant, _w.id).limit(limit))))
+    return list(found)[:limit]
 
 
 def delete_many(connection: sa.Connection, ids: Collection[str],
                 before: datetime.datetime) -> None:
-    """Delete windows that ended before an instant, with their nodes."""
-    # DELETE FROM maintenance_windows WHERE id IN (...) AND (over)
+    """Delete windows that were over before an instant, with their nodes."""
+    # DELETE FROM maintenance_windows WHERE id IN (...) AND (... OR ...)
     connection.execute(sa.delete(tables.maintenance_windows).where(
-        _w.id.in_(ids), *_over_since(before)))
+        _w.id.in_(ids), sa.or_(_ended_since(before), _passed_since(before))))
 
 
-def _over_since(before: datetime.datetime) -> list[sa.ColumnElement[bool]]:
-    # ends_at < ? AND (SELECT COUNT(*) FROM maintenance_nodes
-    #   WHERE window_id = maintenance_windows.id AND ...) = 0
-    # NOTE: with ``drain``, nodes may end after the window does. They are
-    # counted, since NOT EXISTS has PostgreSQL read the nodes of all windows.
-    left = sa.select(sa.func.count()).where(
-        _m.window_id == _w.id, sa.or_(_STANDS, _m.ends_at >= before)
-    ).scalar_subquery()
-    return [_w.ends_at < before, left == 0]
+def _ended_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
+    """Return the condition that somebody ended a window before an instant.
+
+    NOTE: nothing else updates a window; its dates may be far ahead.
+    """
+    return sa.and_(_w.updated_at < before, _nodes_with(_STANDS) == 0)
+
+
+def _passed_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
+    """Return the condition that the dates of a window are before an instant.
+
+    NOTE: with ``drain``, nodes may end after the window does.
+    """
+    return sa.and_(_w.ends_at < before, _nodes_with(
+        sa.or_(_STANDS, _m.ends_at >= before)) == 0)
+
+
+def _nodes_with(condition: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
+    """Return how many nodes of a window meet a condition.
+
+    NOTE: they are counted, since NOT EXISTS has PostgreSQL read the nodes of
+    all windows.
+    """
+    return sa.select(sa.func.count()).where(
+        _m.window_id == _w.id, condition).scalar_subquery()

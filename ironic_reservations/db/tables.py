@@ -554,6 +554,7 @@ maintenance_windows = sa.Table(
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
     sa.Index(None, 'ends_at'),
+    sa.Index(None, 'updated_at'),
     **_MYSQL)
 
 #: The nodes of maintenance windows, each with its own start and end.

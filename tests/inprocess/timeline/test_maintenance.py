@@ -303,6 +303,26 @@ class TestBooking(windows.MaintenanceTestCase):
         find.purge(self.engine)
         self.assertEqual([], find.page(self.engine))
 
+    def test_window_deleted_long_before_its_dates_is_forgotten(self) -> None:
+        """It was over when it was deleted, and not in the year 2999."""
+        (node,) = self.leasing.hosts()
+        years = 24 * 365 * 900
+        made = self.book(years, years + 1, node)
+        kept = self.book(years + 2, years + 3, node)
+        self.at(2)
+        find.end(self.engine, made.window.id)
+        find.purge(self.engine)
+        self.assertEqual([made.window.id, kept.window.id], [
+            each.id for each in find.page(self.engine)])
+        self.at(2 + 24 * self.world.conf.leases.retention)
+        find.purge(self.engine)
+        self.assertEqual([made.window.id, kept.window.id], [
+            each.id for each in find.page(self.engine)])
+        self.world.clock.advance(1)
+        find.purge(self.engine)
+        self.assertEqual([kept.window.id], [
+            each.id for each in find.page(self.engine)])
+
 
 class TestNotices(windows.MaintenanceTestCase):
     """Owners are told of what comes, in the transaction that books it."""
