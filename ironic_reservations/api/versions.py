@@ -52,6 +52,7 @@ MAINTENANCE_WAITS = 21
 NO_SHOWS = 22
 NAMED_BLOCKERS = 23
 REQUEST_KEYS = 24
+MAINTENANCE_SLIDES = 25
 
 #: Every version with its changes, oldest first.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -99,6 +100,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (REQUEST_KEYS, 'POST /v1/reservations, POST /v1/maintenances and PUT '
                    '/v1/leases/{id} take Idempotency-Key; without one, the '
                    'uuid in a request for a reservation is its key.'),
+    (MAINTENANCE_SLIDES, 'The answer of POST /v1/maintenances carries '
+                         'slides.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

@@ -37,7 +37,7 @@ class Maintenance(resource.Resource):
 
     Its attributes are those of the API: ``uuid``, ``name``, ``reason``,
     ``starts_at``, ``ends_at``, ``drain``, ``state``, ``nodes``; and, as
-    made, ``bound``, ``moves``, ``cannot_move``.
+    made, ``bound``, ``moves``, ``cannot_move``, ``slides``.
     """
 
     envelope = 'maintenance'

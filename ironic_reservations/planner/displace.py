@@ -128,14 +128,7 @@ def clear_windows(now: timeline.Timeline,
         for other nodes, with the ids of the bookings.
     """
     names = {name for each in leaving.values() for name in each}
-    draft = timeline.Draft.of(now)
-    for node, (start, end) in windows.items():
-        row = [*now.rows[node], bookings.Booking(
-            f'{_TAKEN}/{node}', start, end, node, 1 << node, False)]
-        ranks = [2 if standing.whole(each.id) in names else 0
-                 for each in row[:-1]] + [1]
-        draft.write(node, standing.clipped(row, ranks.copy))
-    taken = draft.timeline()
+    taken = _taken(now, windows, names)
     demands = sorted(leaving, key=operator.attrgetter('start', 'id'))
     outcome = planning.plan(_without(taken, windows, names), demands)
     if isinstance(outcome, plans.Plan):
@@ -149,6 +142,31 @@ def clear_windows(now: timeline.Timeline,
         else:
             homeless.add(demand.id)
     return Cleared(taken, frozenset(homeless))
+
+
+def vacated(now: timeline.Timeline, windows: Mapping[int, tuple[int, int]],
+            leaving: Set[str], staying: Set[str]) -> timeline.Timeline:
+    """Take nodes over windows, and remove bookings that leave.
+
+    :param windows: start and end, by node.
+    :param leaving: the ids of bookings that leave.
+    :param staying: the ids of others that have not started; they keep the
+        parts outside the windows.
+    """
+    return _without(_taken(now, windows, leaving | staying), windows, leaving)
+
+
+def _taken(now: timeline.Timeline, windows: Mapping[int, tuple[int, int]],
+           names: Set[str]) -> timeline.Timeline:
+    """Take nodes over windows, of which some bookings keep only parts."""
+    draft = timeline.Draft.of(now)
+    for node, (start, end) in windows.items():
+        row = [*now.rows[node], bookings.Booking(
+            f'{_TAKEN}/{node}', start, end, node, 1 << node, False)]
+        ranks = [2 if standing.whole(each.id) in names else 0
+                 for each in row[:-1]] + [1]
+        draft.write(node, standing.clipped(row, ranks.copy))
+    return draft.timeline()
 
 
 def _without(there: timeline.Timeline, nodes: Iterable[int],

@@ -25,6 +25,7 @@ from ironicclient import exc
 from osc_lib.command import command
 
 from ironic_reservations.client import maintenance
+from ironic_reservations.client import times
 from ironic_reservations.client.osc import chart_command
 from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import lease_plan
@@ -33,7 +34,7 @@ from ironic_reservations.client.osc import zone
 
 _COLUMNS = ('uuid', 'name', 'state', 'starts_at', 'ends_at')
 _LONG = (*_COLUMNS, 'reason', 'drain', 'nodes', 'created_at', 'updated_at')
-_EFFECT = ('bound', 'moves', 'cannot_move')
+_EFFECT = ('bound', 'moves', 'slides', 'cannot_move')
 _TRIED = ('accepted', 'reasons')
 _TIMES = '"2030-01-31 12:00" (UTC), or +4h'
 
@@ -43,8 +44,9 @@ Columns = tuple[Sequence[str], Iterable[Any]]
 class CreateMaintenance(zone.Zoned, command.ShowOne):
     """Book nodes for maintenance.
 
-    Bookings of leases that have not started move to other nodes. With
-    --dry-run the effect is shown, and nothing is booked.
+    Bookings of leases that have not started move to other nodes; leases
+    with open dates slide if there are not enough. With --dry-run the effect
+    is shown, and nothing is booked.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -224,6 +226,17 @@ class _Moves(_Lines):
                 f'{each["lease_id"]}, {_window(each)}')
 
 
+class _Slides(_Lines):
+
+    def line(self, each: dict[str, Any]) -> str:
+        """Return which lease starts at another time, and when."""
+        by = each['seconds']
+        duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
+        return (f'lease {each["lease_name"]} ({each["lease_id"]}): '
+                f'{_window(each)}, {duration} '
+                f'{"later" if by > 0 else "earlier"}')
+
+
 class _Reasons(_Lines):
 
     def line(self, each: dict[str, Any]) -> str:
@@ -232,7 +245,7 @@ class _Reasons(_Lines):
 
 
 _IN_LINES = {'nodes': _Lines, 'bound': _Bound, 'moves': _Moves,
-             'cannot_move': _Moves, 'reasons': _Reasons}
+             'slides': _Slides, 'cannot_move': _Moves, 'reasons': _Reasons}
 #: Of these keys, which one has the name.
 _NODES = {'node_uuid': 'node_name', 'to': 'to_name'}
 
@@ -260,6 +273,7 @@ def _name_nodes(client: Any,
 
 def _values(found: maintenance.Maintenance,
             columns: Sequence[str]) -> list[Any]:
-    return [_IN_LINES[name](getattr(found, name))
+    # NOTE: services before API version 1.25 send no slides.
+    return [_IN_LINES[name](getattr(found, name, []))
             if name in _IN_LINES else getattr(found, name)
             for name in columns]

@@ -76,11 +76,12 @@ class Rehearsal:
 def rehearsal(engine: Engine, lease: leases.Lease,
               displaced: Displaced) -> Rehearsal:
     """Return the result of a dry run, with the names of what moves."""
-    return Rehearsal(lease, [*_slid(displaced.slid),
+    return Rehearsal(lease, [*slid(displaced.slid),
                              *_elsewhere(engine, displaced.homes)])
 
 
-def _slid(changes: Iterable[slides.Change]) -> list[Moved]:
+def slid(changes: Iterable[slides.Change]) -> list[Moved]:
+    """Return the leases whose dates change."""
     return [_moved(change.after, change.after.start - change.before.start,
                    change.after.start, change.after.end, _pairs(change))
             for change in changes]

@@ -82,7 +82,10 @@ class Asked:
     :ivar permits: whether the limits of its project, given what it holds
         then, allow it to start at an instant.
     :ivar lease_id: the lease that is changed; ``None`` if the request is for
-        a new one.
+        a new one, or for no lease.
+    :ivar leaving: the lease reservations of others that have to leave their
+        hosts, by the demand for another host.  The demand is not needed if
+        the lease slides.
     """
 
     project_id: str | None
@@ -93,6 +96,8 @@ class Asked:
     held: Callable[[int], list[allowance.Held]]
     permits: Callable[[lease_limits.Project, int], bool]
     lease_id: str | None = None
+    leaving: Mapping[bookings.Demand, str] = dataclasses.field(
+        default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,7 +200,9 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
     near = [lease for lease in there.leases
             if loose.is_near(lease, free, demands)]
     others = [lease for lease in near if loose.may_slide(lease)]
-    others.sort(key=lambda lease: (not _overlaps(lease, demands, asked),
+    leaving = set(asked.leaving.values())
+    others.sort(key=lambda lease: (leaving.isdisjoint(_reservations(lease)),
+                                   not _overlaps(lease, demands, asked),
                                    lease.start, lease.id))
     if not others and not opened:
         return there.is_all and not near
@@ -203,6 +210,9 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
     others = others[:_MOST]
     sliding = [loose.sliding(lease) for lease in others]
     start = min(each.start for each in demands)
+    slide = {ident for lease in others for ident in _reservations(lease)}
+    demands = [each for each in demands
+               if asked.leaving.get(each) not in slide]
     if asked.latest is not None:
         sliding.insert(0, slides.Sliding(tuple(demands), start,
                                          asked.latest))
@@ -318,6 +328,10 @@ def tell(engine: Engine, changes: Sequence[Change]) -> None:
 def _limits(conf: cfg.ConfigOpts, lease: leases.Lease) -> limits.Limits:
     """Return the limits of the project of a lease, whoever moves it."""
     return limits.of(conf, 'leases', projects=lease.project_id is not None)
+
+
+def _reservations(lease: leases.Lease) -> Iterator[str]:
+    return (each.id for each in lease.reservations)
 
 
 def _overlaps(lease: leases.Lease, demands: _Demands,

@@ -31,7 +31,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
-from ironic_reservations.engine import difference as difference_module
+from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import request_keys
@@ -40,8 +40,12 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import limit_checks
+from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
+from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.engine.maintenance import ground as ground_module
+from ironic_reservations.engine.maintenance import homes as homes_module
 from ironic_reservations.model import facts
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
@@ -51,7 +55,6 @@ from ironic_reservations.model import reasons
 from ironic_reservations.model import requirements
 from ironic_reservations.model import told_times
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import displace
 from ironic_reservations.planner import standing
 
 #: How many nodes a sentence names.
@@ -105,6 +108,7 @@ class Planned:
     :ivar cannot_move: the bookings for which there is no other node.
     :ivar reasons: why it is refused, if it is.
     :ivar lease_ids: the ids of leases by that of their reservations.
+    :ivar slides: the leases whose dates change.
     """
 
     window: maintenance.Window
@@ -113,13 +117,15 @@ class Planned:
     cannot_move: Sequence[Booked]
     reasons: Sequence[dict[str, Any]]
     lease_ids: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    slides: Sequence[lease_rehearsal.Moved] = ()
 
 
 def create(engine: Engine, ask: Ask, dry_run: bool = False,
            key: request_keys.Key | None = None) -> Planned:
     """Book nodes for maintenance.
 
-    Bookings of leases that have not started move to other nodes.  A repeated
+    Bookings of leases that have not started move to other nodes.  If there
+    are not enough, leases with open dates slide within theirs.  A repeated
     request returns the same window, without its effects on others.
 
     :param dry_run: plan and answer, but book nothing; a refusal is returned
@@ -150,6 +156,12 @@ def create(engine: Engine, ask: Ask, dry_run: bool = False,
             if window is not None:
                 return Planned(window, (), (), (), ())
         plan = _Plan(engine, ask, ident)
+        if plan.made.cannot_move:
+            others = lease_slides.read_others(
+                engine, engine.clock(), plan.made.window.starts_at,
+                plan.made.window.ends_at)
+            if others.leases:
+                plan = _Plan(engine, ask, ident, others)
         made = plan.made
         if made.reasons and not dry_run:
             raise errors.MaintenanceRefused(
@@ -201,7 +213,8 @@ def _known(engine: Engine, key: request_keys.Key
 class _Plan:
     """One attempt to plan a window, on the present state."""
 
-    def __init__(self, engine: Engine, ask: Ask, ident: str) -> None:
+    def __init__(self, engine: Engine, ask: Ask, ident: str,
+                 others: lease_slides.Others | None = None) -> None:
         self._engine = engine
         self._ask = ask
         self._now = engine.clock()
@@ -219,12 +232,13 @@ class _Plan:
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
         nodes = self._nodes()
         self._names = {node.uuid: node.name or node.uuid for node in nodes}
-        self._snapshot = engine.snapshots.snapshot(engine.database,
-                                                   self._now)
+        self._snapshot = engine.snapshots.snapshot(
+            engine.database, self._now,
+            () if others is None else others.wanted.values())
         self._ground = ground_module.look(engine, self._snapshot, nodes)
         each = [self._window(ident, node.uuid, start) for node in nodes]
         self._window_of = {one.node_uuid: one for one in each}
-        self._plan_moves()
+        self._homes = self._find_homes(others)
         self.made = self._made(maintenance.Window(
             ident, ask.name, ask.reason, start,
             max(one.ends_at for one in each), self._now, ask.drain,
@@ -293,10 +307,11 @@ class _Plan:
             start, end = free, end + (free - start)
         return maintenance.NodeWindow(ident, uuid, start, end)
 
-    def _plan_moves(self) -> None:
-        """Find other nodes for the bookings within the windows."""
+    def _find_homes(self, others: lease_slides.Others | None
+                    ) -> homes_module.Homes:
+        """Find other nodes or dates for the bookings within the windows."""
         snapshot = self._snapshot
-        windows: dict[int, tuple[int, int]] = {}
+        windows: dict[int, tuple[datetime.datetime, datetime.datetime]] = {}
         units: dict[str, list[snapshots.Displaced]] = {}
         for uuid, number in self._ground.numbers.items():
             here = snapshot.standing(number)
@@ -304,35 +319,25 @@ class _Plan:
             if here.unfit() is not None:
                 # NOTE: its bookings have been planned again already.
                 continue
-            windows[number] = (instants.instant(window.starts_at),
-                               instants.instant(window.ends_at))
+            windows[number] = window.starts_at, window.ends_at
             for row, wanted in self._ground.planned[uuid]:
                 if (row.starts_at < window.ends_at
                         and row.ends_at > window.starts_at):
                     units.setdefault(lease_demands.unit_of(here, row),
                                      []).append((row, wanted))
-        leaving: dict[bookings.Demand, list[str]] = {}
-        homes: dict[str, leases.NodeBooking] = {}
-        rows: dict[str, list[leases.NodeBooking]] = {}
+        leaving: dict[bookings.Demand, list[leases.NodeBooking]] = {}
         for together in units.values():
             row, wanted = together[0]
             unit = [each for each, _ in together]
-            demand = snapshot.loans.limit(lease_demands.of_rows(
+            leaving[snapshot.loans.limit(lease_demands.of_rows(
                 f'{standing.name(row)}:home', unit,
                 instants.instant(row.starts_at),
                 instants.instant(row.ends_at),
                 snapshot.eligible(wanted) & snapshot.usable, self._margin,
                 snapshot.standing(snapshot.fleet.number(row.node_uuid))),
-                row.project_id)
-            leaving[demand] = [standing.name(each) for each in unit]
-            rows[demand.id] = unit
-            homes.update((f'{demand.id}/{count}', each)
-                         for count, each in enumerate(unit))
-        cleared = displace.clear_windows(snapshot.timeline, windows, leaving)
-        self._difference = difference_module.compare(
-            snapshot, cleared.timeline, renamed=homes)
-        self._stays = [row for ident in sorted(cleared.homeless)
-                       for row in rows[ident]]
+                row.project_id)] = unit
+        return homes_module.find(self._engine, snapshot, windows, leaving,
+                                 others)
 
     def _made(self, window: maintenance.Window) -> Planned:
         ground = self._ground
@@ -356,16 +361,17 @@ class _Plan:
                 f'{told_times.moment(row.starts_at)} '
                 f'until {told_times.moment(row.ends_at)}, and no other node '
                 'was found for it', row.ends_at, row.starts_at)
-                for row in self._stays)
+                for row in self._homes.stays)
         moves = [Booked(row, to) for row, to
-                 in self._difference.homes.items()]
+                 in self._homes.difference.homes.items()]
         with self._engine.database.read() as connection:
             named = db_lease_names.read(connection, {
                 *self._window_of, *(each.row.node_uuid for each in moves)})
         return Planned(window, bound, moves,
-                       [Booked(row) for row in self._stays],
+                       [Booked(row) for row in self._homes.stays],
                        [each.as_dict() for each in told],
-                       {key: each.id for key, each in named.items()})
+                       {key: each.id for key, each in named.items()},
+                       lease_rehearsal.slid(self._homes.slid))
 
     def _concerns(self, bound: ground_module.Bound, uuid: str) -> bool:
         start = self._window_of[uuid].starts_at
@@ -402,12 +408,15 @@ class _Plan:
         :param known: the key of the request, if it has one.
         :raises Conflict: somebody has changed a node meanwhile.
         """
+        difference, slid = self._homes.difference, self._homes.slid
         self._concerned = self._read_concerned()
-        lessees = lease_asked_back.find_moved(self._engine, self._snapshot,
-                                              self._difference.homes)
+        lessees = self._find_lessees()
         with self._engine.database.write() as connection:
+            limit_checks.queue_up(connection, lease_slides.projects(
+                self._engine.conf, slid), self._now)
             commit.commit(connection, self._ground.seen, self._now,
-                          self._difference)
+                          difference)
+            lease_slides.write(connection, slid, self._now)
             db_maintenance.insert(connection, self.made.window)
             if known is not None:
                 request_keys.keep(connection, known, self.made.window.id, 0,
@@ -419,14 +428,30 @@ class _Plan:
                     self._engine.conf, connection, notices.Kind.MAINTENANCE,
                     lease, self._now, self._notice(lease),
                     f'maintenance {self.made.window.id}')
+            lease_slides.check(self._engine, connection, slid, self._now)
+            enforcement_commits.write(
+                self._engine.conf, connection,
+                [change.after.id for change in slid], self._now)
             moment = self._engine.clock()
             if self.made.window.ends_at <= moment:
                 raise db_connection.Conflict('the window would be over')
-            lease_dates.check_movable(self._difference.homes, self._now,
-                                      moment)
+            lease_dates.check_movable(difference.homes, self._now, moment)
+
+    def _find_lessees(self) -> list[lease_asked_back.Lessee]:
+        """Return the leases that owners' leases follow after the moves."""
+        homes, slid = self._homes.difference.homes, self._homes.slid
+        gone = {*homes, *lease_slides.removed(slid)}
+        found = lease_asked_back.find_moved(self._engine, self._snapshot,
+                                            homes, gone)
+        for change in slid:
+            found.extend(lease_asked_back.find(
+                self._engine, self._snapshot, change.after,
+                change.after.bookings, gone))
+        return found
 
     def tell(self) -> None:
         """Notify the owners of leases, after the commit."""
+        lease_slides.tell(self._engine, self._homes.slid)
         lease_asked_back.tell(self._engine, self._lessees, self._now)
         for lease in self._concerned:
             self._engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,

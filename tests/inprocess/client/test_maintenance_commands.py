@@ -77,6 +77,22 @@ class MaintenanceCommandsTest(base.ClientTestCase):
                                          strict=True)))
         self.command('baremetal', 'reservation', 'lease', 'delete', self.name)
 
+    def test_a_table_shows_leases_that_slide(self) -> None:
+        """By name, with their new dates."""
+        kind = self.kind_of(self.node)
+        self.command('baremetal', 'reservation', 'lease', 'create', self.name,
+                     '--property', f'kind={kind}', '--between',
+                     '2050-04-01 10:00', '2050-04-01 20:00', '--duration',
+                     '2h')
+        table = self.command(
+            *MAINTENANCE, 'create', self.name, '--node', self.node.name,
+            '--start-date', '2050-04-01 10:00', '--duration', '3h',
+            '--dry-run', '--max-width', '0').stdout
+        self.assertIn(f'lease {self.name} (', table)
+        self.assertIn('): 2050-04-01 13:00:00 UTC until 2050-04-01 15:00:00 '
+                      'UTC, 3h later ', table)
+        self.command('baremetal', 'reservation', 'lease', 'delete', self.name)
+
     def kind_of(self, *nodes: enrolment.Enrolled) -> str:
         """Return a property that nodes have, and no other host."""
         kind = uuid.uuid4().hex

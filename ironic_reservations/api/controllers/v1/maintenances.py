@@ -31,6 +31,7 @@ from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import maintenance as types
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import request_keys
+from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import ground
@@ -54,7 +55,8 @@ class MaintenancesController(rest.Controller):
         ask = _ask(call)
         made = create.create(self._engine, ask, dry_run,
                              _key(call, self._engine, ask))
-        document = {'maintenance': {**_shape(made.window), **_effect(made)}}
+        document = {'maintenance': {**_shape(made.window),
+                                    **_effect(made, call.minor)}}
         if dry_run:
             document['maintenance']['uuid'] = None
             document['maintenance']['accepted'] = not made.reasons
@@ -138,13 +140,24 @@ def _waiting(wait: waits.Wait | None) -> dict[str, Any] | None:
         'until': _at(wait.until)}
 
 
-def _effect(made: create.Planned) -> dict[str, Any]:
-    return {
+def _effect(made: create.Planned, minor: int) -> dict[str, Any]:
+    effect = {
         'bound': [_bound(each, made.lease_ids) for each in made.bound],
         'moves': [{**_booked(each, made.lease_ids), 'to': each.to}
                   for each in made.moves],
         'cannot_move': [_booked(each, made.lease_ids)
                         for each in made.cannot_move]}
+    if minor >= versions.MAINTENANCE_SLIDES:
+        effect['slides'] = list(map(_slid, made.slides))
+    return effect
+
+
+def _slid(lease: rehearsal.Moved) -> dict[str, Any]:
+    return {'lease_id': lease.id, 'lease_name': lease.name,
+            'project_id': lease.project_id,
+            'starts_at': lease.start.isoformat(),
+            'ends_at': lease.end.isoformat(),
+            'seconds': round(lease.slides.total_seconds())}
 
 
 def _bound(each: ground.Bound, lease_ids: Mapping[str, str]
