@@ -26,6 +26,7 @@ import rich.progress
 import rich.table
 
 from ironic_reservations import engine as engine_module
+from ironic_reservations.cmd import counted
 from ironic_reservations.engine.placement import class_heal
 
 #: The exit status where something is to be done, so that it is run again.
@@ -120,7 +121,8 @@ def _shown(healing: Iterator[class_heal.Result],
     for number, result in enumerate(healing, 1):
         yield result
         if number % _LINE_EVERY == 0:
-            print(f'{number} of {total} nodes.', file=sys.stderr)
+            print(f'{number} of {counted.counted(total, "node")}.',
+                  file=sys.stderr)
 
 
 def _print(results: Sequence[class_heal.Result], total: int,
@@ -161,7 +163,8 @@ def _row(result: class_heal.Result) -> dict[str, Any]:
 
 def _summary(results: Sequence[class_heal.Result], counts: Mapping[str, int],
              total: int) -> str:
-    told = [f'{total} nodes: {counts["fine"]} in order']
+    told = [f'{counted.counted(total, "node")}: '
+            f'{counts["fine"]} in order']
     if counts['healed']:
         told.append(f'{counts["healed"]} healed')
     if counts['to heal']:

@@ -27,6 +27,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.cmd import class_heal
+from ironic_reservations.cmd import counted
 from ironic_reservations.cmd import provider_config
 from ironic_reservations.cmd import purge
 from ironic_reservations.engine.placement import sync as placement_sync
@@ -157,22 +158,19 @@ def _print(kept: placement_sync.Audited) -> None:
 
 def _summary(kept: placement_sync.Audited) -> str:
     found, left = len(kept.report.differences), len(kept.remaining)
-    told = f'{_counted(kept.report.nodes, "node")}: '
+    told = f'{counted.counted(kept.report.nodes, "node")}: '
     if not found:
         told += 'Placement and the database agree.'
     elif kept.repairs is None:
-        told += (f'{_counted(found, "difference")}. With --repair, '
+        told += (f'{counted.counted(found, "difference")}. With --repair, '
                  'differences are repaired where that is possible.')
     else:
-        told += (f'{_counted(found, "difference")}, {found - left} repaired.')
+        told += (f'{counted.counted(found, "difference")}, '
+                 f'{found - left} repaired.')
     if kept.report.in_work:
         told += (' Not compared, since they are being changed: '
-                 f'{_counted(kept.report.in_work, "node")}.')
+                 f'{counted.counted(kept.report.in_work, "node")}.')
     return told
-
-
-def _counted(number: int, thing: str) -> str:
-    return f'{number} {thing}' if number == 1 else f'{number} {thing}s'
 
 
 if __name__ == '__main__':

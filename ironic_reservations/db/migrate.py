@@ -29,6 +29,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migration_lock
 from ironic_reservations.db import tables
+from ironic_reservations.model import told_counts
 
 _HERE = pathlib.Path(__file__).parent / 'migrations'
 
@@ -120,7 +121,7 @@ def downgrade(database: db_connection.Database, revision: str,
             if table not in _NOT_ASKED
             and (table not in _SINCE or _SINCE[table] in undone)))
         if held:
-            listed = ', '.join(f'{count} rows in {name}'
+            listed = ', '.join(f'{told_counts.counted(count, "row")} in {name}'
                                for name, count in held.items())
             raise WouldLoseRows(
                 f'older tables have no place for {listed}, which would be '

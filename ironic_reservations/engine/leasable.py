@@ -38,6 +38,7 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.model import facts
+from ironic_reservations.model import told_counts
 
 LOG = log.getLogger(__name__)
 
@@ -128,7 +129,8 @@ def _change(engine: Engine, what: str, read: _Read, write: _Write) -> None:
     changed = sum(_batch(engine, found[start:start + _BATCH], read, write)
                   for start in range(0, len(found), _BATCH))
     if changed:
-        LOG.info('%d nodes are %s ([leases] hosts)', changed, what)
+        LOG.info('%s: %s ([leases] hosts)',
+                 told_counts.counted(changed, 'node'), what)
 
 
 def _batch(engine: Engine, node_uuids: Sequence[str], read: _Read,

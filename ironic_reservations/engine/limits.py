@@ -30,6 +30,7 @@ from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.model import facts
+from ironic_reservations.model import told_counts
 from ironic_reservations.model import told_times
 
 #: The origins of a value that nobody has configured.
@@ -143,9 +144,10 @@ def check_one_more(allowed: Limits, connection: sa.Connection,
     used = db_reservations.count_waiting(connection, project_id, now)
     if most and used >= most:
         raise errors.ReservationLimit(
-            f'The project has {used} reservations that have not been used '
-            f'yet, and [reservations] max_per_project allows {most}. Use or '
-            'delete one of them first.', limit='max_per_project', allowed=most,
+            f'The project has {told_counts.counted(used, "reservation")} that '
+            f'{"has" if used == 1 else "have"} not been used yet, and '
+            f'[reservations] max_per_project allows {most}. Use or delete '
+            'one of them first.', limit='max_per_project', allowed=most,
             used=used, asked=1)
 
 

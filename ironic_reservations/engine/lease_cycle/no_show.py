@@ -54,6 +54,7 @@ from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.lifecycle import no_show
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import told_counts
 from ironic_reservations.model import told_times
 
 LOG = log.getLogger(__name__)
@@ -256,16 +257,20 @@ def _warn(context: lease_context.Context, lease: leases.Lease,
         db_bookings.update_warned(connection, bookings, now)
         notices.write(
             context.engine.conf, connection, notices.Kind.NO_SHOW, lease, now,
-            f'{_count(bookings)} deployed since the lease got them. Deploy '
-            f'them, or they are released, the first of them not before '
-            f'{told_times.moment(released_at)}.', _occurrence(now),
+            f'{_count(bookings)} deployed since the lease got '
+            + ('it. Deploy it, or it is released, not before '
+               if len(bookings) == 1 else
+               'them. Deploy them, or they are released, the first of them '
+               'not before ')
+            + f'{told_times.moment(released_at)}.', _occurrence(now),
             released=False, release_at=released_at.isoformat(),
             **_named(bookings))
     # NOTE: not before, so that it is told once whoever comes in between.
     context.tell(announce.NO_SHOW_WARNING,
                  _only(lease, {each.uuid for each in bookings}))
-    LOG.info('Nobody has deployed %d nodes of the lease %s; they are released '
-             'if nobody does', len(bookings), lease.id)
+    LOG.info('Nobody has deployed %s of the lease %s, to be released if '
+             'nobody does', told_counts.counted(len(bookings), 'node'),
+             lease.id)
 
 
 def _release(context: lease_context.Context, lease: leases.Lease,
@@ -285,13 +290,14 @@ def _release(context: lease_context.Context, lease: leases.Lease,
                                   [lease.id], now)
         notices.write(
             context.engine.conf, connection, notices.Kind.NO_SHOW, after, now,
-            f'{_count(bookings)} deployed in time, and are released.',
+            f'{_count(bookings)} deployed in time, and '
+            f'{"is" if len(bookings) == 1 else "are"} released.',
             released=True, release_at=now.isoformat(), **_named(bookings))
     # NOTE: not before, as others are told: a deploy may be quicker, and then
     # nothing is released.
     context.tell(announce.LEASE_UPDATE, after, announce.NO_SHOW)
-    LOG.warning('%d nodes of the lease %s are released: nobody has deployed '
-                'them in time', len(bookings), lease.id)
+    LOG.warning('Released %s of the lease %s that nobody has deployed in '
+                'time', told_counts.counted(len(bookings), 'node'), lease.id)
 
 
 def _named(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
@@ -301,7 +307,8 @@ def _named(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
 
 
 def _count(bookings: Collection[leases.NodeBooking]) -> str:
-    return f'{len(bookings)} of its nodes have not been'
+    count = len(bookings)
+    return (f'{count} of its nodes {"has" if count == 1 else "have"} not been')
 
 
 def _only(lease: leases.Lease, uuids: Collection[str]) -> leases.Lease:

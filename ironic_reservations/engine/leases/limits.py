@@ -28,6 +28,7 @@ from ironic_reservations import errors
 from ironic_reservations.engine import class_admission
 from ironic_reservations.engine import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import told_counts
 from ironic_reservations.planner import allowance
 
 _HOUR = 3600
@@ -39,6 +40,7 @@ _ANY_TIME = datetime.datetime.min
 class _Kind:
     """Something that is counted, and the options that limit it.
 
+    :ivar what: its name in the singular.
     :ivar at_once: how many a project may have at the same time; 0: any
         number.
     :ivar hours: how many hours of it a project may have ahead; 0: any number.
@@ -54,6 +56,20 @@ class _Kind:
     hours: int
     resource_class: str | None = None
 
+    @property
+    def plural(self) -> str:
+        """Return its name in the plural."""
+        return f'{self.what}s{self._of_class}'
+
+    @property
+    def _of_class(self) -> str:
+        return ('' if self.resource_class is None
+                else f' of the class {self.resource_class}')
+
+    def told(self, number: int) -> str:
+        """Return a number with its name."""
+        return told_counts.counted(number, self.what) + self._of_class
+
     def counts(self, whole: bool, classes: Collection[str]) -> bool:
         """Check whether a booking is of this kind.
 
@@ -67,14 +83,14 @@ class _Kind:
 def _kinds(allowed: limits.Limits) -> tuple[_Kind, ...]:
     """Return the kinds for which there is a limit."""
     return tuple(kind for kind in (
-        _Kind(True, 'hosts', 'max_hosts_per_project',
+        _Kind(True, 'host', 'max_hosts_per_project',
               'max_host_hours_per_project', allowed.max_hosts_per_project,
               allowed.max_host_hours_per_project),
-        _Kind(False, 'instances', 'max_instances_per_project',
+        _Kind(False, 'instance', 'max_instances_per_project',
               'max_instance_hours_per_project',
               allowed.max_instances_per_project,
               allowed.max_instance_hours_per_project),
-        *(_Kind(True, f'hosts of the class {name}', 'max_hosts_per_class',
+        *(_Kind(True, 'host', 'max_hosts_per_class',
                 'max_host_hours_per_class',
                 allowed.max_hosts_per_class.get(name, 0),
                 allowed.max_host_hours_per_class.get(name, 0), name)
@@ -148,7 +164,8 @@ class Project:
         most = self._limits.max_leases_per_project
         if most and self._count >= most:
             raise errors.LeaseLimit(
-                f'The project has {self._count} leases, and [leases] '
+                'The project has '
+                f'{told_counts.counted(self._count, "lease")}, and [leases] '
                 f'max_leases_per_project allows {most}. End one of them '
                 'first.', limit='max_leases_per_project', allowed=most,
                 used=self._count, asked=1)
@@ -375,7 +392,7 @@ class Project:
             yield _Room(
                 kind.at_once_option, kind.at_once, used,
                 max(0, kind.at_once - used),
-                f'The project may have {kind.at_once} {kind.what} at the same '
+                f'The project may have {kind.told(kind.at_once)} at the same '
                 f'time ([leases] {kind.at_once_option}), and has {used} of '
                 'them in that window.')
         if kind.hours:
@@ -384,7 +401,8 @@ class Project:
             left = max(0, int((kind.hours * _HOUR - ahead) // max(1, length)))
             yield _Room(
                 kind.hours_option, kind.hours, round(ahead / _HOUR), left,
-                f'The project may have {kind.hours} hours of {kind.what} '
+                'The project may have '
+                f'{told_counts.counted(kind.hours, "hour")} of {kind.plural} '
                 'ahead in all of its leases together ([leases] '
                 f'{kind.hours_option}), and has {ahead / _HOUR:.0f}; for '
                 f'{length / _HOUR:.1f} hours it can have {left} more.')

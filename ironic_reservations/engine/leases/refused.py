@@ -26,6 +26,7 @@ from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import told_counts
 from ironic_reservations.model import told_times
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fleet
@@ -228,12 +229,12 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
     if usable < needed <= usable + lent:
         return HOSTS_ARE_LENT, (
             f'Not enough hosts {window}: {subject} needs '
-            f'{_counted(needed, "host")}; {_matching(usable)} for so long.'
-            + until)
+            f'{told_counts.counted(needed, "host")}; {_matching(usable)} for '
+            'so long.' + until)
     if usable < needed:
         return NO_HOST_MATCHES if not usable else code, (
             f'Not enough hosts: {subject} needs '
-            f'{_counted(needed, "host")}; {_matching(count)}'
+            f'{told_counts.counted(needed, "host")}; {_matching(count)}'
             + (f', and {usable} of them can be used.' if count else '.')
             + until + _sized(wanted)
             + _unfit(snapshot, demand.eligible & ~snapshot.usable)
@@ -241,23 +242,24 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
     if wanted.instances is not None and refused.cause.proved:
         return code, (
             f'Not enough room {window}: {subject} needs '
-            f'{_counted(wanted.most, "instance")}; {_matching(usable)}, but '
-            f'there is no room for {refused.short} of the instances'
+            f'{told_counts.counted(wanted.most, "instance")}; '
+            f'{_matching(usable)}, but there is no room for {refused.short} '
+            'of the instances'
             + ('' if at is None else f' at {told_times.moment(at)}')
             + f', even if {_MOVABLE} are moved.' + until)
     if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
         return code, (
             f'Not enough hosts {window}: {subject} needs '
-            f'{_counted(needed, "host")}; {_matching(usable)}, but '
+            f'{told_counts.counted(needed, "host")}; {_matching(usable)}, but '
             f'{_few(needed - refused.short)} of them can be free at '
             f'{told_times.moment(at)}, even if {_MOVABLE} are moved.'
             + _maintained(snapshot, demand) + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
             f'Not enough hosts {window}: {subject} needs '
-            f'{_counted(needed, "host")}; {_matching(usable)}, but too few '
-            f'of them are free together, however {_MOVABLE} are moved.'
+            f'{told_counts.counted(needed, "host")}; {_matching(usable)}, but '
+            f'too few of them are free together, however {_MOVABLE} are moved.'
             + _maintained(snapshot, demand) + until)
     return code, (
         f'No hosts were found for {subject} {window}, and the '
@@ -309,10 +311,6 @@ def _lent(snapshot: snapshots.Snapshot,
 
 def _at_the_latest(until: datetime.datetime) -> str:
     return f'until {told_times.moment(until)} at the latest.'
-
-
-def _counted(amount: int, what: str) -> str:
-    return f'{amount} {what}{"s" * (amount != 1)}'
 
 
 def _few(amount: int) -> str:
@@ -374,8 +372,8 @@ def _in_shares(snapshot: snapshots.Snapshot,
     if wanted.instances is not None or not count:
         return ''
     return (' A compute host cannot be leased as a whole: to use the '
-            f'{_counted(count, "compute host")}, ask for instances with '
-            '"virtual:instance".')
+            f'{told_counts.counted(count, "compute host")}, ask for '
+            'instances with "virtual:instance".')
 
 
 def _unfit(snapshot: snapshots.Snapshot, numbers: int) -> str:

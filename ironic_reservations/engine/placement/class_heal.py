@@ -43,6 +43,7 @@ from ironic_reservations.engine.placement import holds
 from ironic_reservations.lifecycle.placement import class_heal
 from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
+from ironic_reservations.model import told_times
 
 #: The name of the claim.
 CLAIM = 'class heal'
@@ -180,7 +181,8 @@ def _claim(engine: Engine, owner: str) -> None:
         wait = (hold_calls.deadline(engine) - now).total_seconds()
         raise UnderWay(
             'Another process is healing, or was interrupted less than '
-            f'{wait:.0f} seconds ago. Try again after that time.')
+            f'{told_times.duration(max(1, wait))} ago. Try again after that '
+            'time.')
 
 
 def _drop(engine: Engine, owner: str) -> None:

@@ -76,7 +76,7 @@ class TestMigrations(migrating.MigrationTestCase):
         self.a_promise()
         refused = self.assertRaises(
             migrate.WouldLoseRows, migrate.downgrade, self.database, 'base')
-        self.assertIn('1 rows in reservations', str(refused))
+        self.assertIn('1 row in reservations', str(refused))
         self.assertIn('reservations', self.tables())
 
     def lost(self, below):
@@ -102,7 +102,7 @@ class TestMigrations(migrating.MigrationTestCase):
         self.insert(tables.calendar_tokens, digest='d', owner='o',
                     user_id='u', project_id='p', roles='member',
                     created_at=NOON)
-        self.assertIn('1 rows in calendar_tokens', self.lost('0013'))
+        self.assertIn('1 row in calendar_tokens', self.lost('0013'))
 
     def test_calendars_of_before_have_no_fingerprint(self):
         """0023 leaves them where no password of ours is asked for."""
@@ -132,7 +132,7 @@ class TestMigrations(migrating.MigrationTestCase):
             refused = self.assertRaises(
                 migrate.WouldLoseRows, migrate.downgrade, self.database,
                 '-1')
-        self.assertIn('1 rows in new', str(refused))
+        self.assertIn('1 row in new', str(refused))
 
     def test_downgrade_is_refused_where_usage_would_be_forgotten(self):
         migrate.upgrade(self.database)
@@ -141,14 +141,14 @@ class TestMigrations(migrating.MigrationTestCase):
                     resource_type='physical:host', amount=1, starts_at=NOON,
                     ended_at=NOON, bookings=1, promised_seconds=1,
                     bound_seconds=1)
-        self.assertIn('1 rows in lease_usage', self.lost('0008'))
+        self.assertIn('1 row in lease_usage', self.lost('0008'))
 
     def test_downgrade_is_refused_where_days_would_be_forgotten(self):
         migrate.upgrade(self.database)
         self.insert(tables.usage_periods, reservation_id='r', lease_id='l',
                     resource_class='gold', kind='bound', starts_at=NOON,
                     ended_at=NOON, hosts=1)
-        self.assertIn('1 rows in usage_periods', self.lost('0017'))
+        self.assertIn('1 row in usage_periods', self.lost('0017'))
 
     def test_downgrade_without_promises_takes_all_tables_away(self):
         migrate.upgrade(self.database)

@@ -123,6 +123,40 @@ class TestCount(_Limits):
         self.assertEqual(1, len(self.leasing.all()))
 
 
+class TestOfOne(_Limits):
+    """What is limited to one is told in the singular."""
+
+    def test_one_host(self):
+        self.limited(max_hosts_per_project=1)
+        self.assert_told('The project may have 1 host at the same time ',
+                         leasing.wish(2))
+
+    def test_one_host_of_a_class(self):
+        self.limited(max_hosts_per_class={'silver': 1})
+        self.assert_told('The project may have 1 host of the class silver at '
+                         'the same time ', leasing.wish(2))
+
+    def test_one_hour(self):
+        self.limited(max_host_hours_per_project=1)
+        self.assert_told('The project may have 1 hour of hosts ahead ',
+                         leasing.wish(2))
+
+    def test_one_lease(self):
+        self.limited(max_leases_per_project=1)
+        self.leasing.create(3, 4)
+        self.assert_told('The project has 1 lease, and ')
+
+    def test_two_hosts(self):
+        self.limited(max_hosts_per_project=2)
+        self.assert_told('The project may have 2 hosts at the same time ',
+                         leasing.wish(3))
+
+    def assert_told(self, sentence, *wishes):
+        refused = self.assertRaises(errors.LeaseLimit, self.leasing.create, 1,
+                                    2, *wishes)
+        self.assertIn(sentence, str(refused))
+
+
 class TestHog(_Limits):
     """One member without nodes leased all 13 hosts until 2999."""
 

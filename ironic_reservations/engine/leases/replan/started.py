@@ -27,6 +27,7 @@ from ironic_reservations.engine.leases.replan import unusable
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import told_counts
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import instance_standing
 from ironic_reservations.planner import plans
@@ -124,8 +125,10 @@ def _parted(task: task_module.Task, each: leases.LeaseReservation
         idle = [row for row in stays if _idle(task, row)]
         if len(idle) < surplus:
             raise errors.LeaseFrozen(
-                f'The reservation {each.id} has {len(stays)} hosts, and '
-                f'only {len(idle)} of them are not deployed. Undeploy '
+                f'The reservation {each.id} has '
+                f'{told_counts.counted(len(stays), "host")}, and only '
+                f'{len(idle)} of them {"is" if len(idle) == 1 else "are"} not '
+                'deployed. Undeploy '
                 f'{surplus - len(idle)} more, or name the hosts to give '
                 'back in "give_back".')
         goes.extend(idle[-surplus:])
