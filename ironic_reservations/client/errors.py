@@ -15,6 +15,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+import dataclasses
+
 from ironicclient import exc
 
 from ironic_reservations.client import refusal as _refusal
@@ -32,6 +35,14 @@ class Refused(_refusal.Refused, exc.HttpError):
             url=cause.url, method=cause.method, http_status=refusal.status)
         self.refusal = refusal
         self.args = (str(refusal),)
+
+    def name_nodes(self, names: Mapping[str, str]) -> None:
+        """Add the names of nodes to the text.
+
+        :param names: by UUID.
+        """
+        self.refusal = dataclasses.replace(self.refusal, names=names)
+        self.args = (str(self.refusal),)
 
 
 class BadRequest(Refused, exc.BadRequest):

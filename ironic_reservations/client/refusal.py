@@ -40,6 +40,7 @@ class Refusal:
         what is in its way.
     :ivar offers: of a lease, what would be accepted: ``kind``, ``detail``
         and ``lease``, a request to post unchanged.
+    :ivar names: the names of nodes, where they are known, by UUID.
     """
 
     status: int
@@ -48,15 +49,33 @@ class Refusal:
     reasons: tuple[Mapping[str, Any], ...] = ()
     request_id: str | None = None
     offers: tuple[Mapping[str, Any], ...] = ()
+    names: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __str__(self) -> str:
         """Return the whole story, the reasons one a line."""
         head = f'{self._claim()} [{self.code}] (HTTP {self.status})'
         if self.request_id:
             head += f' (Request-ID: {self.request_id})'
-        lines = [line for reason in self.reasons for line in _lines(reason)]
+        lines = [line for reason in self.reasons
+                 for line in self._lines(reason)]
         lines += [lease_refusal.offered(offer) for offer in self.offers]
         return '\n'.join([head, *(f'  {line}' for line in lines)])
+
+    def _lines(self, reason: Mapping[str, Any]) -> list[str]:
+        if lease_refusal.tells((reason,)):
+            return lease_refusal.lines(reason)
+        return [self._line(reason)]
+
+    def _line(self, reason: Mapping[str, Any]) -> str:
+        code = reason.get('code')
+        if 'node_uuid' in reason:
+            uuid = reason['node_uuid']
+            name = self.names.get(uuid)
+            node = uuid if name is None else f'{name} ({uuid})'
+            return f'node {node}: {reason.get("detail")} [{code}]'
+        if 'nodes' in reason:
+            return f'{counted.counted(reason["nodes"], "node")} [{code}]'
+        return f'{reason.get("detail", "")} [{code}]'.strip()
 
     def _claim(self) -> str:
         """Return the sentence without the reasons that follow as lines."""
@@ -134,18 +153,3 @@ def translated(error: Any, known: Mapping[int, type[Any]],
 
 def _objects(found: Any) -> tuple[Mapping[str, Any], ...]:
     return tuple(each for each in found or () if isinstance(each, dict))
-
-
-def _lines(reason: Mapping[str, Any]) -> list[str]:
-    if lease_refusal.tells((reason,)):
-        return lease_refusal.lines(reason)
-    return [_line(reason)]
-
-
-def _line(reason: Mapping[str, Any]) -> str:
-    code = reason.get('code')
-    if 'node_uuid' in reason:
-        return f'node {reason["node_uuid"]}: {reason.get("detail")} [{code}]'
-    if 'nodes' in reason:
-        return f'{counted.counted(reason["nodes"], "node")} [{code}]'
-    return f'{reason.get("detail", "")} [{code}]'.strip()

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 import datetime
 import re
 import sys
@@ -296,10 +297,14 @@ class ShowLease(zone.Zoned, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         """Return it as the service has it."""
-        found = lease.LeaseManager(
-            self.app.client_manager.baremetal).find(parsed_args.lease)
+        client = self.app.client_manager.baremetal
+        found = lease.LeaseManager(client).find(parsed_args.lease)
+        names = {} if parsed_args.formatter != 'table' else {
+            uuid: node['name'] for uuid, node in lease_plan.known_nodes(
+                client, found.node_uuids).items()}
         return self.dict2columns({
-            name: Blocks(value) if isinstance(value, list) and all(
+            name: Reservations(value, names) if name == 'reservations'
+            else Blocks(value) if isinstance(value, list) and all(
                 isinstance(each, dict) for each in value)
             else Window(value) if name == 'between' and value else value
             for name, value in found.to_dict().items()})
@@ -322,6 +327,34 @@ class Blocks(columns.FormattableColumn[list[dict[str, Any]]]):
             f'{name}: {_text(value)}' for name, value in each.items()
             if value not in (None, '') and name not in _REPEATED)
             for each in self._value)
+
+
+class Reservations(Blocks):
+    """The reservations of a lease, with a line for each node.
+
+    :param names: of nodes, by UUID, where they are known.
+    """
+
+    def __init__(self, value: list[dict[str, Any]],
+                 names: Mapping[str, str | None] | None = None) -> None:
+        super().__init__(value)
+        self._names = names or {}
+
+    def with_value(self, value: list[dict[str, Any]]) -> Reservations:
+        """Return a column with another value, and the same names."""
+        return Reservations(value, self._names)
+
+    def human_readable(self) -> str:
+        """Return the lines."""
+        return Blocks([{
+            **each, 'nodes': ''.join(map(self._line, each.get('nodes') or ()))}
+            for each in self._value]).human_readable()
+
+    def _line(self, node: dict[str, Any]) -> str:
+        name = self._names.get(node['uuid'])
+        shown = {**node, 'uuid': node['uuid'] if name is None
+                 else f'{name} ({node["uuid"]})'}
+        return f'\n  {_text(shown)}'
 
 
 def _text(value: Any) -> str:

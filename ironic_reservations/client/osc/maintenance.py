@@ -29,6 +29,7 @@ from ironic_reservations.client import times
 from ironic_reservations.client.osc import chart_command
 from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import lease_plan
+from ironic_reservations.client.osc import named_nodes
 from ironic_reservations.client.osc import selection
 from ironic_reservations.client.osc import zone
 
@@ -107,15 +108,16 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
             begins = (start if isinstance(start, datetime.datetime)
                       else chart_command.now())
             end = begins + datetime.timedelta(seconds=parsed_args.duration)
-        made = maintenance.MaintenanceManager(
-            self.app.client_manager.baremetal).create(
+        client = self.app.client_manager.baremetal
+        with named_nodes.in_refusals(client):
+            made = maintenance.MaintenanceManager(client).create(
                 parsed_args.name, end, start, parsed_args.reason,
                 parsed_args.nodes, drain=parsed_args.drain,
                 force=parsed_args.force, dry_run=parsed_args.dry_run,
                 **wanted)
         columns = (*_LONG, *_EFFECT, *(_TRIED if parsed_args.dry_run
                                        else ()))
-        _name_nodes(self.app.client_manager.baremetal, [made])
+        _name_nodes(client, [made])
         return columns, _values(made, columns)
 
 

@@ -33,6 +33,7 @@ from osc_lib.command import command
 from ironic_reservations.client import reservation
 from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import flavor_file
+from ironic_reservations.client.osc import named_nodes
 from ironic_reservations.client.osc import naming
 from ironic_reservations.client.osc import options
 from ironic_reservations.client.osc import zone
@@ -99,16 +100,17 @@ class CreateReservation(zone.Zoned, command.ShowOne):
                 '--resource-class, --trait or --flavor-file to let the '
                 'service choose.')
         options.check_wait(parsed_args)
-        made = reservation.ReservationManager(client).create(
-            instance_uuid=parsed_args.instance or str(uuid.uuid4()),
-            node_uuid=[naming.node_uuid(client, node)
-                       for node in parsed_args.nodes] or None,
-            uuid=parsed_args.uuid, ttl=parsed_args.ttl,
-            expires_at=parsed_args.expires_at,
-            resource_class=parsed_args.resource_class,
-            traits=parsed_args.traits,
-            flavor=flavor_file.read(parsed_args.flavor_file),
-            wait=parsed_args.wait_timeout)
+        nodes = [naming.node_uuid(client, node) for node in parsed_args.nodes]
+        with named_nodes.in_refusals(client):
+            made = reservation.ReservationManager(client).create(
+                instance_uuid=parsed_args.instance or str(uuid.uuid4()),
+                node_uuid=nodes or None,
+                uuid=parsed_args.uuid, ttl=parsed_args.ttl,
+                expires_at=parsed_args.expires_at,
+                resource_class=parsed_args.resource_class,
+                traits=parsed_args.traits,
+                flavor=flavor_file.read(parsed_args.flavor_file),
+                wait=parsed_args.wait_timeout)
         return _shown(made)
 
 

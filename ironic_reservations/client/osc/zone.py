@@ -102,7 +102,9 @@ def _row(convert: _Conversion, names: Sequence[str],
 def _walk(convert: _Conversion, name: str, value: Any) -> Any:
     """Return a field with all in it converted, at any depth."""
     if isinstance(value, columns.FormattableColumn):
-        return type(value)(_walk(convert, name, value.machine_readable()))
+        walked = _walk(convert, name, value.machine_readable())
+        with_value = getattr(value, 'with_value', type(value))
+        return with_value(walked)
     if isinstance(value, dict):
         return {key: _walk(convert, key, each) for key, each in value.items()}
     if isinstance(value, list):

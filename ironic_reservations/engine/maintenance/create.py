@@ -166,7 +166,7 @@ def create(engine: Engine, ask: Ask, dry_run: bool = False,
         if made.reasons and not dry_run:
             raise errors.MaintenanceRefused(
                 'Nothing was booked: ' + '; '.join(
-                    f'node {each["node_uuid"]} {each["detail"]}'
+                    f'node {plan.told(each["node_uuid"])} {each["detail"]}'
                     for each in made.reasons[:_TOLD])
                 + ('.' if len(made.reasons) <= _TOLD else
                    f'; and {len(made.reasons) - _TOLD} more.')
@@ -232,6 +232,8 @@ class _Plan:
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
         nodes = self._nodes()
         self._names = {node.uuid: node.name or node.uuid for node in nodes}
+        self._told = {node.uuid: f'{node.name} ({node.uuid})'
+                      for node in nodes if node.name}
         self._snapshot = engine.snapshots.snapshot(
             engine.database, self._now,
             () if others is None else others.wanted.values())
@@ -244,6 +246,10 @@ class _Plan:
             max(one.ends_at for one in each), self._now, ask.drain,
             project_id=ask.project_id, user_id=ask.user_id,
             nodes=tuple(each)))
+
+    def told(self, uuid: str) -> str:
+        """Return the name of a node with its uuid."""
+        return self._told.get(uuid, uuid)
 
     def _nodes(self) -> list[facts.Node]:
         """Return the nodes of the window.
@@ -299,11 +305,12 @@ class _Plan:
                     instants.instant(free) - instants.instant(start)
                     ) >= instants.instant(_TOO_LATE):
                 raise errors.InvalidValue(
-                    f'ends_at: node {uuid} is in use until '
-                    f'{told_times.moment(free)}, and a maintenance of this '
-                    'duration after that would end too late; the last '
-                    f'possible year is {instants.LAST_YEAR}. Send an earlier '
-                    'end, or leave this node out.')
+                    f'ends_at: node {self.told(uuid)} is in use, and cleaned '
+                    f'after that, until {told_times.moment(free)}, and a '
+                    'maintenance of this duration after that would end too '
+                    'late; the last possible year is '
+                    f'{instants.LAST_YEAR}. Send an earlier end, or leave '
+                    'this node out.')
             start, end = free, end + (free - start)
         return maintenance.NodeWindow(ident, uuid, start, end)
 

@@ -43,7 +43,8 @@ class CommandsTest(base.ClientTestCase):
         self.assertEqual('', refused.stdout)
         self.assertIn('[reservation.no_node_available]', refused.stderr)
         self.assertRegex(
-            refused.stderr, f'\n  node {first.uuid}: is reserved until '
+            refused.stderr,
+            f'\n  node {first.name} [(]{first.uuid}[)]: is reserved until '
             r'\S+ \S+ UTC \[reserved\]\n')
 
         stranger = self.command('baremetal', 'node', 'deploy', first.name,
@@ -127,7 +128,8 @@ class CommandsTest(base.ClientTestCase):
         refused = self.command('baremetal', 'reservation', 'create',
                                node.name, '--wait', '3', status=1)
         self.assertGreaterEqual(time.monotonic() - started, 3)
-        self.assertIn(f'node {node.uuid}: is reserved', refused.stderr)
+        self.assertIn(f'node {node.name} ({node.uuid}): is reserved',
+                      refused.stderr)
 
     def test_an_instance_has_one_reservation(self):
         """A script that runs again gets what it had."""

@@ -127,7 +127,8 @@ class LeaseCommandsTest(base.ClientTestCase):
             (shown['id'], shown['start_date']))
         table = self.command(*LEASE, 'show', self.name, '--local').stdout
         self.assertIn('time: 2050-07-01 10:00:00 CEST', table)
-        self.assertIn(' planned ', table)
+        (node,) = made['reservations'][0]['nodes']
+        self.assertIn(f'  {node["name"]} ({node["uuid"]}) planned ', table)
         self.assertNotIn('{', table)
         self.assertNotIn('planned None', table)
         drawn = self.command(*LEASE, 'plan', self.name, '--local').stdout

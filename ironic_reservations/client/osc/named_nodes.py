@@ -1,0 +1,49 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The names of nodes in refusals, as the user of a command knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from ironicclient import exc
+
+from ironic_reservations.client import errors
+from ironic_reservations.client.osc import lease_plan
+
+
+@contextlib.contextmanager
+def in_refusals(client: Any) -> Iterator[None]:
+    """Add the names of nodes to a refusal, where Ironic shows them.
+
+    :param client: an Ironic client.
+    """
+    try:
+        yield
+    except errors.Refused as refused:
+        uuids = {str(reason['node_uuid']) for reason in refused.reasons
+                 if reason.get('node_uuid')}
+        refused.name_nodes(_names(client, uuids))
+        raise
+
+
+def _names(client: Any, uuids: set[str]) -> dict[str, str]:
+    try:
+        known = lease_plan.known_nodes(client, uuids)
+    except exc.ClientException:
+        # NOTE: the refusal is what the user has to see.
+        return {}
+    return {uuid: node['name'] for uuid, node in known.items()
+            if node['name']}

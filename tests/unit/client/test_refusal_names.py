@@ -1,0 +1,67 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Refusals that commands show have the names of nodes."""
+
+import types
+
+from ironicclient import exc
+import testtools
+
+from ironic_reservations.client import errors
+from ironic_reservations.client import refusal
+from ironic_reservations.client.osc import named_nodes
+
+NAMED, UNNAMED, UNSEEN = (f'{number}' * 36 for number in range(3))
+
+
+class _Nodes:
+    """Those of Ironic that the caller sees."""
+
+    def get(self, uuid, fields):
+        if uuid == UNSEEN:
+            raise exc.NotFound()
+        return types.SimpleNamespace(
+            uuid=uuid, name='gold-0' if uuid == NAMED else None,
+            provision_state='available')
+
+
+class _NoNodes:
+    """Those of an Ironic that does not answer."""
+
+    def get(self, uuid, fields):
+        raise exc.ServiceUnavailable()
+
+
+class TestNames(testtools.TestCase):
+
+    def told(self, nodes):
+        reasons = tuple({'node_uuid': uuid, 'code': 'leased',
+                         'detail': 'is leased'}
+                        for uuid in (NAMED, UNNAMED, UNSEEN))
+        refused = errors.Conflict(refusal.Refusal(
+            409, 'maintenance.refused', 'Nothing was booked.', reasons),
+            exc.Conflict())
+        with (testtools.ExpectedException(errors.Conflict),
+              named_nodes.in_refusals(types.SimpleNamespace(node=nodes))):
+            raise refused
+        return str(refused).splitlines()[1:]
+
+    def test_where_ironic_shows_them(self):
+        self.assertEqual(
+            [f'  node gold-0 ({NAMED}): is leased [leased]',
+             f'  node {UNNAMED}: is leased [leased]',
+             f'  node {UNSEEN}: is leased [leased]'], self.told(_Nodes()))
+
+    def test_the_refusal_is_shown_where_ironic_does_not_answer(self):
+        self.assertEqual([f'  node {uuid}: is leased [leased]' for uuid in (
+            NAMED, UNNAMED, UNSEEN)], self.told(_NoNodes()))
