@@ -104,10 +104,14 @@ class _Choosing:
         # node for which no lease has to move is preferred.
         self._ordered = ask.node_uuids is not None and not need.bare
 
-    def among(self, view: plan.View) -> Choice | pick.Refused:
-        """Choose from the nodes of a view."""
+    def among(self, view: plan.View,
+              look: observe.Look | None = None) -> Choice | pick.Refused:
+        """Choose from the nodes of a view.
+
+        :param look: a new one, if it is not the usual one.
+        """
         # NOTE: an answer of Ironic proves nothing about rows read after it.
-        look = observe.Look(self._observer)
+        look = look or observe.Look(self._observer)
         while True:
             outcome, snapshot = look.outcome(self._ask, view.snapshot,
                                              self._sees)
@@ -145,20 +149,28 @@ class _Choosing:
                  ) -> Choice | pick.Refused:
         """Choose from all nodes of the class if none was found at first.
 
-        These are nodes that are promised for later, and nodes that only
-        Ironic knows to be free.
+        These are more of those that seem to be free, nodes that are promised
+        for later, and nodes that only Ironic knows to be free.
         """
-        engine, now = self._engine, view.snapshot.now
-        with engine.database.read() as connection:
-            promised = plan.look_by_class(engine, connection, self._ask,
-                                          self._sees, now, self._need,
-                                          promised=True)
         outcome: Choice | pick.Refused = refused
-        if promised.snapshot.nodes:
-            outcome = self.among(promised)
+        if len(view.snapshot.nodes) >= plan.FIRST:
+            # NOTE: the mirror is outdated, so Ironic is asked for a list.
+            outcome = self.among(self._look_again(view, more=True),
+                                 observe.Look(self._observer, one_by_one=0))
+        if isinstance(outcome, pick.Refused):
+            promised = self._look_again(view, promised=True)
+            if promised.snapshot.nodes:
+                outcome = self.among(promised)
         if isinstance(outcome, pick.Refused) and self._observer is not None:
             outcome = self.among(self._look_wider(view, self._observer))
         return outcome
+
+    def _look_again(self, view: plan.View, promised: bool = False,
+                    more: bool = False) -> plan.View:
+        with self._engine.database.read() as connection:
+            return plan.look_by_class(
+                self._engine, connection, self._ask, self._sees,
+                view.snapshot.now, self._need, promised, more)
 
     def _look_wider(self, view: plan.View,
                     observer: ironic_client.Ironic) -> plan.View:

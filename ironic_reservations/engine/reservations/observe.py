@@ -38,10 +38,13 @@ class Look:
 
     :param observer: a client of Ironic with the caller's credentials;
         ``None``: the mirror is trusted.
+    :param one_by_one: how many nodes to read before a list.
     """
 
-    def __init__(self, observer: ironic_client.Ironic | None) -> None:
+    def __init__(self, observer: ironic_client.Ironic | None,
+                 one_by_one: int = _ONE_BY_ONE) -> None:
         self._observer = observer
+        self._one_by_one = one_by_one
         self._asked: set[str] = set()
 
     def outcome(self, ask: pick.Ask, snapshot: pick.Snapshot,
@@ -59,7 +62,7 @@ class Look:
                         if uuid not in self._asked]
             if not doubtful or self._observer is None:
                 return outcome, snapshot
-            if len(self._asked) + len(doubtful) > _ONE_BY_ONE:
+            if len(self._asked) + len(doubtful) > self._one_by_one:
                 # NOTE: the mirror seems to be outdated, and reading each node
                 # by itself would take too long.
                 doubtful = [uuid for uuid in ask.node_uuids or snapshot.nodes

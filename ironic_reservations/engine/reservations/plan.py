@@ -33,7 +33,10 @@ from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
-#: How many nodes a pick by class considers before it asks Ironic for all.
+#: How many nodes a pick by class considers at first: nearly always, one of
+#: them can be reserved, and reading more would cost more than all the rest.
+FIRST = 8
+#: How many it considers before leases move, or Ironic is asked for all.
 _SAMPLE = 32
 #: The reason to skip a node of a class whose limit the project has reached.
 #: It is not in any answer, since the request is refused for the limit then.
@@ -96,11 +99,12 @@ def look(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
 
 def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
                   sees: facts.Visibility, now: datetime.datetime, need: Need,
-                  promised: bool = False) -> View:
+                  promised: bool = False, more: bool = False) -> View:
     """Read what a pick without a list depends on.
 
     :param promised: all nodes that are promised to leases for later, instead
         of some of those that are not.
+    :param more: more than :data:`FIRST` of these.
     """
     # NOTE: each request begins at another node, so that concurrent ones do
     # not compete for the same.
@@ -108,7 +112,8 @@ def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
         connection, dataclasses.replace(
             wanted(connection, ask), other_classes=tuple(sorted(need.full))),
         sees, now, start_at=str(uuid_module.uuid4()),
-        limit=None if promised else _SAMPLE + len(need.unheld),
+        limit=None if promised else (
+            _SAMPLE if more else FIRST) + len(need.unheld),
         promised=promised,
         hosts=not hosts_closed(engine, need))
     if promised and not nodes:

@@ -11,12 +11,15 @@
 #    under the License.
 """Reservations of nodes that leases have, or have been promised."""
 
+from unittest import mock
+
 import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
+from ironic_reservations.engine.reservations import plan
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import reasons
 from tests import leasing
@@ -282,6 +285,18 @@ class TestByClass(_Beside):
         free = (set(self.world.mirrored()) - self.leasing.nodes(lease)).pop()
         self.assertEqual(free, self.world.reserve(
             resource_class='gold', ttl=60).node_uuid)
+
+    def test_all_that_seem_free_are_asked_for_before_a_lease_moves(self):
+        (host,) = self.leasing.hosts(1, resource_class='gold')
+        self.leasing.create(1, 3)
+        self.leasing.hosts(1, resource_class='silver')
+        nodes = self.world.enrol(20, resource_class='gold')
+        for node in nodes[1:]:
+            self.world.ironic.change(node, provision_state='active')
+        with mock.patch.object(plan, 'FIRST', 1):
+            self.assertEqual(nodes[0], self.world.reserve(
+                resource_class='gold', ttl=2 * HOUR).node_uuid)
+        self.assertEqual(host, self.home(*self.leasing.all()))
 
     def test_promised_later_comes_before_promised_too_early(self):
         self.leasing.hosts(3, resource_class='gold')
