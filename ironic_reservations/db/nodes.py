@@ -330,6 +330,13 @@ _ADVANCE = sa.update(tables.nodes).where(
     sa.tuple_(_n.uuid, _n.generation).in_(
         sa.bindparam('pairs', expanding=True))
 ).values(generation=_n.generation + 1)
+# UPDATE nodes SET generation = generation + 1
+#   WHERE uuid = ? AND generation = ?
+# NOTE: for a single node, as most requests have it: SQLAlchemy writes lists of
+# values into a statement each time.
+_ADVANCE_ONE = sa.update(tables.nodes).where(
+    _n.uuid == sa.bindparam('of_uuid'), _n.generation == sa.bindparam('read')
+).values(generation=_n.generation + 1)
 _ADVANCE_THROUGH = _ADVANCE.values(let_through=sa.case(
     (_n.uuid == sa.bindparam('through'), sa.bindparam('token')),
     else_=_n.let_through))
@@ -376,6 +383,10 @@ def advance_all(connection: sa.Connection,
     if let_through is not None:
         statement = _ADVANCE_THROUGH
         given |= {'through': let_through[0], 'token': let_through[1]}
+    elif len(generations) == 1:
+        (pair,) = generations.items()
+        statement, given = _ADVANCE_ONE, dict(zip(
+            ('of_uuid', 'read'), pair, strict=True))
     with row_queue.turn(generations):
         result = connection.execute(statement, given)
     return bool(result.rowcount == len(generations))

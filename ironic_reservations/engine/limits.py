@@ -104,10 +104,13 @@ def of(conf: cfg.ConfigOpts, group: str, exempt: bool = False,
     """
     if exempt or not conf.leases.project_limits:
         return NONE
+    options = conf[group]
+    # NOTE: where an option is not a limit anyway, it does not matter whether
+    # it is set, which oslo.config takes long to tell.
     return Limits(**{
-        name: conf[group][name]
-        for name in (*BY_GROUP[group], *BY_CLASS[group])
-        if projects or _is_set(conf, group, name)})
+        name: value for name in (*BY_GROUP[group], *BY_CLASS[group])
+        if (value := options[name])
+        and (projects or _is_set(conf, group, name))})
 
 
 def _is_set(conf: cfg.ConfigOpts, group: str, name: str) -> bool:
