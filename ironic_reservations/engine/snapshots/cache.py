@@ -39,8 +39,10 @@ commit, and changes of other nodes do not affect them.
 
 **No lock is held during a query.** A reading locks the snapshot twice for a
 moment: to find out what has to be read, and to add what was read.  Commits in
-between are newer than what was read, and stay.  One reading serves all callers
-that came before it began; they wait for it.
+between are newer than what was read, and stay.  All nodes are compared by one
+caller for all that came before it began; they wait for it.  Records of changes
+are read by each caller itself: that takes less time than to wait for another
+one's reading to end and for the next one, and no more processor time.
 
 An outdated snapshot costs another attempt and nothing else: the commit names
 the generations, and the database compares them.
@@ -128,19 +130,25 @@ class SnapshotCache:
         """
         if self._pid != os.getpid():
             self._begin_process()
-        with self._lock:
-            reading, before = self._next, self._running
-            leads = reading is None
-            if reading is None:
-                reading = self._next = readings.Reading()
-            reading.compares |= compared
-        if leads:
-            self._lead(reading, before, database, now)
-        else:
-            reading.join()
+        newer: list[seen_changes.Change] = []
+        if not compared:
+            with self._lock:
+                compared = self._is_due()
+        if not compared:
+            newer = self._newer(database)
+            with self._lock, self._whole():
+                if not self._is_due() and self._versions.know(newer):
+                    self._changes.note(newer)
+                    return self._take(now, wanted, compared=False)
+        self._compare(database, now)
         with self._lock, self._whole():
-            return self._copy.take(now, wanted, self._versions.sums(),
-                                   reading.compares)
+            self._changes.note(newer)
+            return self._take(now, wanted, compared=True)
+
+    def _take(self, now: datetime.datetime,
+              wanted: Iterable[requirements.Requirement],
+              compared: bool) -> snapshots.Snapshot:
+        return self._copy.take(now, wanted, self._versions.sums(), compared)
 
     def confirm(self, database: db_connection.Database,
                 found: snapshots.Snapshot) -> None:
@@ -180,6 +188,19 @@ class SnapshotCache:
         except Exception:
             LOG.exception('The timeline could not be read')
 
+    def _compare(self, database: db_connection.Database,
+                 now: datetime.datetime) -> None:
+        """Compare all nodes, or have a reading that begins from now on do."""
+        with self._lock:
+            reading, before = self._next, self._running
+            leads = reading is None
+            if reading is None:
+                reading = self._next = readings.Reading()
+        if leads:
+            self._lead(reading, before, database, now)
+        else:
+            reading.join()
+
     def _lead(self, reading: readings.Reading,
               before: readings.Reading | None,
               database: db_connection.Database,
@@ -190,16 +211,9 @@ class SnapshotCache:
             if before is not None:
                 before.wait()
             with self._lock:
-                self._running, self._next = reading, None
                 # NOTE: from now on nobody joins it.
-                reading.compares |= self._is_due()
-            newer = [] if reading.compares else self._newer(database)
-            with self._lock:
-                reading.compares |= not self._versions.know(newer)
-            if reading.compares:
-                self._read(database, now)
-            with self._lock:
-                self._changes.note(newer)
+                self._running, self._next = reading, None
+            self._read(database, now)
         except BaseException as exc:
             error = exc
             raise
@@ -212,9 +226,13 @@ class SnapshotCache:
             reading.finish(error)
 
     def _is_due(self) -> bool:
-        """Return whether it is time to compare."""
-        return (self._compared is None
-                or clock_module.elapsed() - self._compared > _COMPARED)
+        """Return whether it is time to compare.
+
+        NOTE: not while somebody does: who only tries does not wait for that.
+        """
+        return self._compared is None or (
+            self._running is None
+            and clock_module.elapsed() - self._compared > _COMPARED)
 
     def _newer(self, database: db_connection.Database
                ) -> list[seen_changes.Change]:

@@ -27,8 +27,6 @@ class Reading:
     """A reading of the database, and those who wait for it."""
 
     def __init__(self) -> None:
-        #: Whether one of them has to know for sure.
-        self.compares = False
         self._done = threading.Event()
         self._error: BaseException | None = None
 

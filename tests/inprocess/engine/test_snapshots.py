@@ -467,6 +467,45 @@ class TestTogether(_TestCase):
             self.assertEqual(1, len(self.promised(each)))
         self.assertEqual(2, len(self.readings))
 
+    def quick(self, found):
+        found.append(self.cache.snapshot(
+            self.engine.database, self.world.clock(), compared=False))
+
+    def test_who_only_tries_waits_for_no_comparison(self):
+        self.other.create(1, 2)
+        found = []
+        with mock.patch.object(self.cache, '_read', self.slow):
+            first, _ = self.start(1)
+            self.assertTrue(self.began.wait(30))
+            with mock.patch.object(snapshot_cache, '_COMPARED', 0), (
+                    mock.patch.object(db_changes, 'read_since',
+                                      return_value=[])):
+                self.quick(found)
+            self.go_on.set()
+            first[0].join(30)
+        self.assertFalse(found[0].compared)
+        self.assertEqual(1, len(self.readings))
+
+    def test_who_only_tries_waits_for_nobody_who_does(self):
+        read, found = db_changes.read_since, []
+
+        def read_since(*given):
+            if threading.current_thread() is thread:
+                self.began.set()
+                self.assertTrue(self.go_on.wait(30))
+            return read(*given)
+        thread = threading.Thread(target=self.quick, args=([],))
+        with mock.patch.object(snapshot_cache, '_COMPARED', 3600), (
+                mock.patch.object(db_changes, 'read_since', read_since)):
+            thread.start()
+            self.assertTrue(self.began.wait(30))
+            self.other.create(1, 2)
+            self.quick(found)
+            self.go_on.set()
+            thread.join(30)
+        self.assertEqual(1, len(self.promised(found[0])))
+        self.assert_sound()
+
     def test_failure_is_told_to_all_who_wait(self):
         for error, told in (
                 (errors.DatabaseUnavailable('gone'),
