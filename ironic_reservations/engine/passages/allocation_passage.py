@@ -32,8 +32,8 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.passages import passage as passages
 from ironic_reservations.engine.passages import turns
-from ironic_reservations.engine.reservations import aside
 from ironic_reservations.engine.reservations import choose
+from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.model import facts
@@ -69,7 +69,7 @@ def hold(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
             'Make a reservation first, and send its uuid in the header '
             'OpenStack-Baremetal-Reservation.')
 
-    def attempt() -> tuple[passages.Passage, aside.Room | None]:
+    def attempt() -> tuple[passages.Passage, displacement.Room | None]:
         deadline = passages.hand_over_by(engine)
         now = engine.clock()
         if proof is None:
@@ -98,7 +98,7 @@ def hold(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
                               room=room), room
     opened, room = passages.let_through(attempt)
     if room is not None:
-        aside.tell(engine, room)
+        displacement.tell(engine, room)
     return opened
 
 
@@ -122,7 +122,7 @@ def _check_power(ask: pick.Ask, node: facts.Node,
 def _hold_any(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
               observer: ironic_client.Ironic | None, now: datetime.datetime,
               deadline: float
-              ) -> tuple[passages.Passage, aside.Room | None]:
+              ) -> tuple[passages.Passage, displacement.Room | None]:
     need = plan.Need(bare=True)
     choice = choose.choose(engine, ask,
                            plan.look(engine, ask, sees, now, need), sees,

@@ -51,7 +51,7 @@ from ironic_reservations.engine.passages import refused_passage
 from ironic_reservations.engine.passages import turns
 from ironic_reservations.engine.placement import deployed_holds
 from ironic_reservations.engine.placement import proof as placement_proof
-from ironic_reservations.engine.reservations import aside
+from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import facts
@@ -120,7 +120,7 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
     """
     shown_claim = planner_admit.Claim(proof, vouched_instance, bearer)
 
-    def attempt() -> tuple[Passage, aside.Room | None]:
+    def attempt() -> tuple[Passage, displacement.Room | None]:
         deadline = hand_over_by(engine)
         now = engine.clock()
         with engine.database.read() as connection:
@@ -173,7 +173,7 @@ def admit(engine: Engine, node_uuid: str, proof: str | None = None,
                      void=held if shown is None else None, room=room), room
     opened, room = let_through(attempt)
     if room is not None:
-        aside.tell(engine, room)
+        displacement.tell(engine, room)
     return opened
 
 
@@ -230,7 +230,7 @@ def unbound(promised: Iterable[leases.NodeBooking],
 
 
 def make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
-              leased: facts.Leased) -> aside.Room | None:
+              leased: facts.Leased) -> displacement.Room | None:
     """Return how the leases that need a node later get other ones.
 
     :returns: ``None``: none needs it.
@@ -239,7 +239,7 @@ def make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
     """
     if leased.later is None:
         return None
-    room = aside.on(engine, node, now, None)
+    room = displacement.on(engine, node, now, None)
     if room.lost and engine.conf.leases.without_reservation != 'allow':
         raise refused_passage.promised(node.uuid, leased.later)
     return room
@@ -249,7 +249,7 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           instance_uuid: str | None, now: datetime.datetime,
           deadline: float, dates: Collection[datetime.datetime],
           void: facts.Reservation | None = None,
-          confirmed: bool = False, room: aside.Room | None = None,
+          confirmed: bool = False, room: displacement.Room | None = None,
           starting: Collection[leases.NodeBooking] = (),
           lease_reservation_id: str | None = None,
           act: str | None = None) -> Passage:
@@ -275,13 +275,13 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
     first = shown is not None and shown.state is facts.State.RESERVED
     until = now + datetime.timedelta(
         seconds=engine.conf.guard.passage_timeout)
-    lessees = aside.read_lessees(engine, room)
+    lessees = displacement.read_lessees(engine, room)
     with engine.database.write() as connection:
         commit.commit(connection, seen.picked(node, confirmed), now,
                       None if room is None else room.difference,
                       (node.uuid, token) if act is None else None)
         if room is not None:
-            aside.write_notices(engine, connection, room, now)
+            displacement.write_notices(engine, connection, room, now)
         db_bookings.update_state(connection, starting,
                                  leases.BookingState.BOUND, now)
         # NOTE: a renewal that began in time may come in late; it must not
@@ -299,7 +299,7 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
                                          facts.State.STARTING, now)
         told = lease_asked_back.write(engine, connection, lessees, now)
         moment = engine.clock()
-        aside.check_ahead(room, now, moment)
+        displacement.check_ahead(room, now, moment)
         turns.check(dates, now, moment)
     lease_asked_back.tell(engine, told, now)
     if void is not None:

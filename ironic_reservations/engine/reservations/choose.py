@@ -26,7 +26,7 @@ from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.reservations import aside
+from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import observe
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.model import facts
@@ -47,7 +47,7 @@ class Choice:
 
     node: facts.Node
     view: plan.View
-    room: aside.Room | None = None
+    room: displacement.Room | None = None
 
     @property
     def difference(self) -> difference.Difference | None:
@@ -130,12 +130,12 @@ class _Choosing:
                 return Choice(snapshot.nodes[made.node_uuid], view, made)
 
     def _make_room(self, promised: Sequence[facts.Node],
-                   snapshot: pick.Snapshot) -> aside.Room | None:
-        made = aside.one_of(self._engine, promised, snapshot.now,
+                   snapshot: pick.Snapshot) -> displacement.Room | None:
+        made = displacement.one_of(self._engine, promised, snapshot.now,
                             snapshot.until, self._ordered)
         if made is None and self._need.bare and (
                 self._engine.conf.leases.without_reservation == 'allow'):
-            made = aside.on(self._engine, promised[0], snapshot.now,
+            made = displacement.on(self._engine, promised[0], snapshot.now,
                             snapshot.until)
         return made
 

@@ -30,7 +30,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
-from ironic_reservations.engine.reservations import aside
+from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import terms
 from ironic_reservations.model import facts
@@ -81,7 +81,7 @@ def renew(engine: Engine, uuid: str,
             leases.of_node(promised, now),
             maintained=maintenance.of_node(windows.get(node.uuid, ()), now)))
         room = _make_room(engine, held, node, occupancy, now, end)
-        lessees = aside.read_lessees(engine, room)
+        lessees = displacement.read_lessees(engine, room)
         with engine.database.write() as connection:
             # NOTE: so that a lease that was planned after the old end cannot
             # commit any more.
@@ -93,7 +93,7 @@ def renew(engine: Engine, uuid: str,
             moment = engine.clock()
             if not held.live(moment):
                 raise db_connection.Conflict('it is over meanwhile')
-            aside.check_ahead(room, now, moment)
+            displacement.check_ahead(room, now, moment)
         lease_asked_back.tell(engine, told, now)
         return extended
     renewed = retry.until_committed(attempt, repeatable=True)
@@ -103,7 +103,7 @@ def renew(engine: Engine, uuid: str,
 
 def _make_room(engine: Engine, held: facts.Reservation, node: facts.Node,
                occupancy: facts.Occupancy, now: datetime.datetime,
-               end: datetime.datetime) -> aside.Room | None:
+               end: datetime.datetime) -> displacement.Room | None:
     if held.state is not facts.State.RESERVED or end <= held.expires_at:
         return None
     obstacle = pick.maintenance(node.uuid, occupancy, end)
@@ -116,7 +116,7 @@ def _make_room(engine: Engine, held: facts.Reservation, node: facts.Node,
     obstacle = pick.promise(node.uuid, occupancy, end)
     if obstacle is None:
         return None
-    room = aside.on(engine, node, now, end)
+    room = displacement.on(engine, node, now, end)
     if room.lost:
         raise errors.ExtensionRefused(
             f'Node {node.uuid} {obstacle.text}. The reservation still ends at '

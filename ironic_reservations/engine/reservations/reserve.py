@@ -39,8 +39,8 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_holds
-from ironic_reservations.engine.reservations import aside
 from ironic_reservations.engine.reservations import choose
+from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.engine.reservations import terms
 from ironic_reservations.lifecycle.placement import holds
@@ -313,7 +313,7 @@ def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
     void = {row for row in view.related if not row.live(now)
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
                  or row.instance_uuid == ask.instance_uuid)}
-    lessees = aside.read_lessees(engine, choice.room)
+    lessees = displacement.read_lessees(engine, choice.room)
     with engine.database.write() as connection:
         limits.check_one_more(allowed, connection, ask.project_id, made_at,
                               node.resource_class, full)
@@ -335,7 +335,7 @@ def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
         if not reservation.live(moment):
             raise db_connection.Conflict(
                 'the reservation would be over by now')
-        aside.check_ahead(choice.room, now, moment)
+        displacement.check_ahead(choice.room, now, moment)
     lease_asked_back.tell(engine, told, now)
     for row in void:
         engine.announcer.tell(announce.DELETE, row, announce.EXPIRED)
