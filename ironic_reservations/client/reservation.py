@@ -45,7 +45,7 @@ class Reservation(resource.Resource):
     envelope = 'reservation'
 
 
-class ReservationManager(base.CreateManager):
+class ReservationManager(base.Manager):
     """What can be done with reservations.
 
     :param client: an Ironic client, as ``ironicclient.client.get_client``
@@ -58,10 +58,6 @@ class ReservationManager(base.CreateManager):
 
     resource_class: type[Reservation] = Reservation
     _resource_name: str = 'reservations'
-    _creation_attributes: builtins.list[str] = [
-        'uuid', 'instance_uuid', 'node_uuid', 'expires_at', 'ttl',
-        'resource_class', 'traits', 'flavor',
-    ]
 
     def __init__(self, client: ironic_client.Client,
                  version: str | None = None,
@@ -70,7 +66,7 @@ class ReservationManager(base.CreateManager):
             client.http_client, version, endpoint))
         self._ironic = client
 
-    def create(  # type: ignore[override]
+    def create(
         self,
         instance_uuid: str,
         node_uuid: str | Iterable[str] | None = None,

@@ -276,6 +276,11 @@ class Task:
         return {uuid for wish in self.changes.wishes if wish.id == each.id
                 for uuid in wish.give_back}
 
+    def place(self, reservation_id: str) -> int:
+        """Return the place of a reservation in the lease."""
+        return [each.id for each in self.after.reservations].index(
+            reservation_id)
+
     def number(self, row: leases.NodeBooking) -> int:
         """Return the number of the host that a row is on."""
         return self.snapshot.fleet.number(row.node_uuid)
@@ -301,8 +306,7 @@ class Task:
         """
         if self.window is not None:
             return self._refused_window(refused, self.window, later)
-        key = refused.demand.id.partition(':')[0]
-        place = [each.id for each in self.after.reservations].index(key)
+        place = self.place(refused.demand.id.partition(':')[0])
         return lease_refused.of_change(
             self.snapshot, self.before.project_id, place,
             self.after.reservations, refused,
@@ -311,8 +315,7 @@ class Task:
     def _refused_window(self, refused: plans.Refusal, window: Window,
                         later: datetime.datetime | None
                         ) -> errors.LeaseRefused:
-        key = refused.demand.id.partition(':')[0]
-        place = [each.id for each in self.after.reservations].index(key)
+        place = self.place(refused.demand.id.partition(':')[0])
         # NOTE: an offer has other dates only, and no other hosts.
         if self.changes.opened is None or self.changes.wishes:
             later = None

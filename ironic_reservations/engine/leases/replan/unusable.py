@@ -50,10 +50,9 @@ def check_windows(task: task_module.Task,
     if not found:
         return
     window, row = min(found, key=lambda pair: pair[0].starts_at)
-    place = [each.id for each in task.after.reservations].index(
-        row.reservation_id)
     raise lease_refused.of_window(
-        place, task.snapshot.standing(task.number(row)).host.id, window)
+        task.place(row.reservation_id),
+        task.snapshot.standing(task.number(row)).host.id, window)
 
 
 def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],
@@ -72,8 +71,7 @@ def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],
     for row in rows:
         number = task.number(row)
         if lent >> number & 1:
-            place = [each.id for each in task.after.reservations].index(
-                row.reservation_id)
+            place = task.place(row.reservation_id)
             offered = min(task.until, until)
             raise lease_refused.of_loan(
                 place, task.snapshot.standing(number).host.id, until,
@@ -111,8 +109,7 @@ def check_homes(task: task_module.Task,
     """
     for unit, demand in zip(units, moving, strict=True):
         if demand.id == refused.demand.id:
-            place = [each.id for each in task.after.reservations].index(
-                demand.id.partition(':')[0])
+            place = task.place(demand.id.partition(':')[0])
             raise lease_refused.of_overtaken(
                 place, task.snapshot.standing(task.number(unit[0])).host.id,
                 task.after.end, refused.cause)
