@@ -28,7 +28,6 @@ from oslo_config import cfg
 from oslo_utils import strutils
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import sending
 from ironic_reservations.model import facts
 
@@ -119,15 +118,6 @@ class Ironic:
     def over_http(cls, conf: cfg.ConfigOpts) -> Ironic:
         """Return a client for the endpoint in [ironic]."""
         return cls(_Http(conf))
-
-    @classmethod
-    def in_process(cls, transport: in_process.InProcess,
-                   headers: Mapping[str, str] | None = None) -> Ironic:
-        """Return a client for the Ironic API in this process.
-
-        :param headers: credentials, such as those of a caller.
-        """
-        return cls(transport, headers)
 
     def _get(self, path: str) -> tuple[int, Any]:
         status, body = self._transport.send('GET', path, self._headers)

@@ -41,14 +41,12 @@ class Keystone:
     :param settings: the configuration with its [keystone_authtoken]: Ironic's,
         where this runs inside its API.
     :param conf: our configuration, whose [ironic] is used if that has no URL.
-    :param patience: how long to wait for an answer, in seconds.
     """
 
-    def __init__(self, settings: cfg.ConfigOpts, conf: cfg.ConfigOpts,
-                 patience: float = PATIENCE) -> None:
+    def __init__(self, settings: cfg.ConfigOpts,
+                 conf: cfg.ConfigOpts) -> None:
         self._settings = settings
         self._conf = conf
-        self._patience = patience
 
     def sign_in_with_password(self, username: str, user_domain: str,
                               password: str, project: str,
@@ -106,7 +104,7 @@ class Keystone:
         options = self._settings[GROUP]
         # NOTE: a redirect would send the password to another server.
         return ksa_session.Session(
-            timeout=self._patience, redirect=False,
+            timeout=PATIENCE, redirect=False,
             user_agent='ironic-reservations-calendar',
             verify=False if options.insecure else options.cafile or True,
             cert=(options.certfile, options.keyfile)

@@ -44,10 +44,8 @@ class KeystoneRoles:
     :param conf: our configuration.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts,
-                 timer: clock.Timer = clock.elapsed) -> None:
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
-        self._timer = timer
         self._lock = threading.Lock()
         self._session: tuple[Any, Any] | None = None
         self._known: collections.OrderedDict[
@@ -63,7 +61,7 @@ class KeystoneRoles:
         :raises KeystoneUnavailable: Keystone does not answer properly.
         """
         key = user_id, project_id
-        now = self._timer()
+        now = clock.elapsed()
         with self._lock:
             seen, roles = self._known.get(key, (None, frozenset()))
         if seen is not None and now < seen + _FRESH:

@@ -387,7 +387,7 @@ class Acts:
             return None
 
     def _observer(self, environ: wsgi.Environ) -> ironic_client.Ironic:
-        return ironic_client.Ironic.in_process(
+        return ironic_client.Ironic(
             self._transport, inward.credentials(environ))
 
     def read_form(self, environ: wsgi.Environ) -> bytes:

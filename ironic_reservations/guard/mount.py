@@ -102,6 +102,6 @@ class Mount:
         if isinstance(caller, wsgi.Answer):
             return caller.send(start_response)
         inner.update(caller)
-        inner[reservations.OBSERVER] = ironic_client.Ironic.in_process(
+        inner[reservations.OBSERVER] = ironic_client.Ironic(
             self._transport, inward.credentials(environ))
         return self._api(inner, start_response)

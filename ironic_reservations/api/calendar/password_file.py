@@ -32,7 +32,7 @@ from oslo_log import log
 from oslo_middleware import basic_auth
 import webob.exc
 
-from ironic_reservations import clock as clocks
+from ironic_reservations import clock
 from ironic_reservations import errors
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
@@ -57,11 +57,9 @@ class PasswordFile:
 
     name = 'http_basic'
 
-    def __init__(self, path: str, lifetime: int,
-                 clock: clocks.Clock = clocks.utc_now) -> None:
+    def __init__(self, path: str, lifetime: int) -> None:
         self._path = path
         self._lifetime = lifetime
-        self._clock = clock
         self._attempts = attempts.Attempts()
 
     def begin(self) -> None:
@@ -96,7 +94,7 @@ class PasswordFile:
             if against is None or not _matches(
                     given['password'], against) or known is None:
                 raise errors.SignInRefused()
-        until = int(self._clock().timestamp()) + self._lifetime
+        until = int(clock.utc_now().timestamp()) + self._lifetime
         return _signed(user, until, known)
 
     def look(self, value: str | None,
@@ -138,7 +136,7 @@ class PasswordFile:
         if known is None or not hmac.compare_digest(
                 _signed(user, ends, known), str(value)):
             raise errors.SessionEnded()
-        if ends <= self._clock().timestamp():
+        if ends <= clock.utc_now().timestamp():
             raise errors.SessionEnded()
         return user, ends
 

@@ -253,7 +253,7 @@ class TestInProcess(testtools.TestCase):
 
     def test_change_reaches_the_application(self):
         nodes = Nodes([BODY])
-        ironic.Ironic.in_process(in_process.InProcess(nodes)).write_lessee(
+        ironic.Ironic(in_process.InProcess(nodes)).write_lessee(
             'aa', 'project')
         self.assertEqual([('PATCH', '/v1/nodes/aa', [
             {'op': 'add', 'path': '/lessee', 'value': 'project'}])],
@@ -261,7 +261,7 @@ class TestInProcess(testtools.TestCase):
 
     def test_application_is_called_with_path_query_and_headers(self):
         nodes = Nodes([{**BODY, 'name': 'nöde x'}])
-        client = ironic.Ironic.in_process(
+        client = ironic.Ironic(
             in_process.InProcess(nodes), {'X-Auth-Token': 'secret'})
         self.assertEqual('aa', client.node('nöde x').uuid)
         self.assertEqual(['aa'], [node.uuid for node in client.nodes()])
@@ -274,7 +274,7 @@ class TestInProcess(testtools.TestCase):
             threads.append(threading.get_ident())
             start_response('404 Not Found', [])
             return []
-        ironic.Ironic.in_process(in_process.InProcess(application)).node('a')
+        ironic.Ironic(in_process.InProcess(application)).node('a')
         self.assertNotIn(threading.get_ident(), threads)
 
     def test_answer_is_closed(self):
@@ -287,14 +287,14 @@ class TestInProcess(testtools.TestCase):
         def application(environ, start_response):
             start_response('404 Not Found', [])
             return Answer()
-        ironic.Ironic.in_process(in_process.InProcess(application)).node('a')
+        ironic.Ironic(in_process.InProcess(application)).node('a')
         self.assertEqual([True], closed)
 
     def test_answer_that_is_not_json_is_no_node(self):
         def application(environ, start_response):
             start_response('502 Bad Gateway', [])
             return [b'<html>']
-        client = ironic.Ironic.in_process(in_process.InProcess(application))
+        client = ironic.Ironic(in_process.InProcess(application))
         self.assertRaises(errors.IronicUnavailable, client.node, 'a')
 
 
