@@ -21,7 +21,9 @@ The keys of leases are kept by
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
 import dataclasses
 import datetime
 import hashlib
@@ -30,8 +32,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import request_keys as db_keys
+from ironic_reservations.engine import Engine
 
 #: How long a key is kept: longer than anything holds back a request.
 KEPT = datetime.timedelta(days=1)
@@ -122,3 +126,27 @@ def keep(connection: sa.Connection, known: Known, ident: str, number: int,
         db_keys.insert(connection, known.key.name, made)
     else:
         db_keys.replace(connection, known.key.name, known.made, made)
+
+
+@contextlib.contextmanager
+def refused_if_unserved(engine: Engine, known: Known | None
+                        ) -> Iterator[None]:
+    """Let a refusal pass only if no copy of the request was served meanwhile.
+
+    NOTE: what the copy has got is in the way of this request.
+
+    :param known: what was known of the key before anything else was read.
+    :raises Conflict: a copy was served, so this request has to look again.
+    """
+    try:
+        yield
+    except errors.DatabaseUnavailable:
+        raise
+    except errors.ReservationError as exc:
+        if known is not None and not known.stands:
+            with engine.database.read() as connection:
+                made = db_keys.read(connection, known.key.name)
+            if made != known.made:
+                raise db_connection.Conflict(
+                    'a copy of the request has been served') from exc
+        raise

@@ -116,9 +116,15 @@ class _Request:
 
     def attempt(self) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
         """Read, plan, ask the enforcement service, and commit."""
-        engine = self._engine
-        now = engine.clock()
+        now = self._engine.clock()
         known = None if self._key is None else self._known(self._key, now)
+        with request_keys.refused_if_unserved(self._engine, known):
+            return self._carry_out(known, now)
+
+    def _carry_out(self, known: request_keys.Known | None,
+                   now: datetime.datetime
+                   ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
+        engine = self._engine
         before = lease_find.get(engine, self._lease_id, self._project_id)
         if known is not None and known.stands:
             lease_slides.tell(engine, self._unsure)

@@ -101,8 +101,14 @@ def _create(engine: Engine, ask: leases.LeaseAsk, dry_run: bool,
     request = _Request(engine, ask, allowed, *digests, dry_run=dry_run)
     try:
         lease = retry.until_committed(request.attempt, request.look)
-    except errors.LeaseLimit as exc:
-        exc.details['offers'] = request.offers_within_limits()
+    except errors.ReservationError as exc:
+        # NOTE: what a copy of the request has got meanwhile is in the way of
+        # this one.
+        served = idempotency.served_before(engine, *digests)
+        if served is not None:
+            return served, lease_rehearsal.Displaced()
+        if isinstance(exc, errors.LeaseLimit):
+            exc.details['offers'] = request.offers_within_limits()
         raise
     return lease, request.displaced
 

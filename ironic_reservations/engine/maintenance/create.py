@@ -155,6 +155,10 @@ def create(engine: Engine, ask: Ask, dry_run: bool = False,
             known, window = _known(engine, key)
             if window is not None:
                 return Planned(window, (), (), (), ())
+        with request_keys.refused_if_unserved(engine, known):
+            return book(known)
+
+    def book(known: request_keys.Known | None) -> Planned:
         plan = _Plan(engine, ask, ident)
         if plan.made.cannot_move:
             others = lease_slides.read_others(

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -103,9 +104,10 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         # NOTE: chosen before the first attempt, so that the reservation can be
         # found after a COMMIT without an answer.
         uuid = ask.uuid or str(uuid_module.uuid4())
+        attempt = functools.partial(_attempt, engine, ask, sees, observer,
+                                    unheld, uuid, allowed, key)
         made = retry.until_committed(
-            functools.partial(_attempt, engine, ask, sees, observer, unheld,
-                              uuid, allowed, key),
+            functools.partial(_refuse_if_unserved, engine, ask, attempt),
             functools.partial(_look, engine, ask, uuid))
         obstacle = (_hold(engine, made) if isinstance(made, _Made)
                     else made)
@@ -168,6 +170,29 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         return class_name
     return _commit(engine, ask, choice, now, class_name, uuid, allowed, full,
                    known)
+
+
+def _refuse_if_unserved(engine: Engine, ask: pick.Ask,
+                        attempt: Callable[[], _Made | reasons.Reason]
+                        ) -> _Made | reasons.Reason:
+    """Make an attempt; a limit refuses it only if it was not served.
+
+    NOTE: a copy of the request may have been served after this one has looked
+    for it, and what the copy has got counts for the limit.
+
+    :raises Conflict: a copy was served, so this request has to look again.
+    """
+    try:
+        return attempt()
+    except errors.ReservationLimit as exc:
+        with engine.database.read() as connection:
+            related = db_reservations.read_related(
+                connection, ask.uuid, ask.instance_uuid, ())
+        now = engine.clock()
+        if any(each.live(now) for each in related):
+            raise db_connection.Conflict(
+                'a copy of the request has been served') from exc
+        raise
 
 
 def _known(engine: Engine, key: request_keys.Key,
