@@ -33,6 +33,8 @@ class Limits:
         request.
     :ivar offers: starts tried for each counter-offer.
     :ivar doubts: starts without a proof that are skipped for it.
+    :ivar together: the steps of all plans for one counter-offer, or for one
+        search for a start.
     """
 
     proof: int = 200_000
@@ -43,6 +45,7 @@ class Limits:
     eject: int = 300_000
     offers: int = 32
     doubts: int = 3
+    together: int = 100_000
 
 
 class Exhausted(Exception):

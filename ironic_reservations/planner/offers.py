@@ -76,7 +76,10 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
         Kind.EARLIER: lambda: search.first(Kind.EARLIER,
                                            search.earlier(least)),
         Kind.SHORTER: search.shorter, Kind.FEWER: search.fewer}
-    made = (makers[kind]() for kind in kinds)
+    made = []
+    for kind in kinds:
+        search.renew_budget()
+        made.append(makers[kind]())
     return tuple(offer for offer in made if offer is not None)
 
 
@@ -184,27 +187,33 @@ class _OfferSearch:
         # room for another.
         self._there = [each for _, row in reach.rows(now, eligible)
                        for each in row]
-        # NOTE: many windows are tried, so that each gets a short search.
-        # Ejection finds the same in few steps as in many; with shares, the
-        # result is planned again with the limits of a request.
+        # NOTE: many windows are tried, so that each gets a short search. What
+        # is found is planned again with the limits of a request.
         self._limits = limits
         self._short = dataclasses.replace(
-            limits, eject=limits.eject // _SHORTER)
-        self._again = any(
-            demand.amounts is not None for demand in demands) or any(
-            each.amounts is not None for each in self._there)
-        if self._again:
+            limits, search=limits.search // _SHORTER,
+            eject=limits.eject // _SHORTER)
+        if any(demand.amounts is not None for demand in demands) or any(
+                each.amounts is not None for each in self._there):
             self._short = dataclasses.replace(
-                self._short, search=limits.search // _SHORTER,
-                swap=limits.swap // _SHORTER,
+                self._short, swap=limits.swap // _SHORTER,
                 repair=limits.repair // _SHORTER)
         self._profiles = [profiles.of(now, demand) for demand in demands]
+        self._steps = budget.Budget(limits.together)
+
+    def renew_budget(self) -> None:
+        """Allow as many steps as for the first counter-offer.
+
+        NOTE: else a hard one would leave nothing for the others.
+        """
+        self._steps = budget.Budget(self._limits.together)
 
     def _plan(self, demands: Sequence[bookings.Demand]
               ) -> plans.Plan | plans.Refusal:
         """Plan demands so that a request for them would be accepted, too."""
-        answer = planning.plan(self._now, demands, self._short, False)
-        if self._again and isinstance(answer, plans.Plan):
+        answer = planning.plan(self._now, demands, self._short, False,
+                               self._steps)
+        if isinstance(answer, plans.Plan):
             return planning.plan(self._now, demands, self._limits, False)
         return answer
 
