@@ -25,7 +25,6 @@ from ironic_reservations.db import claims
 from ironic_reservations.db import enforcement_terms
 from ironic_reservations.db import holds
 from ironic_reservations.db import lease_history
-from ironic_reservations.db import lease_requests
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
 from ironic_reservations.db import maintenance
@@ -33,6 +32,7 @@ from ironic_reservations.db import no_shows
 from ironic_reservations.db import open_dates
 from ironic_reservations.db import outbox
 from ironic_reservations.db import passages
+from ironic_reservations.db import request_keys
 from ironic_reservations.db import reservations
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.db import tables
@@ -79,9 +79,9 @@ def _of_leases(now: datetime.datetime) -> dict[str, Query]:
         'leases that wait for a node': lambda c: lease_work.wake(
             c, ['not there'], now),
         'nodes of leases': lease_work.read_concerned,
-        'request served before': lambda c: lease_requests.read(c, 'key'),
-        'keys to forget': lambda c: claims.read_over(
-            c, lease_requests.PREFIX, now, 1000),
+        'request served before': lambda c: request_keys.read(
+            c, request_keys.LEASE, 'key'),
+        'claims to delete': lambda c: claims.read_over(c, now, 1000),
         'leases to fix': lambda c: open_dates.read_to_fix(c, now, 100),
         'leases with open dates': lambda c: open_dates.read_loose(
             c, now, now, now + _DAY, 100),

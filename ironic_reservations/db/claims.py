@@ -12,8 +12,8 @@
 
 """Rows of ``claims``: which process does work that one process does for all.
 
-Rows of :mod:`.lease_requests` and :mod:`.request_keys` share the table. A row
-of any kind that has expired means nothing, and is deleted.
+Rows of :mod:`.request_keys` share the table. A row of any kind that has
+expired means nothing, and is deleted.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@
 """Which request has made which resource, by the key that came with it.
 
 Rows of ``claims``, so that a copy of a request that arrives late is
-recognized although the resource is gone.  The keys of leases are in
-:mod:`.lease_requests`.
+recognized although the resource is gone.  As long as a lease exists, its own
+row has the key, too.
 """
 
 from __future__ import annotations
@@ -28,68 +28,110 @@ from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
 
 _c = tables.claims.c
+_s = tables.leases.c
 
-#: How the names of those rows begin,
-PREFIX = 'request '
-#: and how long they may be.  At least 170 bits of a digest fit, which are
+#: The kind of requests that make leases.
+LEASE = 'lease'
+_REQUEST = 'request '
+# NOTE: where the release before, which has a table of its own for the other
+# kinds, looks for it.
+_LEASE_REQUEST = 'lease request '
+#: How long the names may be.  At least 170 bits of a digest fit, which are
 #: enough that no two are the same.
 _NAME = 64
-_UNDONE = f'{PREFIX}undone '
+_UNDONE = f'{_REQUEST}undone '
+
+# SELECT owner, expires_at FROM claims WHERE name = ?
+_KEPT = (sa.select(_c.owner, _c.expires_at)
+         .where(_c.name == sa.bindparam('name')))
+# ... UNION ALL SELECT id || ' 0 ' || request_digest, NULL FROM leases
+#   WHERE request_key = ?
+_KEPT_OF_LEASE = sa.union_all(_KEPT, sa.select(
+    _s.id + ' 0 ' + _s.request_digest, sa.null())
+    .where(_s.request_key == sa.bindparam('key')))
 
 
 @dataclasses.dataclass(frozen=True)
 class Made:
     """What a request has made.
 
-    :ivar ident: the uuid of the resource.
-    :ivar number: the id of its row, or 0; a uuid may be used again, and the id
-        of a row never is.
-    :ivar digest: of the request.
-    :ivar until: how long this is kept.
+    :ivar owner: the column of ``claims``: :attr:`ident`, :attr:`number` and
+        :attr:`digest`.
+    :ivar until: how long this is kept; ``None``: as long as the resource
+        exists.
     """
 
-    ident: str
-    number: int
-    digest: str
-    until: datetime.datetime
+    owner: str
+    until: datetime.datetime | None
+
+    @classmethod
+    def of(cls, ident: str, number: int, digest: str,
+           until: datetime.datetime) -> Made:
+        """Return what is written of a new resource."""
+        return cls(f'{ident} {number} {digest}', until)
 
     @property
-    def owner(self) -> str:
-        """Return how it is written in a row of ``claims``."""
-        return f'{self.ident} {self.number} {self.digest}'
+    def ident(self) -> str:
+        """The uuid of the resource."""
+        return self._part(0)
+
+    @property
+    def number(self) -> int:
+        """The id of its row, or 0.
+
+        A uuid may be used again; the id of a row never is.
+        """
+        return int(self._part(1) or 0)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the request; empty if it is not known."""
+        return self._part(2)
+
+    def _part(self, place: int) -> str:
+        # NOTE: the release before writes the uuid of a lease alone.
+        return dict(enumerate(self.owner.split(' '))).get(place, '')
+
+    def kept(self, now: datetime.datetime) -> bool:
+        """Return whether the request is still recognized."""
+        return self.until is None or self.until > now
 
 
 def name_of(kind: str, key: str) -> str:
     """Return the name of the row for a key.
 
-    :param kind: of the resource.
+    :param kind: of the request.
     :param key: a SHA-256 in hex.
     """
-    return f'{PREFIX}{kind} {key}'[:_NAME]
+    prefix = _LEASE_REQUEST if kind == LEASE else f'{_REQUEST}{kind} '
+    return f'{prefix}{key}'[:_NAME]
 
 
-def read(connection: sa.Connection, name: str) -> Made | None:
-    """Read what a request has made, if it has made anything."""
-    # SELECT owner, expires_at FROM claims WHERE name = ?
-    row = connection.execute(sa.select(_c.owner, _c.expires_at).where(
-        _c.name == name)).one_or_none()
-    if row is None:
-        return None
-    ident, number, digest = row.owner.split(' ')
-    return Made(ident, int(number), digest, row.expires_at)
+def read(connection: sa.Connection, kind: str, key: str) -> Made | None:
+    """Read what a request has made, if it has made anything.
+
+    :param key: a SHA-256 in hex.
+    """
+    given = {'name': name_of(kind, key)}
+    if kind == LEASE:
+        given['key'] = key
+    made = [Made(*row) for row in connection.execute(
+        _KEPT_OF_LEASE if kind == LEASE else _KEPT, given)]
+    return min(made, key=lambda each: each.until is not None, default=None)
 
 
-def insert(connection: sa.Connection, name: str, made: Made) -> None:
+def insert(connection: sa.Connection, kind: str, key: str,
+           made: Made) -> None:
     """Write what a request makes.
 
     :raises oslo_db.exception.DBDuplicateEntry: it has made something before.
     """
     connection.execute(sa.insert(tables.claims).values(
-        name=name, owner=made.owner, expires_at=made.until))
+        name=name_of(kind, key), owner=made.owner, expires_at=made.until))
 
 
-def replace(connection: sa.Connection, name: str, read_before: Made,
-            made: Made) -> None:
+def replace(connection: sa.Connection, kind: str, key: str,
+            read_before: Made, made: Made) -> None:
     """Write that a request makes something anew.
 
     :param read_before: what it had made, as it was read.
@@ -99,7 +141,8 @@ def replace(connection: sa.Connection, name: str, read_before: Made,
     #   WHERE name = ? AND owner = ? AND expires_at = ?
     row_counts.check(connection.execute(
         sa.update(tables.claims)
-        .where(_c.name == name, _c.owner == read_before.owner,
+        .where(_c.name == name_of(kind, key),
+               _c.owner == read_before.owner,
                _c.expires_at == read_before.until)
         .values(owner=made.owner, expires_at=made.until)), 1,
         'the key of a request')

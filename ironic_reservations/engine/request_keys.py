@@ -12,10 +12,13 @@
 
 """A request that is sent twice with one key makes one resource.
 
-The resource may have ended before a copy of the request arrives that a proxy
-held back, so the key is kept for a while, whatever becomes of the resource.
-The keys of leases are kept by
-:mod:`ironic_reservations.engine.leases.idempotency`.
+The same rules for reservations, leases, maintenance windows and changes of
+leases.  The key is written in the transaction that makes the resource, under a
+unique constraint, and belongs to a project.  It is kept for a day, whatever
+becomes of the resource, and that of a lease for as long as the lease exists.
+Until then, the same request gets what it has made or, since a proxy may have
+held back a copy, is refused if that has ended; another request with the key is
+refused.  After that, the request is carried out like a new one.
 """
 
 from __future__ import annotations
@@ -42,20 +45,54 @@ KEPT = datetime.timedelta(days=1)
 
 
 @dataclasses.dataclass(frozen=True)
+class _Kind:
+    """What requests of one kind make.
+
+    :ivar reused: the error for another request with the key.
+    :ivar ended: the error for a copy that arrives after the end.
+    :ivar made: what the request has made, where ``{}`` is the uuid.
+    :ivar again: what to do to make it again.
+    """
+
+    reused: type[errors.ReservationError]
+    ended: type[errors.ReservationError]
+    made: str
+    again: str
+
+
+_LEASE = _Kind(
+    errors.IdempotencyKeyReused, errors.IdempotencyKeyReused,
+    'made the lease {}, which has been deleted since. No lease was made',
+    'To make another lease, send the request with a new key.')
+_KINDS = {
+    'lease': _LEASE,
+    'change': _LEASE,
+    'reservation': _Kind(
+        errors.ReservationKeyReused, errors.ReservationEnded,
+        'made the reservation {}, which has ended since. Nothing was reserved',
+        'To reserve a node again, send the request with a new '
+        'Idempotency-Key, or without one and with a new uuid.'),
+    'maintenance': _Kind(
+        errors.MaintenanceKeyReused, errors.MaintenanceEnded,
+        'booked the maintenance window {}, which has ended since. Nothing was '
+        'booked',
+        'To book the nodes again, send the request with a new '
+        'Idempotency-Key.')}
+
+
+@dataclasses.dataclass(frozen=True)
 class Key:
     """The identity of a request.
 
-    :ivar name: of the row that keeps it.
+    :ivar kind: ``reservation``, ``lease``, ``maintenance`` or ``change``.
+    :ivar key: a SHA-256 in hex, of the project and what the client has sent.
     :ivar digest: of the request; empty where different requests may have the
         same key.
     """
 
-    name: str
+    kind: str
+    key: str
     digest: str = ''
-
-    def is_of(self, made: db_keys.Made) -> bool:
-        """Return whether the same request has made a resource."""
-        return self.digest == made.digest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,13 +101,27 @@ class Known:
 
     :ivar planned_at: when it was read.
     :ivar made: what the row of the key says, if there is one.
-    :ivar stands: whether the resource existed then.
     """
 
     key: Key
     planned_at: datetime.datetime
     made: db_keys.Made | None = None
-    stands: bool = False
+
+    @property
+    def again(self) -> db_keys.Made | None:
+        """What the same request has made, if it is still recognized."""
+        made = self.made
+        return made if made is not None and made.kept(self.planned_at) else (
+            None)
+
+    def ended(self) -> errors.ReservationError:
+        """Return the refusal of a copy of a request whose result has ended."""
+        assert self.made is not None
+        kind = _KINDS[self.key.kind]
+        return kind.ended(
+            f'This request {kind.made.format(self.made.ident)}: the same '
+            'request is not carried out again within a day, since it may be a '
+            f'copy that was delivered late. {kind.again}')
 
 
 def of_request(kind: str, project_id: str | None, key: str,
@@ -85,25 +136,42 @@ def of_request(kind: str, project_id: str | None, key: str,
     # stay the same when a later release can be asked for more.
     fields: Mapping[str, Any] = asked if isinstance(asked, Mapping) else {
         name: value for name, value in vars(asked).items() if value}
-    return Key(_name(kind, project_id, 'key', key), _sha256(fields))
+    return Key(kind, sha256([project_id, 'key', key]), sha256(fields))
 
 
 def of_uuid(kind: str, project_id: str | None, uuid: str) -> Key:
     """Return the identity of a request by the uuid that its client chose."""
-    return Key(_name(kind, project_id, 'uuid', uuid))
+    return Key(kind, sha256([project_id, 'uuid', uuid]))
 
 
-def _name(kind: str, *parts: str | None) -> str:
-    return db_keys.name_of(kind, _sha256(parts))
-
-
-def _sha256(value: Any) -> str:
+def sha256(value: Any) -> str:
+    """Return the digest of something that can be written as JSON."""
     return hashlib.sha256(json.dumps(
         value, sort_keys=True, default=_plain).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
     return (sorted(value) if isinstance(value, Collection) else str(value))
+
+
+def read(connection: sa.Connection, key: Key,
+         now: datetime.datetime) -> Known:
+    """Read whether the same request has been carried out before.
+
+    To be read before everything that the request depends on: a copy that is
+    carried out later is found by :func:`keep`.
+
+    :raises IdempotencyKeyReused: another request with the key has, for a
+        lease; for others, :class:`errors.ReservationKeyReused` or
+        :class:`errors.MaintenanceKeyReused`.
+    """
+    known = Known(key, now, db_keys.read(connection, key.kind, key.key))
+    # NOTE: the release before keeps no digest beside a lease.
+    if known.again is not None and known.again.digest not in ('', key.digest):
+        raise _KINDS[key.kind].reused(
+            'The same Idempotency-Key was sent with a different request '
+            'before. Send each request with its own key.')
+    return known
 
 
 def keep(connection: sa.Connection, known: Known, ident: str, number: int,
@@ -119,13 +187,12 @@ def keep(connection: sa.Connection, known: Known, ident: str, number: int,
     # another one has kept.
     if known.planned_at + KEPT <= now:
         raise db_connection.Conflict('it was planned days ago')
-    if known.stands:
-        raise db_connection.Conflict('what the request had made has ended')
-    made = db_keys.Made(ident, number, known.key.digest, now + KEPT)
+    key = known.key
+    made = db_keys.Made.of(ident, number, key.digest, now + KEPT)
     if known.made is None:
-        db_keys.insert(connection, known.key.name, made)
+        db_keys.insert(connection, key.kind, key.key, made)
     else:
-        db_keys.replace(connection, known.key.name, known.made, made)
+        db_keys.replace(connection, key.kind, key.key, known.made, made)
 
 
 @contextlib.contextmanager
@@ -143,9 +210,10 @@ def refused_if_unserved(engine: Engine, known: Known | None
     except errors.DatabaseUnavailable:
         raise
     except errors.ReservationError as exc:
-        if known is not None and not known.stands:
+        if known is not None and known.again is None:
             with engine.database.read() as connection:
-                made = db_keys.read(connection, known.key.name)
+                made = db_keys.read(connection, known.key.kind,
+                                    known.key.key)
             if made != known.made:
                 raise db_connection.Conflict(
                     'a copy of the request has been served') from exc

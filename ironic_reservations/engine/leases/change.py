@@ -20,7 +20,6 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
@@ -116,17 +115,21 @@ class _Request:
 
     def attempt(self) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
         """Read, plan, ask the enforcement service, and commit."""
-        now = self._engine.clock()
-        known = None if self._key is None else self._known(self._key, now)
-        with request_keys.refused_if_unserved(self._engine, known):
-            return self._carry_out(known, now)
+        engine = self._engine
+        now = engine.clock()
+        with engine.database.snapshot() as connection:
+            known = None if self._key is None else request_keys.read(
+                connection, self._key, now)
+            before = lease_find.read(connection, self._lease_id,
+                                     self._project_id)
+        with request_keys.refused_if_unserved(engine, known):
+            return self._carry_out(known, before, now)
 
     def _carry_out(self, known: request_keys.Known | None,
-                   now: datetime.datetime
+                   before: leases.Lease, now: datetime.datetime
                    ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
         engine = self._engine
-        before = lease_find.get(engine, self._lease_id, self._project_id)
-        if known is not None and known.stands:
+        if known is not None and known.again is not None:
             lease_slides.tell(engine, self._unsure)
             return before, lease_rehearsal.Displaced(slid=tuple(self._unsure))
         after = new_terms.apply(engine.conf, before, self._changes, now,
@@ -154,22 +157,6 @@ class _Request:
         return after, (
             lease_rehearsal.Displaced() if replanned is None
             else lease_rehearsal.Displaced(replanned.difference.homes, slid))
-
-    def _known(self, key: request_keys.Key,
-               now: datetime.datetime) -> request_keys.Known:
-        """Read whether the same request has been carried out before.
-
-        :raises IdempotencyKeyReused: another request with its key has.
-        """
-        with self._engine.database.read() as connection:
-            made = db_keys.read(connection, key.name)
-        if made is None or made.until <= now:
-            return request_keys.Known(key, now, made)
-        if not key.is_of(made):
-            raise errors.IdempotencyKeyReused(
-                'The same Idempotency-Key was sent with a different request '
-                'before. Send each request with its own key.')
-        return request_keys.Known(key, now, made, stands=True)
 
     def _keep(self, known: request_keys.Known) -> None:
         """Keep the key of a request that changes nothing.

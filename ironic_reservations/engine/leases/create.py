@@ -31,6 +31,7 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
+from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import admission
@@ -39,11 +40,11 @@ from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.engine.leases import idempotency
 from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
+from ironic_reservations.engine.leases import request_key
 from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.leases import starts as lease_starts
 from ironic_reservations.engine.leases import terms as lease_terms
@@ -89,28 +90,28 @@ def rehearse(engine: Engine, ask: leases.LeaseAsk,
 def _create(engine: Engine, ask: leases.LeaseAsk, dry_run: bool,
             allowed: limits.Limits | None
             ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
-    digests = idempotency.digests(ask)
+    key = request_key.of(ask)
     if lease_flavors.unread(ask):
         # NOTE: a repeated request is answered even if its flavor is gone.
-        served = idempotency.served_before(engine, *digests)
+        served = None if key is None else request_key.served(
+            engine, _known(engine, key))
         if served is not None:
             return served, lease_rehearsal.Displaced()
         ask = lease_flavors.read(engine, ask)
     if allowed is None:
         allowed = limits.of(engine.conf, 'leases')
-    request = _Request(engine, ask, allowed, *digests, dry_run=dry_run)
+    request = _Request(engine, ask, allowed, key, dry_run)
     try:
         lease = retry.until_committed(request.attempt, request.look)
-    except errors.ReservationError as exc:
-        # NOTE: what a copy of the request has got meanwhile is in the way of
-        # this one.
-        served = idempotency.served_before(engine, *digests)
-        if served is not None:
-            return served, lease_rehearsal.Displaced()
-        if isinstance(exc, errors.LeaseLimit):
-            exc.details['offers'] = request.offers_within_limits()
+    except errors.LeaseLimit as exc:
+        exc.details['offers'] = request.offers_within_limits()
         raise
     return lease, request.displaced
+
+
+def _known(engine: Engine, key: request_keys.Key) -> request_keys.Known:
+    with engine.database.read() as connection:
+        return request_keys.read(connection, key, engine.clock())
 
 
 class _Request:
@@ -120,7 +121,7 @@ class _Request:
     """
 
     def __init__(self, engine: Engine, ask: leases.LeaseAsk,
-                 allowed: limits.Limits, key: str | None, digest: str | None,
+                 allowed: limits.Limits, key: request_keys.Key | None,
                  dry_run: bool, asks_enforcement: bool = True) -> None:
         if not ask.wishes:
             raise errors.InvalidValue(
@@ -137,7 +138,7 @@ class _Request:
         self._allowed = allowed
         self._dry_run = dry_run
         self._asks_enforcement = asks_enforcement
-        self._key, self._digest = key, digest
+        self._key = key
         # NOTE: ids are chosen once, so that a lease of which the COMMIT was
         # not answered is found again.
         self._lease_id = str(uuid_module.uuid4())
@@ -160,11 +161,20 @@ class _Request:
 
     def attempt(self) -> leases.Lease:
         """Read, plan, ask the enforcement service, and commit."""
-        engine, ask = self._engine, self._ask
+        engine = self._engine
         now = engine.clock()
-        served = idempotency.served_before(engine, self._key, self._digest)
-        if served is not None:
+        known = None if self._key is None else _known(engine, self._key)
+        if known is not None and known.again is not None:
+            served = request_key.served(engine, known)
+            if served is None:
+                raise db_connection.Conflict('the lease has been deleted')
             return served
+        with request_keys.refused_if_unserved(engine, known):
+            return self._carry_out(known, now)
+
+    def _carry_out(self, known: request_keys.Known | None,
+                   now: datetime.datetime) -> leases.Lease:
+        engine, ask = self._engine, self._ask
         starts = lease_starts.of(ask, self._allowed, now)
         project = self._check(starts, now)
         snapshot = engine.snapshots.snapshot(
@@ -182,7 +192,7 @@ class _Request:
             frozenset() if room is None else room.own)
         self.displaced = lease_rehearsal.Displaced(changes.homes, slid)
         if not self._dry_run:
-            self._commit(place.snapshot, lease, changes, slid)
+            self._commit(place.snapshot, lease, changes, slid, known)
             self._tell(lease)
         return lease
 
@@ -195,7 +205,7 @@ class _Request:
                 starts.at(starts.first), starts.first):
             # NOTE: the enforcement service decides on what is asked for, and
             # not on each offer.
-            offer = _Request(self._engine, ask, self._allowed, None, None,
+            offer = _Request(self._engine, ask, self._allowed, None,
                              dry_run=True, asks_enforcement=False)
             try:
                 offer.attempt()
@@ -289,7 +299,8 @@ class _Request:
 
     def _commit(self, snapshot: snapshots.Snapshot, lease: leases.Lease,
                 changes: difference.Difference,
-                slid: Sequence[lease_slides.Change]) -> None:
+                slid: Sequence[lease_slides.Change],
+                known: request_keys.Known | None) -> None:
         engine = self._engine
         self._outrun.update(changes.seen.generations)
         gone = {*changes.homes, *lease_slides.removed(slid)}
@@ -307,10 +318,12 @@ class _Request:
             lease_slides.write(connection, slid, snapshot.now)
             limit_checks.check_again(self._allowed, connection, lease,
                                      snapshot.now)
-            idempotency.keep(engine, connection, self._key, lease.id,
-                             snapshot.now)
-            db_leases.insert(connection, lease, lease.start, self._key,
-                             self._digest)
+            if known is not None:
+                request_keys.keep(connection, known, lease.id, 0,
+                                  engine.clock())
+            db_leases.insert(connection, lease, lease.start,
+                             *(None, None) if known is None else (
+                                 known.key.key, known.key.digest))
             db_bookings.insert_many(connection, lease.bookings,
                                     lease.user_id, snapshot.now)
             lease_slides.check(engine, connection, slid, snapshot.now)

@@ -17,6 +17,8 @@ from __future__ import annotations
 import dataclasses
 import datetime
 
+import sqlalchemy as sa
+
 from ironic_reservations import errors
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
@@ -39,7 +41,13 @@ def get(engine: Engine, lease_id: str,
     :raises LeaseNotFound: there is no such lease.
     """
     with engine.database.snapshot() as connection:
-        found = db_leases.read(connection, (lease_id,))
+        return read(connection, lease_id, project_id)
+
+
+def read(connection: sa.Connection, lease_id: str,
+         project_id: str | None = None) -> leases.Lease:
+    """Read one lease, as :func:`get`, in a snapshot of the caller."""
+    found = db_leases.read(connection, (lease_id,))
     if not found or project_id not in (None, found[0].project_id):
         raise unknown(lease_id)
     return found[0]

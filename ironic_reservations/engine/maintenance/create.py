@@ -21,6 +21,8 @@ import datetime
 from typing import Any
 import uuid as uuid_module
 
+import sqlalchemy as sa
+
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
@@ -28,7 +30,6 @@ from ironic_reservations.db import lease_names as db_lease_names
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import enforcement_commits
@@ -61,6 +62,8 @@ from ironic_reservations.planner import standing
 _TOLD = 20
 _TOO_LATE = datetime.datetime(instants.LAST_YEAR + 1, 1, 1,
                               tzinfo=datetime.UTC)
+#: All nodes, and the hosts by their nodes.
+_There = tuple[Mapping[str, facts.Node], Mapping[str, db_hosts.Row]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,22 +153,24 @@ def create(engine: Engine, ask: Ask, dry_run: bool = False,
         return dataclasses.replace(tried[-1].made, window=made[0])
 
     def attempt() -> Planned:
-        known = None
-        if key is not None and not dry_run:
-            known, window = _known(engine, key)
-            if window is not None:
-                return Planned(window, (), (), (), ())
+        with engine.database.snapshot() as connection:
+            known = None
+            if key is not None and not dry_run:
+                known = request_keys.read(connection, key, engine.clock())
+                if known.again is not None:
+                    return Planned(_booked(connection, known), (), (), (), ())
+            there = _read(connection)
         with request_keys.refused_if_unserved(engine, known):
-            return book(known)
+            return book(known, there)
 
-    def book(known: request_keys.Known | None) -> Planned:
-        plan = _Plan(engine, ask, ident)
+    def book(known: request_keys.Known | None, there: _There) -> Planned:
+        plan = _Plan(engine, ask, ident, there)
         if plan.made.cannot_move:
             others = lease_slides.read_others(
                 engine, engine.clock(), plan.made.window.starts_at,
                 plan.made.window.ends_at)
             if others.leases:
-                plan = _Plan(engine, ask, ident, others)
+                plan = _Plan(engine, ask, ident, there, others)
         made = plan.made
         if made.reasons and not dry_run:
             raise errors.MaintenanceRefused(
@@ -185,39 +190,32 @@ def create(engine: Engine, ask: Ask, dry_run: bool = False,
     return retry.until_committed(attempt, look)
 
 
-def _known(engine: Engine, key: request_keys.Key
-           ) -> tuple[request_keys.Known, maintenance.Window | None]:
-    """Read whether the same request has booked a window before.
+def _booked(connection: sa.Connection,
+            known: request_keys.Known) -> maintenance.Window:
+    """Read the window that the same request has booked before.
 
-    :returns: what is known of the key, and that window.
-    :raises MaintenanceEnded: it has, and that is over.
-    :raises MaintenanceKeyReused: another request with its key has.
+    :raises MaintenanceEnded: it is over.
     """
-    now = engine.clock()
-    with engine.database.snapshot() as connection:
-        made = db_keys.read(connection, key.name)
-        if made is None or made.until <= now:
-            return request_keys.Known(key, now, made), None
-        if not key.is_of(made):
-            raise errors.MaintenanceKeyReused(
-                'The same Idempotency-Key was sent with a different request '
-                'before. Send each request with its own key.')
-        booked = db_maintenance.read(connection, (made.ident,))
-    if not booked or all(not each.stands(now) or each.late(now)
-                         for each in booked[0].nodes):
-        raise errors.MaintenanceEnded(
-            f'This request booked the maintenance window {made.ident}, which '
-            'has ended since. Nothing was booked: the same request is not '
-            'carried out again within a day, since it may be a copy that was '
-            'delivered late. To book the nodes again, send the request with a '
-            'new Idempotency-Key.')
-    return request_keys.Known(key, now, made, stands=True), booked[0]
+    assert known.again is not None
+    now = known.planned_at
+    for window in db_maintenance.read(connection, (known.again.ident,)):
+        if any(each.stands(now) and not each.late(now)
+               for each in window.nodes):
+            return window
+    raise known.ended()
+
+
+def _read(connection: sa.Connection) -> _There:
+    """Read all nodes, and the hosts by their nodes."""
+    return db_nodes.read_nodes(connection), {
+        row.node_uuid: row for row in db_hosts.read(connection)}
 
 
 class _Plan:
     """One attempt to plan a window, on the present state."""
 
     def __init__(self, engine: Engine, ask: Ask, ident: str,
+                 there: _There,
                  others: lease_slides.Others | None = None) -> None:
         self._engine = engine
         self._ask = ask
@@ -234,7 +232,7 @@ class _Plan:
                 f'which is not after its start at {told_times.moment(start)}. '
                 'Send a later end.')
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
-        nodes = self._nodes()
+        nodes = self._nodes(*there)
         self._names = {node.uuid: node.name or node.uuid for node in nodes}
         self._told = {node.uuid: f'{node.name} ({node.uuid})'
                       for node in nodes if node.name}
@@ -255,16 +253,16 @@ class _Plan:
         """Return the name of a node with its uuid."""
         return self._told.get(uuid, uuid)
 
-    def _nodes(self) -> list[facts.Node]:
+    def _nodes(self, known: Mapping[str, facts.Node],
+               hosts: Mapping[str, db_hosts.Row]) -> list[facts.Node]:
         """Return the nodes of the window.
 
+        :param known: all nodes.
+        :param hosts: those that are open to leases, by their nodes.
         :raises InvalidValue: one of them is unknown, or none matches.
         """
         ask = self._ask
         wanted = lease_terms.requirement('', ask.properties)
-        with self._engine.database.snapshot() as connection:
-            known = db_nodes.read_nodes(connection)
-            hosts = {row.node_uuid: row for row in db_hosts.read(connection)}
         there = [node for node in known.values() if not node.compute
                  and node.provision_state != node_condition.GONE]
         if ask.nodes is not None:

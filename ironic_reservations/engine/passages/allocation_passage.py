@@ -124,9 +124,9 @@ def _hold_any(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
               deadline: float
               ) -> tuple[passages.Passage, displacement.Room | None]:
     need = plan.Need(bare=True)
-    choice = choose.choose(engine, ask,
-                           plan.look(engine, ask, sees, now, need), sees,
-                           observer, need)
+    with engine.database.read() as connection:
+        view = plan.look(engine, connection, ask, sees, now, need)
+    choice = choose.choose(engine, ask, view, sees, observer, need)
     void = next((row for row in choice.view.related if not row.live(now)
                  and row.node_uuid == choice.node.uuid), None)
     return passages.begin(
@@ -150,9 +150,9 @@ def _hold_leased(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     ask = dataclasses.replace(ask, node_uuids=wanted,
                               lease_reservation_id=mine[0].reservation_id)
     need = plan.Need(max(booking.ends_at for booking in mine))
-    choice = choose.choose(engine, ask,
-                           plan.look(engine, ask, sees, now, need), sees,
-                           observer, need)
+    with engine.database.read() as connection:
+        view = plan.look(engine, connection, ask, sees, now, need)
+    choice = choose.choose(engine, ask, view, sees, observer, need)
     return passages.begin(
         engine, choice.node, None, ask.instance_uuid, now, deadline,
         turns.of_node(None, mine), confirmed=choice.view.confirmed,

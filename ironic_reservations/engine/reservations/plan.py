@@ -75,25 +75,24 @@ class View:
     confirmed: bool = False
 
 
-def look(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
-         now: datetime.datetime, need: Need) -> View:
+def look(engine: Engine, connection: sa.Connection, ask: pick.Ask,
+         sees: facts.Visibility, now: datetime.datetime, need: Need) -> View:
     """Read all that a pick depends on, in a constant number of queries.
 
     Without a list, these are nodes that are not promised to leases.
     """
-    with engine.database.read() as connection:
-        if ask.node_uuids is None:
-            return look_by_class(engine, connection, ask, sees, now, need)
-        # NOTE: compute hosts cannot be reserved.
-        nodes = {uuid: node for uuid, node in db_nodes.read_nodes(
-            connection, ask.node_uuids,
-            with_traits=bool(ask.traits or ask.forbidden)).items()
-            if not node.compute}
-        related = db_reservations.read_related(
-            connection, ask.uuid, ask.instance_uuid, ask.node_uuids)
-        busy = db_passages.read_busy(connection, ask.node_uuids)
-        leased = db_bookings.read_leased(connection, ask.node_uuids, now)
-        barred = closed(engine, connection, need, ask.node_uuids)
+    if ask.node_uuids is None:
+        return look_by_class(engine, connection, ask, sees, now, need)
+    # NOTE: compute hosts cannot be reserved.
+    nodes = {uuid: node for uuid, node in db_nodes.read_nodes(
+        connection, ask.node_uuids,
+        with_traits=bool(ask.traits or ask.forbidden)).items()
+        if not node.compute}
+    related = db_reservations.read_related(
+        connection, ask.uuid, ask.instance_uuid, ask.node_uuids)
+    busy = db_passages.read_busy(connection, ask.node_uuids)
+    leased = db_bookings.read_leased(connection, ask.node_uuids, now)
+    barred = closed(engine, connection, need, ask.node_uuids)
     return view(nodes, related, busy, leased, barred, now, need)
 
 

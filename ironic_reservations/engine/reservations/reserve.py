@@ -143,16 +143,22 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
              uuid: str, allowed: limits.Limits,
              key: request_keys.Key | None) -> _Made | reasons.Reason:
     now = engine.clock()
-    known = None if key is None else _known(engine, key, now)
-    full = _full(engine, ask, allowed, now)
-    need = plan.Need(_lasts(engine, ask, now), unheld=unheld,
-                     full=frozenset(full))
-    view = plan.look(engine, ask, sees, now, need)
+    with engine.database.read() as connection:
+        # NOTE: the key first: a copy that is served later is found when the
+        # key is kept, and one that was served before is among the rest.
+        known = None if key is None else request_keys.read(connection, key,
+                                                           now)
+        full = limits.read_full(allowed, connection, ask.project_id, now)
+        need = plan.Need(_lasts(engine, ask, now), unheld=unheld,
+                         full=frozenset(full))
+        view = plan.look(engine, connection, ask, sees, now, need)
+        kept = known is not None and _exists(connection, known, view.related,
+                                             now)
     existing = _served_before(ask, view.related, now)
     if existing is not None:
         lost = (None if engine.placement is None
                 else reservation_holds.ensure(engine, existing))
-        if lost is None and known is not None and not known.stands:
+        if lost is None and known is not None and not kept:
             _keep(engine, known, existing)
         return lost or _Made(existing, before=True)
     try:
@@ -195,33 +201,23 @@ def _refuse_if_unserved(engine: Engine, ask: pick.Ask,
         raise
 
 
-def _known(engine: Engine, key: request_keys.Key,
-           now: datetime.datetime) -> request_keys.Known:
-    """Read whether the same request has made a reservation before.
+def _exists(connection: sa.Connection, known: request_keys.Known,
+            related: Sequence[facts.Reservation],
+            now: datetime.datetime) -> bool:
+    """Return whether there is the reservation that the request has made.
 
-    :raises ReservationEnded: it has, and that is over.
-    :raises ReservationKeyReused: another request with its key has.
+    :param related: the reservations of the instance and uuid of the request.
+    :raises ReservationEnded: it has made one, and that is over.
     """
-    with engine.database.snapshot() as connection:
-        made = db_keys.read(connection, key.name)
-        if made is None or made.until <= now:
-            return request_keys.Known(key, now, made)
-        if not key.is_of(made):
-            raise errors.ReservationKeyReused(
-                'The same Idempotency-Key was sent with a different request '
-                'before. Send each request with its own key.')
-        there = db_reservations.read_by_uuid(connection, made.ident)
-        if there is not None and there.id == made.number and there.live(now):
-            return request_keys.Known(key, now, made, stands=True)
-        if db_keys.read_undone(connection, made.number):
-            # NOTE: it was never answered, as its node could not be held.
-            return request_keys.Known(key, now, made)
-    raise errors.ReservationEnded(
-        f'This request made the reservation {made.ident}, which has ended '
-        'since. Nothing was reserved: the same request is not carried out '
-        'again within a day, since it may be a copy that was delivered late. '
-        'To reserve a node again, send the request with a new '
-        'Idempotency-Key, or without one and with a new uuid.')
+    made = known.again
+    if made is None:
+        return False
+    if any(row.id == made.number and row.live(now) for row in related):
+        return True
+    # NOTE: one whose node could not be held was never answered.
+    if not db_keys.read_undone(connection, made.number):
+        raise known.ended()
+    return False
 
 
 def _keep(engine: Engine, known: request_keys.Known,
@@ -237,15 +233,6 @@ def _keep_for(connection: sa.Connection, known: request_keys.Known,
     assert reservation.id is not None
     request_keys.keep(connection, known, reservation.uuid, reservation.id,
                       now)
-
-
-def _full(engine: Engine, ask: pick.Ask, allowed: limits.Limits,
-          now: datetime.datetime) -> dict[str, int]:
-    """Read the classes whose limit the project has reached, with counts."""
-    if not allowed.max_per_class:
-        return {}
-    with engine.database.read() as connection:
-        return limits.read_full(allowed, connection, ask.project_id, now)
 
 
 def _look(engine: Engine, ask: pick.Ask,

@@ -206,7 +206,6 @@ _WRITERS = {
     'instance_reservations.update',
     'leasable.insert', 'leasable.update',
     'lease_flags._outdate', 'lease_flags.degrade', 'lease_flags.flag_replaced',
-    'lease_requests.insert',
     'lease_work.extend', 'lease_work.give_back', 'lease_work.wake',
     'leases.', 'leases.delete_many', 'leases.update',
     'maintenance._update', 'maintenance.delete_many', 'maintenance.insert',

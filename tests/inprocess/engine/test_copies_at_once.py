@@ -14,7 +14,6 @@
 
 import fixtures
 
-from ironic_reservations.db import lease_requests
 from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import request_keys
@@ -59,7 +58,7 @@ class _CopiesAtOnce:
 
     def test_request_for_a_lease_gets_what_its_copy_got(self):
         """It is not refused for want of the hosts that it has itself."""
-        made = self._after_look(lease_requests, lambda: self.other.create(
+        made = self._after_look(db_keys, lambda: self.other.create(
             1, 2, leasing.wish(2), key='k'))
         again = self.leasing.create(1, 2, leasing.wish(2), key='k')
         self.assertEqual(made[1].id, again.id)
@@ -70,7 +69,7 @@ class _CopiesAtOnce:
         """Nor for the limit that it has reached itself."""
         self.world.conf.set_override('project_limits', True, 'leases')
         self.world.conf.set_override('max_leases_per_project', 1, 'leases')
-        made = self._after_look(lease_requests, lambda: self.other.create(
+        made = self._after_look(db_keys, lambda: self.other.create(
             1, 2, key='k'))
         again = self.leasing.create(1, 2, key='k')
         self.assertEqual(made[1].id, again.id)

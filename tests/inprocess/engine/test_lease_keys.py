@@ -13,6 +13,8 @@
 """A request for a lease that is sent twice with one key makes one lease."""
 
 import datetime
+import hashlib
+import json
 from unittest import mock
 
 import sqlalchemy as sa
@@ -25,6 +27,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
+from tests import cuts
 from tests import leasing
 from tests import world
 from tests.inprocess.engine import timelines
@@ -266,6 +269,82 @@ class _LateCopy:
     def _queues(self):
         return [name for name in self.world.claims()
                 if name.startswith(('leases ', 'reservations '))]
+
+    def _as_the_release_before_wrote(self, lease_id):
+        with self.leasing.engine.database.write() as connection:
+            connection.execute(sa.update(tables.claims).where(
+                tables.claims.c.name.in_(self._claims())
+            ).values(owner=lease_id))
+
+    def test_key_that_the_release_before_has_kept_is_known(self):
+        """It writes no digest beside the uuid of the lease."""
+        made = self._create()
+        self._as_the_release_before_wrote(made.id)
+        self.assertEqual(made.id, self._create().id)
+        self._refused(name='other')
+        self.leasing.end(made)
+        self.assertIn(made.id, str(self._refused()))
+        self._hours_pass(25)
+        again = self.leasing.create(50, 51, key='k')
+        self.assertEqual(again.id, self.leasing.create(50, 51, key='k').id)
+
+    def test_key_is_where_the_release_before_looks_for_it(self):
+        """In the row of the lease, and in one that it does not write twice."""
+        made = self._create()
+        digest = hashlib.sha256(
+            json.dumps([leasing.PROJECT, 'k']).encode()).hexdigest()
+        with self.leasing.engine.database.read() as connection:
+            self.assertEqual([made.id], list(connection.execute(
+                sa.select(tables.leases.c.id).where(
+                    tables.leases.c.request_key == digest)).scalars()))
+        self.assertEqual([f'lease request {digest}'[:64]], self._claims())
+
+    def test_copy_that_stands_still_anywhere_makes_none(self):
+        """Another copy is served, and its lease deleted, meanwhile."""
+        number = [0]
+
+        def attempt(cut_at):
+            number[0] += 1
+            key, served = f'k{number[0]}', []
+
+            def come_first():
+                made = self.other.create(1, 2, key=key)
+                self.other.end(made)
+                served.append(made)
+            with cuts.Cuts(self.leasing.engine) as cut:
+                cut.at({cut_at: come_first})
+                try:
+                    mine = self._create(key=key)
+                except errors.IdempotencyKeyReused:
+                    self.assertNotEqual([], served)
+                else:
+                    self.assertEqual([], served)
+                    self.other.end(mine)
+                there = cut.count >= cut_at
+            self.assertEqual([], self.leasing.all())
+            return there
+        self.assertGreater(cuts.everywhere(attempt), 3)
+
+    def test_retry_that_finds_it_and_stands_still_makes_none(self):
+        """The lease is deleted between any two statements of the retry."""
+        number = [0]
+
+        def attempt(cut_at):
+            number[0] += 1
+            key = f'k{number[0]}'
+            first = self._create(key=key)
+            with cuts.Cuts(self.leasing.engine) as cut:
+                cut.at({cut_at: lambda: self.other.end(first)})
+                try:
+                    self.assertEqual(first.id, self._create(key=key).id)
+                except errors.IdempotencyKeyReused:
+                    pass
+                there = cut.count >= cut_at
+            if not there:
+                self.other.end(first)
+            self.assertEqual([], self.leasing.all())
+            return there
+        self.assertGreater(cuts.everywhere(attempt), 1)
 
     def test_request_without_a_key_keeps_none(self):
         self.leasing.create(1, 2)

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from ironic_reservations.engine.leases import idempotency
+from ironic_reservations.engine.leases import request_key
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -25,5 +25,5 @@ BEST = mix.Best(mix.Mix(
 
 def apply() -> None:
     """Break this process."""
-    assert idempotency.digests
-    idempotency.digests = lambda ask: (None, None)
+    assert request_key.of
+    request_key.of = lambda ask: None

@@ -21,6 +21,8 @@ from typing import Any
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.engine import request_keys
+from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.reservations import release
@@ -33,9 +35,11 @@ from tests import world
 _SEES = facts.Visibility(everything=True)
 #: Answers that a client may get when others are about.
 _ORDINARY = (errors.NoNodeAvailable, errors.MaintenanceRefused,
-             errors.Contention)
-_ENDED = (errors.ReservationEnded, errors.MaintenanceEnded)
-_GONE = (errors.ReservationNotFound, errors.MaintenanceNotFound)
+             errors.LeaseRefused, errors.Contention)
+_ENDED = (errors.ReservationEnded, errors.MaintenanceEnded,
+          errors.IdempotencyKeyReused)
+_GONE = (errors.ReservationNotFound, errors.MaintenanceNotFound,
+         errors.LeaseNotFound)
 
 
 def reserve_for(engine: engine_module.Engine, key: str,
@@ -58,6 +62,12 @@ def book_for(engine: engine_module.Engine, key: str,
         'maintenance', None, key, asked)).window.id
 
 
+def lease_for(engine: engine_module.Engine, key: str,
+              nodes: list[str]) -> str:
+    """Deliver a request for a lease of one host, and return its id."""
+    return lease_create.create(engine, leasing.ask(1, 2, key=key)).id
+
+
 def _release(engine: engine_module.Engine, uuid: str) -> None:
     release.release(engine, uuid)
 
@@ -67,12 +77,13 @@ def work(url: str, nodes: list[str], keys: list[str], journal: str,
     """Be one process: deliver each request several times, and end some.
 
     :param journal: the path of a file that each uuid is written to.
-    :param kind: ``reservation`` or ``maintenance``.
+    :param kind: ``reservation``, ``maintenance`` or ``lease``.
     """
     engine = engine_module.build(world.configured(
         url, ironic__confirm='mirror'), clock=world.Clock())
-    ask, end = ((reserve_for, _release) if kind == 'reservation'
-                else (book_for, find.end))
+    ask, end = {'reservation': (reserve_for, _release),
+                'maintenance': (book_for, find.end),
+                'lease': (lease_for, lease_end.end)}[kind]
     chance = random.Random(seed)
     with open(journal, 'a', buffering=1, encoding='ascii') as file:
         def note(event: str, key: str, **known: Any) -> None:

@@ -24,6 +24,7 @@ from testtools import content
 from ironic_reservations import errors
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.reservations import release
+from tests import leasing
 from tests import world
 from tests.processes import forks
 from tests.processes.timeline import copies
@@ -100,6 +101,17 @@ class _Copies:
             self.assertRaises(errors.MaintenanceEnded, copies.book_for,
                               self.engine, key, self.nodes)
         self.assertEqual(windows, len(find.page(self.engine)))
+
+    def test_request_for_a_lease_makes_at_most_one(self):
+        there = leasing.Leasing(self.world)
+        there.hosts(4)
+        made = self.deliver('lease')
+        for lease in there.all():
+            there.end(lease)
+        for key in made:
+            self.assertRaises(errors.IdempotencyKeyReused, copies.lease_for,
+                              self.engine, key, self.nodes)
+        self.assertEqual([], there.all())
 
 
 class TestCopiesOnMariaDB(_Copies, world.TestCase):
