@@ -10,7 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The real Placement, served by gunicorn over a real database."""
+"""The real Placement, served by gunicorn over a real database.
+
+Its first process is forked from one that has read the code.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,30 @@ import os
 import pathlib
 import signal
 import socket
-import subprocess
 import sys
 import time
 
 import fixtures
+from gunicorn.app import wsgiapp
 import requests
 
+from tests import forks
 from tests.real import databases
 
 #: What takes so long hangs, also on a machine that has other things to do.
 _STARTS_WITHIN = 240
+
+
+def _serve(log: pathlib.Path, environment: Mapping[str, str],
+           arguments: list[str]) -> None:
+    """Be ``gunicorn``, with a log and a group of its own."""
+    os.setsid()
+    with log.open('ab') as output:
+        for number in (1, 2):
+            os.dup2(output.fileno(), number)
+    os.environ.update(environment)
+    sys.argv = ['gunicorn', *arguments]
+    wsgiapp.run()
 
 
 class Served(fixtures.Fixture):
@@ -78,7 +94,7 @@ class Served(fixtures.Fixture):
             '')))
         self._log = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path, 'log')
-        self._environment = {**os.environ, **self._environment,
+        self._environment = {**self._environment,
                              'OS_PLACEMENT_CONFIG_DIR': str(folder)}
         for attempts_left in (2, 1, 0):
             self._take(_free_port())
@@ -96,9 +112,9 @@ class Served(fixtures.Fixture):
         """Have it listen on a port."""
         self.endpoint = f'http://127.0.0.1:{port}'
         # NOTE: one at first, so that the tables are made once.
-        self._command = [
-            sys.executable, '-W', 'ignore', '-m', 'gunicorn', '--preload',
-            '-w', str(self._workers), '--threads', str(self._threads),
+        self._arguments = [
+            '--preload', '-w', str(self._workers),
+            '--threads', str(self._threads),
             '--no-control-socket', '-b', f'127.0.0.1:{port}',
             # NOTE: whoever is held up, by a test too, is not killed.
             '--timeout', '300',
@@ -106,20 +122,22 @@ class Served(fixtures.Fixture):
 
     def start(self) -> None:
         """Start its processes, once more."""
-        with open(self._log, 'ab') as output:
-            self._process = subprocess.Popen(
-                self._command, stdout=output, stderr=output,
-                env=self._environment, start_new_session=True)
+        self._log.touch()
+        self._process = forks.CONTEXT.Process(target=_serve, args=(
+            self._log, self._environment, self._arguments))
+        self._process.start()
         self._wait(self._log)
 
     def stop(self) -> None:
         """End its processes; nothing answers then."""
-        self._process.send_signal(signal.SIGTERM)
-        self._process.wait(120)
+        self._process.terminate()
+        self._process.join(120)
+        if self._process.is_alive():
+            raise AssertionError('Placement does not end.')
 
     def _wait(self, log: pathlib.Path) -> None:
         until = time.monotonic() + _STARTS_WITHIN
-        while time.monotonic() < until and self._process.poll() is None:
+        while time.monotonic() < until and self._process.is_alive():
             try:
                 if requests.get(self.endpoint, timeout=5).status_code == 200:
                     return

@@ -30,9 +30,9 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
 from ironic_reservations.model import leases
+from tests import forks
 from tests import leasing
 from tests import world
-from tests.processes import forks
 from tests.processes import journal
 from tests.processes.leases import crowd
 from tests.processes.leases import small_ironic

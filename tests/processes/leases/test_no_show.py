@@ -33,9 +33,9 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine import retry
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
+from tests import forks
 from tests import leasing
 from tests import world
-from tests.processes import forks
 from tests.processes import journal
 from tests.processes.leases import crowd
 from tests.processes.leases import no_show

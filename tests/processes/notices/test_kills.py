@@ -30,8 +30,8 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import notices
 from ironic_reservations.model import leases
+from tests import forks
 from tests import world
-from tests.processes import forks
 from tests.processes.notices import sender
 from tests.real import databases
 from tests.real import mail_server

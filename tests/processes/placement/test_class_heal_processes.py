@@ -28,12 +28,12 @@ import fixtures
 from testtools import content
 
 from ironic_reservations.clouds import placement
+from tests import forks
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import of_old_sizes
 from tests.inprocess.placement import served
 from tests.inprocess.placement import traffic
-from tests.processes import forks
 from tests.processes.placement import healing
 from tests.real import migrated
 

@@ -29,11 +29,11 @@ from testtools import content
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.lifecycle.placement import hold_audit
+from tests import forks
 from tests import world
 from tests.inprocess.placement import beside
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import traffic
-from tests.processes import forks
 
 NODES = 6
 PROCESSES = 4

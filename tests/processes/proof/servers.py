@@ -26,7 +26,7 @@ import time
 from typing import Self
 
 from ironic_reservations.cmd import api
-from tests.processes import forks
+from tests import forks
 
 #: What takes so long hangs, also on a machine that has other things to do.
 _WITHIN = 600

@@ -24,9 +24,9 @@ from testtools import content
 from ironic_reservations import errors
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.reservations import release
+from tests import forks
 from tests import leasing
 from tests import world
-from tests.processes import forks
 from tests.processes.timeline import copies
 from tests.real import migrated
 

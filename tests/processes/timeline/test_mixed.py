@@ -23,9 +23,9 @@ from testtools import content
 
 from ironic_reservations import clock
 from ironic_reservations.engine.leases import find as lease_find
+from tests import forks
 from tests import leasing
 from tests import world
-from tests.processes import forks
 from tests.processes.timeline import mixed_traffic
 from tests.real import migrated
 

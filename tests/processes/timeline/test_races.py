@@ -26,9 +26,9 @@ from testtools import content
 
 from ironic_reservations import clock
 from ironic_reservations.engine import sweep
+from tests import forks
 from tests import world
 from tests.inprocess.timeline import ledger
-from tests.processes import forks
 from tests.processes.timeline import traffic
 from tests.real import migrated
 

@@ -23,6 +23,8 @@ CONTEXT = multiprocessing.get_context('forkserver')
 # NOTE: there is one such process, and one list of what it reads, however many
 # ask for one: the last list counts.
 CONTEXT.set_forkserver_preload([
+    'gunicorn.app.wsgiapp', 'gunicorn.workers.gthread',
+    'gunicorn.workers.sync', 'placement.deploy',
     'ironic_reservations.cmd.api',
     # What each of them has for its __main__.
     'stestr.subunit_runner.run',
