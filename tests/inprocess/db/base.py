@@ -19,10 +19,9 @@ import contextlib
 import testtools
 
 from ironic_reservations.db import connection
-from ironic_reservations.db import migrate
 from ironic_reservations.db import tables
 from tests import world
-from tests.real import databases
+from tests.real import migrated
 
 
 class DatabaseTestCase(testtools.TestCase):
@@ -37,14 +36,12 @@ class DatabaseTestCase(testtools.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Make the tables, once."""
+        """Take one that has the tables."""
         super().setUpClass()
-        made = databases.Database(cls.kind)
+        made = migrated.Database(cls.kind)
         made.setUp()
         cls.addClassCleanup(made.cleanUp)
         cls.url = made.url
-        with cls.opened() as database:
-            migrate.upgrade(database)
 
     def setUp(self) -> None:
         """Begin with no rows."""
