@@ -350,7 +350,8 @@ def _sized(wanted: leases.Wish | leases.LeaseReservation) -> str:
     if wanted.instances.request is not None:
         return _asked(wanted.instances.request)
     vcpus, memory_mb, disk_gb = wanted.instances.sizes
-    return (f' Each instance needs {vcpus} vcpus, {memory_mb} MB of memory '
+    return (' Each instance needs '
+            f'{told_counts.counted(vcpus, "vcpu")}, {memory_mb} MB of memory '
             f'and {disk_gb} GB of disk.')
 
 

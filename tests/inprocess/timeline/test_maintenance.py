@@ -27,6 +27,7 @@ from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import ground
 from ironic_reservations.engine.reservations import renew
+from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import told_times
 from tests import leasing
@@ -375,6 +376,15 @@ class TestNotices(windows.MaintenanceTestCase):
                 tables.outbox.select()) if row.kind == 'maintenance']
 
 
+def _opened(ask: leases.LeaseAsk, hours: int) -> leases.LeaseAsk:
+    """Open the dates of a request by some hours."""
+    if not hours:
+        return ask
+    return dataclasses.replace(ask, flexible=leases.Flexible(
+        ask.end + datetime.timedelta(hours=hours),
+        ask.end - (ask.start or strategies.NOW), 60))
+
+
 class TestAnyOrder(world.TestCase):
     """Leases and windows at random."""
 
@@ -382,7 +392,8 @@ class TestAnyOrder(world.TestCase):
                          suppress_health_check=list(hypothesis.HealthCheck))
     @hypothesis.given(
         st.integers(1, 4),
-        st.lists(strategies.lease_asks(), max_size=6),
+        st.lists(st.builds(_opened, strategies.lease_asks(),
+                           st.sampled_from((0, 0, 2, 6))), max_size=6),
         st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6),
                            st.integers(1, 4), st.booleans(), st.booleans()),
                  max_size=4),
@@ -439,7 +450,12 @@ class TestAnyOrder(world.TestCase):
                 and each.starts_at < row['expires_at'] for each in windows)
         for lease in there.all():
             told = promised[lease.id]
-            assert (lease.start, lease.end) == (told.start, told.end)
+            if lease.between is None:
+                assert (lease.start, lease.end) == (told.start, told.end)
+            else:
+                assert lease.between.earliest <= lease.start
+                assert lease.end <= lease.between.latest
+                assert lease.end - lease.start == told.end - told.start
             assert [len(each.bookings) for each in lease.reservations] == [
                 len(each.bookings) for each in told.reservations]
             assert all(len({row.node_uuid for row in each.bookings}) == len(
