@@ -69,12 +69,14 @@ class TestCreate(_Leases):
         (fits,) = self.hosts(1, 4)
         made = self.leasing.create(1, 3, leasing.instances(1, 3, 1024, 10))
         self.assertEqual({fits}, self.leasing.nodes(made))
-        for short in ((5, 1, 1), (1, 1025, 1), (1, 1, 11)):
+        for short, said in (
+                ((5, 1, 1), '5 vcpus, 1 MB of memory and 1 GB'),
+                ((1, 1025, 1), '1 vcpu, 1025 MB of memory and 1 GB'),
+                ((1, 1, 11), '1 vcpu, 1 MB of memory and 11 GB')):
             refused = self.leasing.refused(5, 6, leasing.instances(1, *short))
             self.assertEqual('no_host_matches',
                              refused.details['reasons'][0]['code'])
-            self.assertIn(f'{short[0]} vcpus, {short[1]} MB of memory and '
-                          f'{short[2]} GB', str(refused))
+            self.assertIn(said, str(refused))
         self.assert_sound()
 
     def test_properties_count_besides_the_sizes(self):
