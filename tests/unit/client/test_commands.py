@@ -155,12 +155,13 @@ class CommandsTest(base.ClientTestCase):
                                   len(instances)))
 
     def test_create_tells_reasons(self):
-        """Each node's, on a line of its own."""
+        """Each node's, by the name that was typed, on a line of its own."""
         self.service.answers = [fake.refused(self.one, self.two)]
         error = self.assertRaises(exc.Conflict, self.create, 'one', 'two')
         self.assertEqual(
-            [f'  node {node}: is in maintenance [maintenance]'
-             for node in (self.one, self.two)], str(error).splitlines()[1:])
+            [f'  node one ({self.one}): is in maintenance [maintenance]',
+             f'  node two ({self.two}): is in maintenance [maintenance]'],
+            str(error).splitlines()[1:])
 
     def test_list(self):
         """Five columns; more with --long, others with --fields."""
