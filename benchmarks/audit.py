@@ -76,7 +76,7 @@ def measure(server: str, nodes: int) -> list[tuple[table.Row, int]]:
         placed.fill(url, uuids)
         held = min(HELD, nodes // 4)
         for node in uuids[:held]:
-            reserve.reserve(engine, pick.Ask(node, (node,), ttl=86400),
+            reserve.reserve(engine, pick.NodeRequest(node, (node,), ttl=86400),
                             facts.Visibility(everything=True))
         measured = []
         for what in (f'first, {held} of them held', 'the next'):

@@ -111,9 +111,13 @@ class Service:
     def book(self, days: int) -> None:
         """Make a lease of a host for an hour, some days after tomorrow."""
         start = self._now + datetime.timedelta(days=1 + days)
-        lease_create.create(self.engine, leases.LeaseAsk(
-            'made meanwhile', start + datetime.timedelta(hours=1),
-            (leases.Wish(1, 1),), start), allowed=limits.NONE)
+        lease_create.create(self.engine,
+                            leases.LeaseRequest(
+                                'made meanwhile',
+                                start + datetime.timedelta(hours=1),
+                                (leases.LeaseReservationRequest(1, 1),),
+                                start),
+                            allowed=limits.NONE)
 
     def timed(self, what: str, path: str, query: dict[str, Any],
               times: int, known: bool = False,

@@ -35,7 +35,7 @@ from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares
@@ -110,17 +110,17 @@ def nodes(count: int, used: float, seed: int) -> Case:
     for node in range(count):
         for start, end in _windows(chance, used):
             alike = {
-                'class': fleet.mask(other for other in range(count)
+                'class': host_sets.mask(other for other in range(count)
                                     if classes[other] == classes[node]),
-                'size': fleet.mask(other for other in range(count)
+                'size': host_sets.mask(other for other in range(count)
                                    if sizes[other] >= sizes[node]),
-                'rack': fleet.mask(
+                'rack': host_sets.mask(
                     other for other in range(count)
                     if other // _NODES_IN_A_RACK
                     == node // _NODES_IN_A_RACK)}
             if traits[node]:
                 wanted = chance.choice(sorted(traits[node]))
-                alike['trait'] = fleet.mask(
+                alike['trait'] = host_sets.mask(
                     other for other in range(count)
                     if wanted in traits[other])
             requests.append(bookings.Demand(
@@ -136,7 +136,7 @@ def compute_hosts(count: int, used: float, seed: int) -> Case:
     :param used: the share of all VCPUs and of the time that is asked for.
     """
     chance = random.Random(f'{count} hosts {used} {seed}')
-    everything = fleet.everything(count)
+    everything = host_sets.everything(count)
     requests: list[bookings.Demand] = []
     for _ in range(count):
         for size in _flavors(chance):

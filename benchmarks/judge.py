@@ -24,7 +24,7 @@ import dataclasses
 from typing import Any
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,14 +72,14 @@ def verdict(capacities: Sequence[Mapping[str, int] | None],
 def _promised(each: bookings.Booking) -> _Wanted:
     amounts = {} if each.amounts is None else each.amounts
     return _Wanted(each.start, each.end + each.margin,
-                   fleet.members(each.eligible), dict(amounts), each.node)
+                   host_sets.members(each.eligible), dict(amounts), each.node)
 
 
 def _demanded(demand: bookings.Demand) -> _Wanted:
     amounts = ({} if demand.amounts is None
                else demand.amounts)
     return _Wanted(demand.start, demand.until,
-                   fleet.members(demand.eligible), dict(amounts))
+                   host_sets.members(demand.eligible), dict(amounts))
 
 
 def _together(wanted: Sequence[_Wanted]) -> Iterator[list[int]]:

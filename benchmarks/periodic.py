@@ -24,6 +24,7 @@ from ironic_reservations.db import changes
 from ironic_reservations.db import claims
 from ironic_reservations.db import enforcement_terms
 from ironic_reservations.db import holds
+from ironic_reservations.db import in_flight_requests
 from ironic_reservations.db import lease_history
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
@@ -31,7 +32,6 @@ from ironic_reservations.db import maintenance
 from ironic_reservations.db import no_shows
 from ironic_reservations.db import open_dates
 from ironic_reservations.db import outbox
-from ironic_reservations.db import passages
 from ironic_reservations.db import request_keys
 from ironic_reservations.db import reservations
 from ironic_reservations.db import reserved_instances
@@ -103,14 +103,16 @@ def _of_nodes(now: datetime.datetime) -> dict[str, Query]:
         'bookings': bookings.read_with_wants,
         'void reservations': lambda c: reservations.read_void(c, now, 1000),
         'live reservations': lambda c: reservations.count_live(c, now),
-        'nodes that are taken':
-            lambda c: reservations.read_live_node_uuids(c, now),
-        'requests under way': lambda c: passages.read_overdue(c, now, 100),
-        'overdue requests': lambda c: passages.count_overdue(c, now),
+        'nodes that are taken': lambda c: reservations.read_live_node_uuids(
+            c, now),
+        'requests under way': lambda c: in_flight_requests.read_overdue(
+            c, now, 100),
+        'overdue requests': lambda c: in_flight_requests.count_overdue(c, now),
         'promises to hold': lambda c: holds.read_promises(c, now),
         'holds left over': lambda c: holds.read_left_over(c, now, 100),
         'holds for nothing': lambda c: holds.release_forsaken(c, now, 100),
-        'changes': lambda c: changes.read_since(c, c.scalar(_LAST) or 0, ()),
+        'changes': lambda c: changes.read_since(c,
+                                                c.scalar(_LAST) or 0, ()),
         'old changes': lambda c: changes.read_old(c, 10_000, 10_000),
         'nodes that were deployed': lambda c: usage_periods.read_unrecorded(
             c, now),

@@ -29,7 +29,7 @@ from benchmarks import table
 from ironic_reservations.model import instants
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
@@ -50,7 +50,7 @@ def run(demands: int = 60) -> None:
 
 def _size(nodes: int, there: int, classes: int, demands: int) -> None:
     chance = random.Random(nodes + classes)
-    pools = [fleet.mask(range(first, nodes, classes))
+    pools = [host_sets.mask(range(first, nodes, classes))
              for first in range(classes)]
     booked = _bookings(chance, nodes, there // nodes, pools)
     rows = [_timed('sort all bookings', lambda _: timeline.Timeline.of(
@@ -63,7 +63,7 @@ def _size(nodes: int, there: int, classes: int, demands: int) -> None:
         now, [asked[number]]), demands))
     rows.append(_timed('free counts, all nodes, 90 days',
                        lambda _: availability.free_counts(
-                           now, fleet.everything(nodes), 0, _END), 5))
+                           now, host_sets.everything(nodes), 0, _END), 5))
     rows.append(_timed('five nodes', lambda number: planning.plan(
         now, [bookings.Demand('many', asked[number].start,
                               asked[number].end, 5, 5, pools[0])]),
@@ -125,7 +125,7 @@ def _demand(chance: random.Random, number: int, pool: int, first: int,
 def _crowded(chance: random.Random, now: timeline.Timeline,
              pool: int) -> timeline.Timeline:
     """Fill a few days until next to nothing fits as things stand."""
-    members = fleet.members(pool)
+    members = host_sets.members(pool)
     added = []
     draft = timeline.Draft.of(now)
     for node in members:

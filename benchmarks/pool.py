@@ -29,7 +29,7 @@ from benchmarks import table
 from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
@@ -38,7 +38,7 @@ from ironic_reservations.planner import timeline
 
 _DAY = 24 * 3600 * instants.SECOND
 _HOSTS = 200
-_ALL = fleet.everything(_HOSTS)
+_ALL = host_sets.everything(_HOSTS)
 _CAPACITY = {'VCPU': 256, 'MEMORY_MB': 512 * 1024, 'DISK_GB': 4000}
 
 

@@ -51,6 +51,7 @@ from ironic_reservations.db import migrate
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
@@ -107,9 +108,9 @@ class Ours:
         self._clock.now = _moment(now)
         try:
             self._leases[number] = lease_create.create(
-                self._engine, leases.LeaseAsk(
+                self._engine, leases.LeaseRequest(
                     f'job {number}', _moment(end),
-                    (leases.Wish(job.nodes, job.nodes),),
+                    (leases.LeaseReservationRequest(job.nodes, job.nodes),),
                     start=_moment(job.start)))
         except errors.LeaseRefused:
             return False
@@ -119,9 +120,13 @@ class Ours:
         """Bind the nodes, as the reconciler does."""
         lease = self._leases[number]
         with self._engine.database.write() as connection:
+            rows, nodes = self._outdated(connection, lease.id)
             db_bookings.update_state(
-                connection, self._outdated(connection, lease.id),
-                leases.BookingState.BOUND, lease.start)
+                connection, rows, leases.BookingState.BOUND, lease.start)
+        self._engine.snapshots.commit(
+            nodes.generations, rows,
+            snapshots.promised(lease, [dataclasses.replace(
+                row, state=leases.BookingState.BOUND) for row in rows]))
 
     def extend(self, now: float, number: int, end: float) -> bool:
         """Change when the lease ends."""
@@ -137,22 +142,23 @@ class Ours:
         """Take the nodes back, and forget the lease."""
         lease_id = self._leases.pop(number).id
         with self._engine.database.write() as connection:
-            db_bookings.delete(connection,
-                               self._outdated(connection, lease_id))
+            rows, nodes = self._outdated(connection, lease_id)
+            db_bookings.delete(connection, rows)
             connection.execute(sa.delete(tables.leases).where(
                 tables.leases.c.id == lease_id))
+        self._engine.snapshots.commit(nodes.generations, rows)
 
     def left(self) -> list[leases.Lease]:
         """Return the leases that are there still."""
         return lease_find.page(self._engine)
 
-    def _outdated(self, connection: sa.Connection,
-                  lease_id: str) -> list[leases.NodeBooking]:
+    def _outdated(self, connection: sa.Connection, lease_id: str
+                  ) -> tuple[list[leases.NodeBooking], seen.Seen]:
         """Outdate the plans of a lease's nodes; gives its bookings."""
         rows = db_bookings.read_of_leases(connection, [lease_id])
-        commit.commit(connection, seen.read_again(connection, rows),
-                      self._clock.now)
-        return rows
+        nodes = seen.read(connection, {row.node_uuid for row in rows})
+        commit.commit(connection, nodes, self._clock.now)
+        return rows, nodes
 
 
 class Pinned:

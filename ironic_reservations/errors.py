@@ -15,6 +15,10 @@
 A code is never reused for another cause and never renamed.  The catalogue
 with what to do about each one is doc/source/user/troubleshooting.rst; a test
 keeps the two the same.
+
+Whatever asks the database, Ironic, Placement, Nova or Keystone raises
+``DatabaseUnavailable``, ``IronicUnavailable`` and so on while they do not
+answer. Docstrings name these only where they mean more than that.
 """
 
 from __future__ import annotations
@@ -73,7 +77,7 @@ class Forbidden(ReservationError):
 
 
 class SessionEnded(ReservationError):
-    """Who uses the calendar is not signed in, or not any more."""
+    """A user of the calendar is not signed in, or not any more."""
 
     status, code = 401, 'identity.session_ended'
 
@@ -85,7 +89,7 @@ class SessionEnded(ReservationError):
 
 
 class SignInRefused(ReservationError):
-    """Who wants to use the calendar showed no valid credentials.
+    """A user of the calendar showed no valid credentials.
 
     NOTE: whether there is such a user, project or domain is not told.
     """
@@ -259,6 +263,12 @@ class TooManyKeys(TooManyAttempts):
     status, code = 429, 'request.too_many_keys'
 
 
+class TooManyHardRequests(TooManyAttempts):
+    """A project has too many requests at once that take long to plan."""
+
+    status, code = 429, 'request.too_many_hard'
+
+
 class NodePromised(ReservationError):
     """The node is promised for later, and nothing could take its place."""
 
@@ -287,7 +297,7 @@ class LeaseRefused(ReservationError):
 
 
 class LeaseFrozen(ReservationError):
-    """What was asked cannot be changed any more where the lease stands."""
+    """A part of a lease cannot be changed any more in its present state."""
 
     status, code = 409, 'lease.frozen'
 
@@ -405,6 +415,13 @@ class ClockSkewed(DatabaseUnavailable):
     """The clock of this host is off, so it does not judge promises."""
 
     code = 'service.clock_skewed'
+
+
+class PlannerBusy(ReservationError):
+    """The process is planning too many requests that take long."""
+
+    status, code = 503, 'service.planner_busy'
+    retry_after = 2
 
 
 class IronicUnavailable(ReservationError):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What an error looks like on the wire, in the API and at the guard alike."""
+"""The form of an error on the wire, in the API and at the guard alike."""
 
 from __future__ import annotations
 

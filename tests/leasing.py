@@ -71,17 +71,17 @@ def of_class(name: str) -> str:
 
 
 def wish(least: int = 1, most: int | None = None,
-         properties: str = '') -> leases.Wish:
+         properties: str = '') -> leases.LeaseReservationRequest:
     """Ask for hosts."""
-    return leases.Wish(least, max(least, most or least),
+    return leases.LeaseReservationRequest(least, max(least, most or least),
                        resource_properties=properties)
 
 
 def instances(amount: int = 1, vcpus: int = 1, memory_mb: int = 0,
               disk_gb: int = 0, affinity: bool | None = None,
-              properties: str = '') -> leases.Wish:
+              properties: str = '') -> leases.LeaseReservationRequest:
     """Ask for instances."""
-    return leases.Wish(
+    return leases.LeaseReservationRequest(
         amount, amount, resource_properties=properties,
         resource_type=instance_reservations.VIRTUAL_INSTANCE,
         instances=instance_reservations.InstanceWish(
@@ -95,21 +95,21 @@ def sizes(cpus: int | str, memory_mb: int = 1024,
             ('memory_mb', str(memory_mb)))
 
 
-def ask(start: float | None, end: float, *wishes: leases.Wish,
-        **more: Any) -> leases.LeaseAsk:
+def ask(start: float | None, end: float, *wishes:
+        leases.LeaseReservationRequest, **more: Any) -> leases.LeaseRequest:
     """Ask for a lease; of one host, unless there are wishes.
 
     :param start: ``None``: now.
     """
     more.setdefault('name', f'from {start} to {end}')
     more.setdefault('project_id', PROJECT)
-    return leases.LeaseAsk(
+    return leases.LeaseRequest(
         start=None if start is None else at(start), end=at(end),
-        wishes=wishes or (wish(),), **more)
+        reservations=wishes or (wish(),), **more)
 
 
 def posted(offer: dict[str, Any], now: datetime.datetime,
-           project_id: str | None = PROJECT) -> leases.LeaseAsk:
+           project_id: str | None = PROJECT) -> leases.LeaseRequest:
     """Read a counter-offer as the API would, were it posted unchanged."""
     return lease_body.new_lease(offer['lease'], now, project_id, None, None)
 
@@ -172,13 +172,13 @@ class Leasing:
         """Return the id of the host that a node is."""
         return hosts.find(self.engine, node_uuid).id
 
-    def create(self, start: float | None, end: float,
-               *wishes: leases.Wish, **more: Any) -> leases.Lease:
+    def create(self, start: float | None, end: float, *wishes:
+               leases.LeaseReservationRequest, **more: Any) -> leases.Lease:
         """Make a lease."""
         return lease_create.create(self.engine, ask(start, end, *wishes,
                                                     **more))
 
-    def create_at_once(self, *asked: leases.LeaseAsk
+    def create_at_once(self, *asked: leases.LeaseRequest
                        ) -> list[leases.Lease | None]:
         """Make leases, each in a thread of its own, with four engines.
 
@@ -196,7 +196,8 @@ class Leasing:
         with futures.ThreadPoolExecutor(len(asked)) as threads:
             return list(threads.map(run, range(len(asked))))
 
-    def refused(self, start: float | None, end: float, *wishes: leases.Wish,
+    def refused(self, start: float | None, end: float, *wishes:
+                leases.LeaseReservationRequest,
                 **more: Any) -> errors.LeaseRefused:
         """Ask for a lease that has to be refused, and return the refusal."""
         try:
@@ -223,7 +224,7 @@ class Leasing:
     def resize_instances(self, lease: leases.Lease, amount: int | None = None,
                          **changes: Any) -> leases.Lease:
         """Change the first reservation of a lease, which is of instances."""
-        return self.change(lease, wishes=(leases.WishChange(
+        return self.change(lease, reservations=(leases.LeaseReservationChange(
             lease.reservations[0].id, amount=amount,
             instances=instance_reservations.InstanceChange(**changes)
             if changes else None),))
@@ -232,7 +233,7 @@ class Leasing:
                most: int | None = None,
                give_back: Iterable[str] = ()) -> leases.Lease:
         """Change how many hosts the first reservation of a lease has."""
-        return self.change(lease, wishes=(leases.WishChange(
+        return self.change(lease, reservations=(leases.LeaseReservationChange(
             lease.reservations[0].id, least, most,
             give_back=tuple(give_back)),))
 
@@ -404,9 +405,9 @@ def overlaps(rows: Iterable[dict[str, Any]], now: datetime.datetime
 def shown(snapshot: snapshots.Snapshot) -> dict[str, Any]:
     """Show what a process knows, whatever the numbers of its nodes are."""
     known: dict[str, Any] = {}
-    names = snapshot.fleet.uuids
+    names = snapshot.host_set.uuids
     for number, uuid in enumerate(names):
-        here = snapshot.standings[number]
+        here = snapshot.states[number]
         if here is None:
             assert not snapshot.timeline.rows[number]
             continue

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 import functools
 import sys
 from typing import Any
@@ -56,10 +57,17 @@ class _Empty(testtools.TestCase):
         return self.useFixture(databases.Database(self.kind)).url
 
 
-def _also(first: type) -> Callable[[type], type]:
+class _Named(testtools.TestCase):
+    """A test case that takes a database of the kind itself."""
+
+    kind: str
+
+
+def _also(first: type, kinds: Iterable[str] = databases.SERVERS
+          ) -> Callable[[type], type]:
     def decorate(case: type) -> type:
         module = sys.modules[case.__module__]
-        for kind in databases.SERVERS:
+        for kind in kinds:
             name = f'{case.__name__}On{kind.title()}'
             setattr(module, name, type(name, (first, case), {
                 'kind': kind, '__module__': case.__module__,
@@ -70,5 +78,12 @@ def _also(first: type) -> Callable[[type], type]:
 
 #: Adds the like of a test case on each server to its module.
 also = _also(_Emptied)
+#: The like on one of them. For tests of what is decided, not of how it is
+#: written: each statement that they send is sent to the other server as well,
+#: by the tests beside them.
+also_mysql = _also(_Emptied, ('mysql',))
+also_postgresql = _also(_Emptied, ('postgresql',))
 #: The same for tests that begin without any table.
 also_empty = _also(_Empty)
+#: And for those that say themselves where they begin.
+also_of_kind = _also(_Named)

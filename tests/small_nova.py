@@ -12,8 +12,8 @@
 
 """An endpoint that answers as Nova does, for flavors and servers.
 
-In this process, over HTTP, with what Nova 34 says to each request that the
-client makes: its statuses, and the shapes of its errors.
+In this process, over HTTP where that is asked for, with what Nova 34 says to
+each request that the client makes: its statuses, and the shapes of its errors.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
+import functools
 import http.server
-import json
+import json as json_module
 import threading
 from typing import Any
 from urllib import parse
@@ -31,8 +32,10 @@ import fixtures
 from keystoneauth1 import adapter
 from keystoneauth1 import noauth
 from keystoneauth1 import session as ksa_session
+import requests
 
 from ironic_reservations.clouds import nova
+from ironic_reservations.clouds import sending
 from tests import world
 
 _PAGE = 2
@@ -87,6 +90,7 @@ class SmallNova(fixtures.Fixture):
     :ivar busy: servers that cannot be deleted now.
     :ivar asked: the method and path of each request.
     :ivar answer: a status to answer everything with, and no reason.
+    :ivar client: one that asks it without HTTP.
     """
 
     def __init__(self) -> None:
@@ -101,6 +105,15 @@ class SmallNova(fixtures.Fixture):
         self.answer: int | None = None
 
     def _setUp(self) -> None:
+        self.client = nova.Nova(self.sender(), authenticated=False)
+
+    def sender(self) -> sending.Sender:
+        """Return what asks it in this process, without HTTP on the way."""
+        return _Direct(self)
+
+    @functools.cached_property
+    def endpoint(self) -> str:
+        """The URL at which it answers over HTTP, from the first look on."""
         server = http.server.ThreadingHTTPServer(
             ('127.0.0.1', 0), _handler(self))
         thread = threading.Thread(target=server.serve_forever,
@@ -109,11 +122,10 @@ class SmallNova(fixtures.Fixture):
         self.addCleanup(server.server_close)
         self.addCleanup(thread.join)
         self.addCleanup(server.shutdown)
-        self.endpoint = f'http://127.0.0.1:{server.server_port}/v2.1'
-        self.client = nova.Nova(self.sender(), authenticated=False)
+        return f'http://127.0.0.1:{server.server_port}/v2.1'
 
-    def sender(self) -> adapter.Adapter:
-        """Return what sends requests to it."""
+    def over_http(self) -> adapter.Adapter:
+        """Return what sends requests to its endpoint."""
         return adapter.Adapter(
             ksa_session.Session(auth=noauth.NoAuth()),
             service_type='compute', endpoint_override=self.endpoint)
@@ -254,6 +266,29 @@ class SmallNova(fixtures.Fixture):
         return (202 if body else 204), None
 
 
+class _Direct:
+    """Has requests answered, in the shape that HTTP gives to the answers."""
+
+    def __init__(self, nova_: SmallNova) -> None:
+        self._nova = nova_
+
+    def request(self, url: str, method: str, *,
+                headers: Mapping[str, str], json: Any = None,
+                **of_keystoneauth: Any) -> requests.Response:
+        status, document = self._nova.serve(
+            method, f'/v2.1{url}', headers.get(nova.VERSION_HEADER),
+            json_module.loads(json_module.dumps(json)))
+        answer = requests.Response()
+        answer.status_code = status
+        answer.encoding = 'utf-8'
+        answer._content = _as_bytes(document)
+        return answer
+
+
+def _as_bytes(document: Any) -> bytes:
+    return b'' if document is None else json_module.dumps(document).encode()
+
+
 def _page(kind: str, query: dict[str, str],
           found: dict[str, dict[str, Any]]) -> dict[str, Any]:
     left = [found[ident] for ident in sorted(found)
@@ -284,8 +319,8 @@ def _handler(nova_: SmallNova) -> type[http.server.BaseHTTPRequestHandler]:
             status, document = nova_.serve(
                 self.command, self.path,
                 self.headers.get(nova.VERSION_HEADER),
-                json.loads(raw) if raw else None)
-            sent = b'' if document is None else json.dumps(document).encode()
+                json_module.loads(raw) if raw else None)
+            sent = _as_bytes(document)
             self.send_response(status)
             self.send_header('Content-Type', 'application/json')
             self.send_header('Content-Length', str(len(sent)))

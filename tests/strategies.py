@@ -104,7 +104,7 @@ sights = st.one_of(
 
 @st.composite
 def lease_asks(draw: st.DrawFn, classes: tuple[str, ...] = ('gold', 'silver'),
-               at_once: bool = True) -> leases.LeaseAsk:
+               at_once: bool = True) -> leases.LeaseRequest:
     """Leases of a few hosts for a few hours, most of one reservation.
 
     :param classes: those that hosts may be asked to be of.
@@ -117,17 +117,17 @@ def lease_asks(draw: st.DrawFn, classes: tuple[str, ...] = ('gold', 'silver'),
     for _ in range(draw(st.sampled_from((1, 1, 1, 2)))):
         least = draw(st.integers(1, 2))
         name = draw(st.sampled_from((None, *classes)))
-        wishes.append(leases.Wish(
+        wishes.append(leases.LeaseReservationRequest(
             least, least + draw(st.sampled_from((0, 0, 1, 2))),
             resource_properties='' if name is None else json.dumps(
                 ['==', '$resource_class', name])))
     hour = datetime.timedelta(hours=1)
-    return leases.LeaseAsk(
+    return leases.LeaseRequest(
         'a lease', NOW + end * hour, tuple(wishes),
         None if begin is None else NOW + begin * hour, project_id='ours')
 
 
-def later(ask: leases.LeaseAsk, hours: float) -> leases.LeaseAsk:
+def later(ask: leases.LeaseRequest, hours: float) -> leases.LeaseRequest:
     """Move what is asked for."""
     ahead = datetime.timedelta(hours=hours)
     return dataclasses.replace(

@@ -70,29 +70,30 @@ _FLAGGED = frozenset({'id'})
 OTHERWISE: Mapping[str, frozenset[str]] = {
     # What is void gives nobody anything of a node; the condition says that
     # it still is.
-    'reservations.delete_void': frozenset({
-        'uuid', 'node_uuid', 'id', 'state', 'expires_at'}),
+    'reservations.delete_void': frozenset(
+        {'uuid', 'node_uuid', 'id', 'state', 'expires_at'}),
     # An allocation has a uuid that is never used again, and its node carries
     # it by now.
-    'passages.delete_settled': frozenset({'node_uuid', 'instance_uuid'}),
+    'in_flight_requests.delete_settled': frozenset(
+        {'node_uuid', 'instance_uuid'}),
     # A request has a token that is never used again.  That its node is kept
     # for it says that it has a row, whatever else the row says; and that it
     # has one no more makes nothing of what was decided before impossible.
-    'passages.insert_ticket': _CLAIM,
-    'passages.take_ticket': frozenset({
-        'token', 'node_uuid', 'act', 'state', 'expires_at'}),
-    'passages.void_ticket': frozenset({'token', 'state'}),
-    'passages.void_tickets': frozenset({'lease_id', 'state'}),
-    'passages.void_acts': frozenset({'node_uuid', 'act', 'state'}),
-    'passages.mark': frozenset({'token', 'node_uuid', 'state'}),
-    'passages.delete': frozenset({'token', 'node_uuid'}),
-    'passages.delete_as_read': frozenset({
-        'id', 'token', 'node_uuid', 'expires_at', 'seen'}),
-    'passages.write_seen': frozenset({
-        'id', 'token', 'node_uuid', 'expires_at', 'seen'}),
+    'in_flight_requests.insert_ticket': _CLAIM,
+    'in_flight_requests.take_ticket': frozenset(
+        {'token', 'node_uuid', 'act', 'state', 'expires_at'}),
+    'in_flight_requests.void_ticket': frozenset({'token', 'state'}),
+    'in_flight_requests.void_tickets': frozenset({'lease_id', 'state'}),
+    'in_flight_requests.void_acts': frozenset({'node_uuid', 'act', 'state'}),
+    'in_flight_requests.mark': frozenset({'token', 'node_uuid', 'state'}),
+    'in_flight_requests.delete': frozenset({'token', 'node_uuid'}),
+    'in_flight_requests.delete_as_read': frozenset(
+        {'id', 'token', 'node_uuid', 'expires_at', 'seen'}),
+    'in_flight_requests.write_seen': frozenset(
+        {'id', 'token', 'node_uuid', 'expires_at', 'seen'}),
     # What Ironic says, the newest of it: no decision, and no booking.
     'nodes.update_facts': frozenset({'uuid', 'observed_at'}),
-    'nodes.doubt': frozenset({'uuid', 'provision_state'}),
+    'nodes.doubt': frozenset({'uuid', 'observed_at'}),
     # What leases asked for whose generations the transaction has raised.
     'instance_reservations.delete_many': frozenset({'id', 'reservation_id'}),
     # The condition says that all of the window is over still.
@@ -107,8 +108,10 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # Nothing is read of the row: it is written to wait for the others.
     'claims._queue_up': frozenset({'name'}),
     # Who works on a lease: by a token that is never used again.
-    'claimed_rows.take': _NOBODY, 'lease_work.extend': _CLAIM,
-    'lease_work.give_back': _CLAIM, 'claimed_rows.drop': _CLAIM,
+    'claimed_rows.take': _NOBODY,
+    'lease_work.extend': _CLAIM,
+    'lease_work.give_back': _CLAIM,
+    'claimed_rows.drop': _CLAIM,
     # When a lease is looked at: earlier does no harm.
     'lease_work.wake': frozenset({'id', 'due_at'}),
     # Flags: they rest on bookings that the statement names, or that the
@@ -116,15 +119,22 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # of the lease is raised so that it is read again.
     'lease_flags._outdate': _FLAGGED,
     'lease_flags.flag_replaced': _FLAGGED,
-    'lease_flags.degrade': _FLAGGED}
+    'lease_flags.degrade': _FLAGGED
+}
 #: Who writes rows of nodes whose generations need not be raised; see above.
 UNRAISED = frozenset({
-    'reservations.delete_void', 'passages.delete_settled',
+    'reservations.delete_void',
+    'in_flight_requests.delete_settled',
     # The booking that a ticket is for has its node already.
-    'passages.insert_ticket', 'passages.take_ticket',
-    'passages.void_ticket', 'passages.void_tickets', 'passages.void_acts',
-    'passages.mark',
-    'passages.delete', 'passages.write_seen'})
+    'in_flight_requests.insert_ticket',
+    'in_flight_requests.take_ticket',
+    'in_flight_requests.void_ticket',
+    'in_flight_requests.void_tickets',
+    'in_flight_requests.void_acts',
+    'in_flight_requests.mark',
+    'in_flight_requests.delete',
+    'in_flight_requests.write_seen'
+})
 
 
 @dataclasses.dataclass
@@ -213,7 +223,12 @@ def _why_wrong(writer: str, statement: Any, given: list[Any],
                raised: _Raised) -> Iterator[str]:
     table, name = statement.table, statement.table.name
     if isinstance(statement, sa.Insert) and statement.select is not None:
-        if writer not in UNRAISED:
+        rows = list(_flat(given))
+        if name in _OF_NODES and rows and all(
+                'node_uuid' in row for row in rows):
+            yield from _unraised(raised.nodes, (row['node_uuid']
+                                                for row in rows))
+        elif writer not in UNRAISED:
             yield 'writes rows of nodes that it does not name'
         return
     if isinstance(statement, sa.Insert):
@@ -348,10 +363,12 @@ def _table(node: ast.AST) -> str | None:
         return None
     for part in (node.func.value, *node.args[:1]):
         # sa.update(tables.leases), or tables.leases.update()
-        if isinstance(part, ast.Attribute) and part.attr in NAMED and (
+        if isinstance(part, ast.Attribute) and (
                 isinstance(part.value, ast.Name)
                 and part.value.id == 'tables'):
-            return part.attr
+            name = getattr(tables, part.attr).name
+            if name in NAMED:
+                return name
     if (isinstance(node.func.value, ast.Name) and node.func.value.id == 'sa'
             and node.args and isinstance(node.args[0], ast.Name)):
         # NOTE: sa.update(table): whatever it is called with.

@@ -49,13 +49,12 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import request_keys
-from ironic_reservations.engine.passages import passage
-from ironic_reservations.engine.passages import uncertain
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests import compiled
-from tests import kept
 from tests import timeline_writes
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
@@ -294,11 +293,11 @@ def configured(url: str, **overrides: Any) -> cfg.ConfigOpts:
     return conf
 
 
-class _Interruptible(kept.Database):
+class _Interruptible(connection.Database):
     """A database; others come in between a look and a transaction."""
 
-    def __init__(self, conf: cfg.ConfigOpts, keep: bool) -> None:
-        super().__init__(conf, keep)
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        super().__init__(conf)
         self.interruptions: list[Callable[[], None]] = []
 
     @contextlib.contextmanager
@@ -319,7 +318,6 @@ class World(fixtures.Fixture):
 
     def __init__(self, url: str | None = None, **options: Any) -> None:
         self._url = url
-        self._alone = url is None
         self._options = options
 
     def _setUp(self) -> None:
@@ -334,7 +332,7 @@ class World(fixtures.Fixture):
         self.ironic = StandInIronic()
         self.engine = dataclasses.replace(
             engine_module.build(self.conf, self.ironic, self.clock),
-            database=_Interruptible(self.conf, self._alone),
+            database=_Interruptible(self.conf),
             timer=self.clock.elapsed)
         self.addCleanup(self.engine.database.close)
 
@@ -385,7 +383,7 @@ class World(fixtures.Fixture):
         observer = ask.pop('observer', None)
         allowed = ask.pop('allowed', limits.NONE)
         key = ask.pop('key', None)
-        asked = pick.Ask(node_uuids=node_uuids or None, **ask)
+        asked = pick.NodeRequest(node_uuids=node_uuids or None, **ask)
         return reserve.reserve(
             self.engine, asked, sees, observer, allowed,
             None if key is None else request_keys.of_request(
@@ -393,15 +391,15 @@ class World(fixtures.Fixture):
 
     def use(self, reservation: facts.Reservation) -> None:
         """Deploy a node with its proof."""
-        through = passage.admit(self.engine, reservation.node_uuid,
+        through = admission.admit(self.engine, reservation.node_uuid,
                                 reservation.uuid)
         self.ironic.deploy(reservation.node_uuid, reservation.instance_uuid)
-        passage.close(self.engine, through, True)
+        admission.close(self.engine, through, True)
 
     def find_out(self) -> None:
         """Let so much time pass that the fate of all requests is known."""
         looks = uncertain.Uncertain(self.engine, self.ironic)
-        self.clock.advance(self.conf.guard.passage_timeout
+        self.clock.advance(self.conf.guard.in_flight_timeout
                            + self.conf.guard.rpc_timeout)
         looks.look()
         self.clock.advance(uncertain.BETWEEN_LOOKS)
@@ -437,7 +435,7 @@ class World(fixtures.Fixture):
         """
         other = dataclasses.replace(
             engine_module.build(self.conf, self.ironic, clock or self.clock),
-            database=kept.Database(self.conf, self._alone),
+            database=connection.Database(self.conf),
             timer=self.clock.elapsed)
         self.addCleanup(other.database.close)
         return other
@@ -460,9 +458,9 @@ class World(fixtures.Fixture):
         return {row['trait'] for row in self._rows(tables.node_traits)
                 if row['node_uuid'] == node_uuid}
 
-    def passages(self) -> list[dict[str, Any]]:
-        """Read the rows of the passages."""
-        return self._rows(tables.passages)
+    def in_flight(self) -> list[dict[str, Any]]:
+        """Read the rows of the in-flight requests."""
+        return self._rows(tables.in_flight_requests)
 
     def claims(self) -> dict[str, dict[str, Any]]:
         """Read the rows of the claims by their names."""

@@ -19,13 +19,12 @@ from here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import configparser
 import os
 from pathlib import Path
 import socket
-import subprocess
-import sys
 
 import bcrypt
 import requests
@@ -83,7 +82,10 @@ class AllInOne:
     :param middleware: whether our middleware is in its API.
     :param options: options of Ironic by section, above the defaults here.
     :param reservations: options of ours by section, likewise.
+    :cvar python: starts a Python with some code.
     """
+
+    python: Callable[..., child.Child] = child.Child.python
 
     def __init__(self, folder: str | os.PathLike[str], *,
                  database: str | None = None,
@@ -150,15 +152,17 @@ class AllInOne:
         if ours and _empty:
             file.write_bytes(_empty[0])
             return
-        done = subprocess.run(
-            [sys.executable, '-c', _DBSYNC,
-             '--config-file', str(self.config_file), 'create_schema'],
-            cwd=self.folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode:
+        running = self.python(
+            'ironic-dbsync', _DBSYNC, ['--config-file', str(self.config_file),
+                                       'create_schema'],
+            self.folder, self.folder / 'ironic-dbsync.log')
+        status = running.process.wait()
+        # NOTE: it has ended, but its pipe has not.
+        running.kill()
+        if status:
             raise NotStarted(
-                f'ironic-dbsync create_schema ended with {done.returncode} '
-                f'on {self.database}:\n{done.stdout}')
+                f'ironic-dbsync create_schema ended with {status} '
+                f'on {self.database}:\n{running.log_tail()}')
         # NOTE: what is still beside the file is not in it.
         if ours and not file.with_name(f'{_FILE}-wal').exists():
             _empty.append(file.read_bytes())
@@ -212,7 +216,7 @@ class AllInOne:
         return child.tail(self.log_file, lines)
 
     def _spawn(self) -> None:
-        self.process = child.Child.python(
+        self.process = self.python(
             'Ironic', _SERVICE, ['--config-file', str(self.config_file)],
             self.folder, self.log_file, {
                 'OS_IRONIC_RESERVATIONS_CONFIG_FILE': str(

@@ -55,6 +55,12 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def known(folder: str = '.') -> dict[str, float]:
+    """Return how long each test took, in seconds, as far as stestr knows."""
+    return {key.decode(): float(value) for key, value in _known(
+        pathlib.Path(folder, '.stestr', 'times.dbm')).items()}
+
+
 def _known(times: pathlib.Path) -> dict[bytes, bytes]:
     if not times.with_name(f'{times.name}.dir').exists():
         return {}

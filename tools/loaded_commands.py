@@ -23,6 +23,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 from importlib import metadata
 import logging
 import os
@@ -35,6 +36,9 @@ from typing import IO
 
 import stevedore
 
+#: What the names of groups of entry points begin with, in which the commands
+#: of OpenStack look for their parts.
+PLUGINS = ('cliff.formatter.', 'keystoneauth1.plugin', 'openstack.')
 _POLL = 0.02
 
 
@@ -55,8 +59,8 @@ class LoadedCommands:
 
     :param names: of the scripts, which are loaded at once; the function of
         each takes its arguments.
-    :param plugins: groups of entry points that they load, which are loaded
-        as well.
+    :param plugins: what the names of groups of entry points begin with that
+        they load, which are loaded as well.
     :param silenced: loggers whose lines are not printed.
     """
 
@@ -64,12 +68,20 @@ class LoadedCommands:
                  plugins: Sequence[str] = (),
                  silenced: Sequence[str] = ()) -> None:
         self._silenced = silenced
+        # NOTE: each command asks for it, which takes longer than all else
+        # that it does; and cliff takes the function when it is loaded.
+        metadata.packages_distributions = functools.cache(
+            metadata.packages_distributions)
+        metadata.packages_distributions()
         self._mains: dict[str, Callable[[list[str]], object]] = {
             name: next(iter(metadata.entry_points(
                 group='console_scripts', name=name))).load()
             for name in names}
-        for group in plugins:
-            stevedore.ExtensionManager(group)
+        for group in metadata.entry_points().groups:
+            if group.startswith(tuple(plugins)):
+                # NOTE: a command says itself what it cannot load.
+                stevedore.ExtensionManager(
+                    group, on_load_failure_callback=_ignore)
 
     def run(self, name: str, words: Sequence[str],
             environment: Mapping[str, str], timeout: float, *,
@@ -134,6 +146,10 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode(errors='replace')
 
 
+def _ignore(*failure: object) -> None:
+    """Do nothing."""
+
+
 def _forget_logging() -> None:
     """Have logging as it is where nobody has set it up."""
     root = logging.getLogger()
@@ -142,7 +158,9 @@ def _forget_logging() -> None:
     for logger in logging.Logger.manager.loggerDict.values():
         if isinstance(logger, logging.Logger):
             logger.handlers.clear()
-            logger.setLevel(logging.NOTSET)
+            # NOTE: each change has all loggers forget what they know.
+            if logger.level != logging.NOTSET:
+                logger.setLevel(logging.NOTSET)
 
 
 def _status(result: object) -> int:

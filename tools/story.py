@@ -50,9 +50,7 @@ class Story:
         self._placement_url = placement_url
         self._commands = loaded_commands.LoadedCommands(
             ('baremetal', 'blazar', 'openstack'),
-            ('openstack.baremetal.v1', 'openstack.placement.v1',
-             'cliff.formatter.list', 'cliff.formatter.show',
-             'keystoneauth1.plugin'),
+            loaded_commands.PLUGINS,
             # NOTE: python-blazarclient names a command of "openstack" that
             # it does not have, and each other one would begin by saying so.
             silenced=('stevedore.extension',))

@@ -12,8 +12,8 @@
 #    under the License.
 
 # Run the tests, all of them or those selected: ./tools/test.sh tests.unit
-# With --stack first, those on a whole cloud as well; with --storm, storms of
-# two minutes over each database, after all others.
+# With --stack first, those on a whole cloud as well, at the same time; with
+# --storm, storms of two minutes over each database, after all others.
 #
 # Takes what "stestr run" takes. The last line says how many passed, failed
 # and were skipped; the exit code is 0 only where some ran and none failed.
@@ -24,31 +24,35 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/venv.sh
 source tools/venv.sh
 
-environments=(py3)
-storms=()
+stack=() storm=()
 while :; do
     case "${1:-}" in
-        --stack) environments+=(stack) ;;
-        --storm) storms=(storm) ;;
+        --stack) stack=(stack) ;;
+        --storm) storm=(storm) ;;
         *) break ;;
     esac
     shift
 done
-install_environment "${environments[@]}"
+install_environment py3 "${stack[@]}"
 
 # Only a run that has been here before knows better.
 .tox/py3/bin/python -m tools.durations .ci/durations
 
-# The number of the run before, since one that breaks down leaves none.
-last_run() { cat .stestr/next-stream 2>/dev/null || echo 0; }
-
-streams=$(mktemp -d)
-trap 'rm -rf "$streams"' EXIT
+results=$(mktemp -d)
+# Whoever stops us stops the tests on a cloud, too: a group of their own.
+finish() {
+    local group
+    for group in $(jobs -pr); do kill -- "-$group"; done
+    rm -rf "$results"
+}
+trap finish EXIT
 # Much of what the tests do is to wait, for processes that start and end; but
 # each worker has connections to the databases, which have a limit. Another
 # "--concurrency" among the arguments comes later, and counts.
 cores=$(.tox/py3/bin/python -c 'import os; print(os.cpu_count() or 1)')
 workers=$((cores < 4 ? 2 * cores : 8))
+# The cloud and its tests keep as many processes busy as a worker.
+workers=$((workers - ${#stack[@]}))
 
 # Where the tests have a folder in their name they are looked for there alone:
 # to find them all costs the run and each of its workers seconds.
@@ -61,35 +65,50 @@ if [[ $# -eq 1 && $1 =~ ^tests\.(inprocess|processes|unit)(\.[A-Za-z0-9_]+)*$ ]]
     case $folder in ./tests/unit*) workers=$cores ;; esac
 fi
 
-status=0
-broken=0
-for environment in "${environments[@]}" "${storms[@]}"; do
-    before=$(last_run)
-    ended=0
-    which=$environment
-    selected=(--concurrency "$workers" "$@")
-    if [ "$environment" = py3 ]; then
-        selected=("${place[@]}" "${selected[@]}")
-    elif [ "$environment" = storm ]; then
-        # Nothing beside them: how soon there is quiet afterwards counts.
-        export IRONIC_RESERVATIONS_STORM_SECONDS="${IRONIC_RESERVATIONS_STORM_SECONDS:-120}"
-        which=py3
-        selected=(--test-path ./tests/processes --serial test_storm)
-    fi
-    .venv/bin/tox run -q -e "$which" --skip-pkg-install -- \
-        "${selected[@]}" || ended=$?
-    if [ "$(last_run)" = "$before" ]; then
+# Leaves results/NAME.stream, or results/NAME.broken if there are no results,
+# and results/NAME.failed unless all tests passed.
+run() {
+    local name=$1 environment=$2 folder=$3 ended=0 before
+    local next=$folder/.stestr/next-stream
+    shift 3
+    # The number of the run before, since one that breaks down leaves none.
+    before=$(cat "$next" 2>/dev/null || echo 0)
+    .venv/bin/tox run -q -e "$environment" --skip-pkg-install -- "$@" \
+        || ended=$?
+    if [ "$(cat "$next" 2>/dev/null || echo 0)" = "$before" ]; then
         echo "No results: no test matches, or one cannot be imported" \
-            "(tox -e $which ended with $ended)." >&2
-        broken=$((broken + 1))
+            "(tox -e $environment ended with $ended)." >&2
+        touch "$results/$name.broken"
     else
         # It ends with 1 where a test has failed, which is counted below.
-        .tox/py3/bin/stestr last --subunit > "$streams/$environment" || true
-        [ -s "$streams/$environment" ] || broken=$((broken + 1))
+        .tox/py3/bin/stestr --repo-url "$folder" last --subunit \
+            > "$results/$name.stream" || true
+        [ -s "$results/$name.stream" ] || touch "$results/$name.broken"
     fi
-    [ "$ended" -eq 0 ] || status=1
-done
+    [ "$ended" -eq 0 ] || touch "$results/$name.failed"
+}
 
-cat /dev/null "$streams"/* 2>/dev/null \
-    | .tox/py3/bin/python -m tools.summary "$broken" || status=1
+# The cloud waits most of the time, so that the others have the processors.
+if [ "${#stack[@]}" -gt 0 ]; then
+    set -m
+    run stack stack .tox/stack "$@" > "$results/stack.log" 2>&1 &
+    set +m
+fi
+run py3 py3 . "${place[@]}" --concurrency "$workers" "$@"
+wait
+if [ "${#stack[@]}" -gt 0 ]; then
+    cat "$results/stack.log"
+fi
+if [ "${#storm[@]}" -gt 0 ]; then
+    # Nothing beside them: how soon there is quiet afterwards counts.
+    export IRONIC_RESERVATIONS_STORM_SECONDS="${IRONIC_RESERVATIONS_STORM_SECONDS:-120}"
+    run storm py3 . --test-path ./tests/processes --serial test_storm
+fi
+
+shopt -s nullglob
+broken=("$results"/*.broken) failed=("$results"/*.failed)
+status=0
+cat /dev/null "$results"/*.stream \
+    | .tox/py3/bin/python -m tools.summary "${#broken[@]}" || status=1
+[ "${#failed[@]}" -eq 0 ] || status=1
 exit "$status"

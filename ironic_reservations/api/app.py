@@ -67,7 +67,8 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
             guess_content_type_from_ext=False, debug=False,
             context_local_factory=_context_local),
         root.routes(controllers), conf.api.max_request_body_size)
-    guarded: wsgi.Application = _Identified(inside, identity)
+    guarded: wsgi.Application = _Identified(
+        _Bounded(inside, engine, conf), identity)
     if authenticate is not None:
         guarded = _Confirmed(guarded, authenticate(guarded))
     plain: dict[str, wsgi.Application] = dict.fromkeys(_PUBLIC, inside)
@@ -103,6 +104,22 @@ class _Identified:
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
         environ[api_identity.KEY] = self._identity(environ)
         return self._application(environ, start_response)
+
+
+class _Bounded:
+    """Bounds the work of a request, and how many hard ones there are."""
+
+    def __init__(self, application: wsgi.Application, engine: Engine,
+                 conf: cfg.ConfigOpts) -> None:
+        self._application = application
+        self._engine = engine
+        self._conf = conf
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        project_id = environ[api_identity.KEY].project_id
+        with self._engine.hard_requests.bounded(self._conf, project_id):
+            return self._application(environ, start_response)
 
 
 class _Confirmed:

@@ -97,10 +97,7 @@ def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
 
 def _parameters(environ: wsgi.Environ,
                 repeated: Collection[str]) -> dict[str, Any]:
-    """Return the query parameters.
-
-    :raises Malformed: they are not UTF-8, too many, or repeated.
-    """
+    """Return the query parameters."""
     try:
         pairs = parse.parse_qsl(
             environ[strict.QUERY], keep_blank_values=True,

@@ -16,9 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import functools
+import json
 
 from keystonemiddleware import auth_token
 from oslo_config import cfg
+from oslo_middleware import basic_auth
+import webob.exc
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import policies
@@ -27,7 +30,6 @@ from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.calendar import calendar_app
 from ironic_reservations.api.calendar import strategies
-from ironic_reservations.api.middleware import basic
 from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.clouds import ironic
 from ironic_reservations.db import migrate
@@ -86,17 +88,13 @@ def _authentication(conf: cfg.ConfigOpts
         return identity.administrator, None
     if conf.auth_strategy == 'http_basic':
         return identity.basic, functools.partial(
-            basic.BasicAuth, path=conf.http_basic_auth_user_file)
+            BasicAuth, path=conf.http_basic_auth_user_file)
     return identity.keystone, functools.partial(_keystone, conf=conf)
 
 
 def _keystone(application: wsgi.Application,
               conf: cfg.ConfigOpts) -> wsgi.Application:
-    """Wrap an application in keystonemiddleware.
-
-    :raises oslo_config.cfg.RequiredOptError: [keystone_authtoken] is not
-        configured, so that each request without a token would fail.
-    """
+    """Wrap an application in keystonemiddleware."""
     authenticated = auth_token.AuthProtocol(
         application, conf={'oslo_config_config': conf})
     options = conf.keystone_authtoken
@@ -104,3 +102,41 @@ def _keystone(application: wsgi.Application,
         raise cfg.RequiredOptError('www_authenticate_uri',
                                    cfg.OptGroup('keystone_authtoken'))
     return authenticated
+
+
+class BasicAuth:
+    """Authenticates users of the file, and stores who they are.
+
+    NOTE: oslo.middleware's own class is not used: it reads its option from the
+    global configuration, and treats errors of the application as a wrong
+    password.
+
+    :param path: an Apache htpasswd file with bcrypt hashes.
+    :raises oslo_middleware.exceptions.ConfigInvalid: there is no such file.
+    """
+
+    def __init__(self, application: wsgi.Application, path: str) -> None:
+        basic_auth.validate_auth_file(path)
+        self._application = application
+        self._path = path
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        try:
+            user, password = basic_auth.parse_token(
+                basic_auth.parse_header(environ))
+            who = basic_auth.authenticate(self._path, user, password)
+        except (webob.exc.HTTPException, ValueError) as exc:
+            return _refusal(exc).send(start_response)
+        environ.update(who)
+        return self._application(environ, start_response)
+
+
+def _refusal(exc: Exception) -> wsgi.Answer:
+    sentence = getattr(exc, 'detail', None) or (
+        'The request carries no valid credentials.')
+    body = json.dumps({'error': {'message': sentence, 'code': 401}}).encode()
+    return wsgi.Answer(401, [
+        ('WWW-Authenticate', 'Basic realm="Baremetal API"'),
+        ('Content-Type', 'application/json'),
+        ('Content-Length', str(len(body)))], body)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is free, through python-ironicclient."""
+"""The availability of hosts, through python-ironicclient."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ironic_reservations.client import session
 
 
 class Availability(resource.Resource):
-    """How many hosts are free, when.
+    """The number of free hosts over time.
 
     Its attributes are those of the API: ``start_date``, ``end_date``,
     ``classes``, each with its ``spans``, ``earliest``, and ``slots`` if they

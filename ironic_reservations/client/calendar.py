@@ -28,7 +28,7 @@ SINCE = '1.7'
 
 
 class Calendar(resource.Resource):
-    """When how many hosts are free, and who has which one when.
+    """The number of free hosts over time, and the holders of each host.
 
     Its attributes are those of the API: ``origin``, ``end``, ``now``,
     ``classes``, and ``hosts`` and ``leases`` where rows were asked for.
@@ -139,4 +139,4 @@ def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
 
 def moment(found: Mapping[str, Any], second: int) -> datetime.datetime:
     """Return the instant of a second of a calendar."""
-    return times.told(found['origin']) + datetime.timedelta(seconds=second)
+    return times.parsed(found['origin']) + datetime.timedelta(seconds=second)

@@ -42,13 +42,13 @@ class Host(resource.Resource):
 
     @property
     def capabilities(self) -> dict[str, str]:
-        """What the operator says of the host, for leases to ask for."""
+        """The properties of the host that leases can ask for."""
         return {name: value for name, value in self._info.items()
                 if name not in FIELDS}
 
 
 class HostManager(resource.Collection[Host]):
-    """What can be done with hosts."""
+    """The operations on hosts."""
 
     resource_class: type[Host] = Host
     _resource_name: str = 'os-hosts'

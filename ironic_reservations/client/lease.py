@@ -20,12 +20,12 @@ from collections.abc import Mapping
 import time
 from typing import Any
 from urllib import parse
-import uuid as uuid_module
 
 from ironicclient import exc
 from oslo_utils import uuidutils
 
 from ironic_reservations.client import lease_payload
+from ironic_reservations.client import payload
 from ironic_reservations.client import resource
 from ironic_reservations.client import session
 from ironic_reservations.client import times
@@ -57,7 +57,7 @@ class Lease(resource.Resource):
 
 
 class LeaseManager(resource.Collection[Lease]):
-    """What can be done with leases."""
+    """The operations on leases."""
 
     resource_class: type[Lease] = Lease
     _resource_name: str = 'leases'
@@ -95,7 +95,7 @@ class LeaseManager(resource.Collection[Lease]):
         :raises Conflict: as for ``create``.
         """
         return self._ask('POST', self._path(), body=dict(body),
-                         headers=_key(dry_run, key), params=_trying(dry_run))
+                         **payload.once(key, dry_run))
 
     def list(self, project: str | None = None, limit: int | None = None,
              marker: str | None = None) -> builtins.list[Lease]:
@@ -140,7 +140,7 @@ class LeaseManager(resource.Collection[Lease]):
         """
         return self._ask('PUT', self._path(parse.quote(lease_id, safe='')),
                          body=lease_payload.change(**changes),
-                         headers=_key(dry_run, key), params=_trying(dry_run))
+                         **payload.once(key, dry_run))
 
     def wait(self, lease_id: str, timeout: float = 0) -> Lease:
         """Wait until a lease has started, or is over.
@@ -166,12 +166,3 @@ class LeaseManager(resource.Collection[Lease]):
 def over(lease: Lease) -> bool:
     """Check whether nothing is promised any more."""
     return lease.status in lease_payload.OVER
-
-
-def _key(dry_run: bool, key: str | None) -> dict[str, str]:
-    return {} if dry_run else {
-        lease_payload.KEY_HEADER: key or str(uuid_module.uuid4())}
-
-
-def _trying(dry_run: bool) -> dict[str, str] | None:
-    return {'dry_run': 'true'} if dry_run else None

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the clients write about leases and hosts."""
+"""The bodies of requests about leases and hosts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironic_reservations.client import flavors
-from ironic_reservations.client import payload
 from ironic_reservations.client import requirement_text
 from ironic_reservations.client import times
 
-KEY_HEADER = payload.KEY_HEADER
 #: What leases and hosts are served as, which is what Blazar's clients ask.
 VERSION = 'reservation 1.0'
 #: The states of leases to which nothing is promised any more.

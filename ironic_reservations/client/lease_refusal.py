@@ -85,6 +85,6 @@ def _blocker(blocker: Mapping[str, Any]) -> str:
 
 def _shown(text: Any) -> str:
     try:
-        return times.shown(times.told(text))
+        return times.shown(times.parsed(text))
     except (ValueError, TypeError, OverflowError):
         return str(text)

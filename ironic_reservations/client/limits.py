@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a project may have, through python-ironicclient."""
+"""The limits of a project, through python-ironicclient."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SINCE = '1.6'
 
 
 class Limits(resource.Resource):
-    """What a project may have, and what of it is used.
+    """The limits of a project, and their use.
 
     Its attributes are those of the API: ``project_id``, and ``absolute``, a
     list with ``limit``, ``allowed``, ``used``, ``unit`` and, since 1.13,

@@ -19,7 +19,6 @@ from collections.abc import Iterable
 import functools
 from typing import Any
 from typing import cast
-import uuid as uuid_module
 
 from oslo_utils import uuidutils
 
@@ -44,7 +43,7 @@ class Maintenance(resource.Resource):
 
 
 class MaintenanceManager(resource.Collection[Maintenance]):
-    """What can be done with maintenance windows."""
+    """The operations on maintenance windows."""
 
     resource_class: type[Maintenance] = Maintenance
     _resource_name: str = 'maintenances'
@@ -79,12 +78,9 @@ class MaintenanceManager(resource.Collection[Maintenance]):
                 conditions, traits=traits),
             'drain': drain, 'force': force}
         body.update({key: value for key, value in optional.items() if value})
-        headers = {} if dry_run else {
-            payload.KEY_HEADER: key or str(uuid_module.uuid4())}
         with _served():
-            return self._ask(
-                'POST', self._path() + ('?dry_run=true' if dry_run else ''),
-                body=body, headers=headers)
+            return self._ask('POST', self._path(), body=body,
+                             **payload.once(key, dry_run))
 
     def list(self) -> builtins.list[Maintenance]:
         """List windows, the first to start first.

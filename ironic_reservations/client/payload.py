@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""What the clients write: bodies of requests, and the names of headers."""
+"""The bodies of the clients' requests, and the names of headers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,23 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import datetime
 from typing import Any
+import uuid as uuid_module
 
 from ironic_reservations.client import flavors
 
 PROOF_HEADER = 'OpenStack-Baremetal-Reservation'
 KEY_HEADER = 'Idempotency-Key'
+
+
+def once(key: str | None, dry_run: bool = False) -> dict[str, dict[str, str]]:
+    """Return header and query of a request that is served once if sent twice.
+
+    :param key: its name; ``None`` for a new one, which protects retries.
+    :param dry_run: only ask whether it could be served.
+    """
+    if dry_run:
+        return {'params': {'dry_run': 'true'}}
+    return {'headers': {KEY_HEADER: key or str(uuid_module.uuid4())}}
 
 
 def creation(

@@ -30,7 +30,7 @@ VERSION_NOT_ACCEPTABLE = 'request.version_not_acceptable'
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """What the server said.
+    """An answer by which the server refuses.
 
     :ivar code: stable, for programs.
     :ivar sentence: for people.
@@ -104,12 +104,12 @@ class Refused:
 
     @property
     def reasons(self) -> tuple[Mapping[str, Any], ...]:
-        """Why each node was not taken, or what is in the way of a lease."""
+        """The reason for each node, or the obstacles to a lease."""
         return self.refusal.reasons
 
     @property
     def offers(self) -> tuple[Mapping[str, Any], ...]:
-        """What would be accepted instead of a lease that is refused."""
+        """The leases that would be accepted instead."""
         return self.refusal.offers
 
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What hosts must be like, as people type it: ``vcpus>=8``."""
+"""Requirements on hosts, as people type them: ``vcpus>=8``."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Reservation(resource.Resource):
 
 
 class ReservationManager(base.Manager):
-    """What can be done with reservations.
+    """The operations on reservations.
 
     :param client: an Ironic client, as ``ironicclient.client.get_client``
         gives it.  Its session, credentials and settings are used.
@@ -218,7 +218,7 @@ class ReservationManager(base.Manager):
         os_ironic_api_version: str | None = None,
         global_request_id: str | None = None,
     ) -> None:
-        """Give a node back.
+        """Delete a reservation.
 
         :param reservation_id: the UUID of its reservation.
         :param os_ironic_api_version: Ironic's API version for the request.

@@ -80,7 +80,7 @@ def written(moment: Instant | str) -> str:
             else moment)
 
 
-def told(text: str) -> datetime.datetime:
+def parsed(text: str) -> datetime.datetime:
     """Read an instant as the server writes it."""
     return utc(datetime.datetime.fromisoformat(text))
 

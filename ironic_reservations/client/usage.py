@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What leases have had, through python-ironicclient."""
+"""The usage of leases, through python-ironicclient."""
 
 from __future__ import annotations
 

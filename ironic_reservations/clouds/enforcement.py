@@ -56,7 +56,7 @@ def check_create(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
     :raises LeaseNotPermitted: it is not, or the service does not answer.
     """
     _ask(conf, 'check-create', lease.project_id, lease.user_id,
-         {'lease': _told(lease)})
+         {'lease': _document(lease)})
 
 
 def check_update(conf: cfg.ConfigOpts, before: leases.Lease,
@@ -66,14 +66,14 @@ def check_update(conf: cfg.ConfigOpts, before: leases.Lease,
     :raises LeaseNotPermitted: it is not, or the service does not answer.
     """
     _ask(conf, 'check-update', before.project_id, before.user_id,
-         {'current_lease': _told(before), 'lease': _told(after)})
+         {'current_lease': _document(before), 'lease': _document(after)})
 
 
 def on_end(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
     """Report the end of a lease; a refusal is only logged."""
     try:
         _ask(conf, 'on-end', lease.project_id, lease.user_id,
-             {'lease': _told(lease)})
+             {'lease': _document(lease)})
     except errors.LeaseNotPermitted as exc:
         LOG.warning('The enforcement service could not be told that the lease '
                     '%s has ended: %s',
@@ -155,7 +155,7 @@ def _message(answer: requests.Response) -> str | None:
     return message if isinstance(message, str) else None
 
 
-def _told(lease: leases.Lease) -> dict[str, Any]:
+def _document(lease: leases.Lease) -> dict[str, Any]:
     return {
         'id': lease.id, 'name': lease.name,
         'start_date': _date(lease.start), 'end_date': _date(lease.end),

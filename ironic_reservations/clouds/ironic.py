@@ -33,9 +33,11 @@ from ironic_reservations.model import facts
 
 #: The size of a page; few nodes change between two polls.
 _CHANGED_PAGE = 50
-_FIELDS = ('uuid,name,provision_state,instance_uuid,maintenance,retired,'
-           'resource_class,traits,owner,lessee,properties,extra,'
-           'power_state')
+#: The fields of a node that are read.
+FIELDS = ('uuid', 'name', 'provision_state', 'instance_uuid', 'maintenance',
+          'retired', 'resource_class', 'traits', 'owner', 'lessee',
+          'properties', 'extra', 'power_state')
+_FIELDS = ','.join(FIELDS)
 #: The properties that leases can require.
 _PROPERTIES = ('cpus', 'memory_mb', 'local_gb', 'cpu_arch')
 #: The key of a node's ``extra`` by which an operator closes the node.
@@ -47,7 +49,7 @@ _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
 #: The state of an allocation that a conductor works on.
 ALLOCATING = 'allocating'
 #: The header by which the guard refuses our request if it is late: see
-#: engine.passages.tickets.
+#: engine.in_flight.tickets.
 TICKET_HEADER = 'OpenStack-Baremetal-Reservation-Ticket'
 
 
@@ -84,9 +86,8 @@ class _Http:
     def send(self, method: str, path: str, headers: Mapping[str, str],
              body: Any = None) -> tuple[int, Any]:
         try:
-            answer = sending.request(
+            return sending.request(
                 self._adapter, path, method, headers=dict(headers),
-                raise_exc=False,
                 **({} if body is None else {'json': body}))
         except ksa_exc.ClientException as exc:
             raise errors.IronicUnavailable(
@@ -94,10 +95,6 @@ class _Http:
                 'was promised. Try again later; if this continues, the '
                 'operator should check [ironic] in ironic-reservations.conf.'
             ) from exc
-        try:
-            return answer.status_code, answer.json()
-        except ValueError:
-            return answer.status_code, None
 
 
 class Ironic:
@@ -141,7 +138,6 @@ class Ironic:
 
         :param ident: its uuid or its name.
         :returns: ``None`` if Ironic shows no such node.
-        :raises IronicUnavailable: Ironic did not answer.
         :raises Forbidden: the caller may not see nodes.
         """
         if '/' in ident or ident in ('', '.', '..'):
@@ -150,34 +146,41 @@ class Ironic:
             return None
         status, body = self._get(f'/v1/nodes/{parse.quote(ident, safe="")}'
                                  f'?fields={_FIELDS}')
-        return _node(body) if status == 200 else None
+        return node_of(body) if status == 200 else None
+
+    def confirm(self, uuid: str, with_traits: bool) -> facts.Node | None:
+        """Return a node, to confirm what is known of it.
+
+        :param with_traits: whether its traits matter; otherwise, they may be
+            left out.
+        :returns: ``None`` if Ironic shows no such node.
+        :raises Forbidden: the caller may not see nodes.
+        """
+        return self.node(uuid)
 
     def nodes(self, **filters: str) -> Iterator[facts.Node]:
         """Read nodes, page by page.
 
         :param filters: query parameters of Ironic's list.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         for page in self._pages(filters):
-            yield from map(_node, page)
+            yield from map(node_of, page)
 
     def settled(self, uuid: str) -> tuple[facts.Node, bool] | None:
         """Return a node, and whether a conductor has locked it.
 
         :returns: ``None`` if Ironic shows no such node.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         status, body = self._get(f'/v1/nodes/{uuid}?fields={_FIELDS},'
                                  'reservation')
         if status != 200:
             return None
-        return _node(body), body.get('reservation') is not None
+        return node_of(body), body.get('reservation') is not None
 
     def conductor_of(self, uuid: str) -> str | None:
         """Return the host name of a node's conductor.
 
         :returns: ``None`` if it has no conductor, or there is no such node.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         status, body = self._get(f'/v1/nodes/{uuid}?fields=uuid,conductor')
         return body.get('conductor') if status == 200 else None
@@ -201,7 +204,6 @@ class Ironic:
         """Return an allocation.
 
         :returns: ``None`` if Ironic shows no such allocation.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         status, body = self._get(f'/v1/allocations/{uuid}')
         if status == 400:
@@ -215,7 +217,6 @@ class Ironic:
         """Delete an allocation.
 
         :raises Refused: its node is in a state that does not allow it.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         self._change('DELETE', f'/v1/allocations/{uuid}', None)
 
@@ -224,13 +225,11 @@ class Ironic:
 
         NOTE: in detail, since only there ``created_at`` is shown, which
         distinguishes a node that was enrolled again with the same uuid.
-
-        :raises IronicUnavailable: Ironic did not answer.
         """
         for page in self._pages({'sort_key': 'updated_at', 'sort_dir': 'desc',
                                  'limit': str(_CHANGED_PAGE)},
                                 '/v1/nodes/detail', None):
-            yield [_node(body) for body in page]
+            yield [node_of(body) for body in page]
 
     def write_lessee(self, uuid: str, lessee: str | None,
                      ticket: str | None = None) -> None:
@@ -238,7 +237,6 @@ class Ironic:
 
         :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node cannot be changed now.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         self._change('PATCH', f'/v1/nodes/{uuid}', [
             {'op': 'remove', 'path': '/lessee'} if lessee is None else
@@ -249,7 +247,6 @@ class Ironic:
 
         :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node is in a state that does not allow it.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         self._provision(uuid, 'deleted', ticket)
 
@@ -258,7 +255,6 @@ class Ironic:
 
         :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node is in a state that does not allow it.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         self._provision(uuid, 'abort', ticket)
 
@@ -267,7 +263,6 @@ class Ironic:
 
         :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node cannot be changed now.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         self._change('PATCH', f'/v1/nodes/{uuid}',
                      [{'op': 'remove', 'path': '/instance_uuid'}], ticket)
@@ -276,19 +271,15 @@ class Ironic:
         """Return a node and the reason of its maintenance.
 
         :returns: ``None`` if Ironic shows no such node.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         status, body = self._get(f'/v1/nodes/{uuid}?fields={_FIELDS},'
                                  'maintenance_reason')
         if status != 200:
             return None
-        return _node(body), body.get('maintenance_reason')
+        return node_of(body), body.get('maintenance_reason')
 
     def reasons(self) -> dict[str, str | None]:
-        """Return the reasons of all nodes in maintenance, by node uuid.
-
-        :raises IronicUnavailable: Ironic did not answer.
-        """
+        """Return the reasons of all nodes in maintenance, by node uuid."""
         return {body['uuid']: body.get('maintenance_reason')
                 for page in self._pages({'maintenance': 'true'},
                                         fields='uuid,maintenance_reason')
@@ -300,7 +291,6 @@ class Ironic:
 
         :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node cannot be changed now.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         self._change('PUT', f'/v1/nodes/{uuid}/maintenance',
                      {'reason': reason}, ticket)
@@ -310,7 +300,6 @@ class Ironic:
 
         :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node cannot be changed now.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         self._change('DELETE', f'/v1/nodes/{uuid}/maintenance', None, ticket)
 
@@ -369,7 +358,8 @@ def _said(answer: Any) -> str:
     return str(answer)
 
 
-def _node(body: Mapping[str, Any]) -> facts.Node:
+def node_of(body: Mapping[str, Any]) -> facts.Node:
+    """Return the node in an answer of Ironic."""
     extra = body.get('extra') or {}
     properties = body.get('properties') or {}
     return facts.Node(

@@ -54,7 +54,6 @@ class Keystone:
         """Return a token for a user in a project.
 
         :raises SignInRefused: Keystone refuses the credentials.
-        :raises KeystoneUnavailable: Keystone does not answer properly.
         """
         return self._token(v3.Password(
             self._url(), username=username, user_domain_name=user_domain,
@@ -66,17 +65,13 @@ class Keystone:
         """Return a token for an application credential.
 
         :raises SignInRefused: Keystone refuses it.
-        :raises KeystoneUnavailable: Keystone does not answer properly.
         """
         return self._token(v3.ApplicationCredential(
             self._url(), application_credential_id=ident,
             application_credential_secret=secret, include_catalog=False))
 
     def revoke(self, token: str) -> None:
-        """Revoke a token.
-
-        :raises KeystoneUnavailable: Keystone does not answer properly.
-        """
+        """Revoke a token."""
         shown = {'X-Auth-Token': token, 'X-Subject-Token': token}
         try:
             self._session().delete(f'{self._url()}/auth/tokens',
@@ -112,10 +107,7 @@ class Keystone:
             else options.certfile or None)
 
     def _url(self) -> str:
-        """Return the URL of Keystone's API v3.
-
-        :raises KeystoneUnavailable: the configuration has none.
-        """
+        """Return the URL of Keystone's API v3."""
         options = self._settings[GROUP]
         section = getattr(options, 'auth_section', None) or GROUP
         # NOTE: the registered options depend on the authentication plugin.

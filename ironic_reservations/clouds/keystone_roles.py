@@ -57,8 +57,6 @@ class KeystoneRoles:
 
         The set is empty for a user or a project that is disabled or gone. An
         answer is cached for a minute.
-
-        :raises KeystoneUnavailable: Keystone does not answer properly.
         """
         key = user_id, project_id
         now = clock.elapsed()

@@ -114,10 +114,7 @@ class Nova:
     # Flavors
 
     def flavor(self, ident: str) -> Flavor | None:
-        """Return a flavor; ``None`` if there is none with that id.
-
-        :raises NovaUnavailable: Nova does not answer properly.
-        """
+        """Return a flavor; ``None`` if there is none with that id."""
         if not _FLAVOR_ID.fullmatch(ident):
             return None
         body = self._read(_path(ident))
@@ -125,10 +122,7 @@ class Nova:
         return _flavor(body['flavor']) if 'flavor' in (body or ()) else None
 
     def flavors(self) -> Iterator[Flavor]:
-        """Read all flavors, including private ones, page by page.
-
-        :raises NovaUnavailable: Nova does not answer properly.
-        """
+        """Read all flavors, including private ones, page by page."""
         return map(_flavor, self._pages('flavors', {'is_public': 'None'}))
 
     def create_flavor(self, flavor: Flavor) -> Answer:
@@ -154,7 +148,6 @@ class Nova:
         """Return the projects with access to a private flavor.
 
         :returns: ``None`` if there is no such flavor.
-        :raises NovaUnavailable: Nova does not answer properly.
         """
         body = self._read(f'{_path(ident)}/os-flavor-access')
         return None if body is None else frozenset(
@@ -177,7 +170,6 @@ class Nova:
 
         :param filters: such as ``flavor`` and ``host``; the list is empty for
             a flavor that does not exist.
-        :raises NovaUnavailable: Nova does not answer properly.
         """
         return map(_server, self._pages('servers', {**filters,
                                                     'all_tenants': '1'}))
@@ -187,8 +179,6 @@ class Nova:
 
         NOTE: to a user who is not an administrator, Nova shows no servers of
         other projects; :meth:`servers` raises for such a user.
-
-        :raises NovaUnavailable: Nova does not answer properly.
         """
         body = self._read(f'/servers/{uuid}')
         return None if body is None else _server(body['server'])
@@ -250,17 +240,12 @@ class Nova:
 
     def _send(self, method: str, path: str,
               body: Any = None) -> tuple[int, Any]:
-        response = sending.request(
-            self._sender, path, method, raise_exc=False,
-            authenticated=self._authenticated,
+        return sending.request(
+            self._sender, path, method, authenticated=self._authenticated,
             connect_retries=0, status_code_retries=0,
             headers={'Accept': 'application/json',
                      VERSION_HEADER: f'compute {VERSION}'},
             **({} if body is None else {'json': body}))
-        try:
-            return response.status_code, response.json()
-        except ValueError:
-            return response.status_code, None
 
 
 def _path(flavor: str) -> str:

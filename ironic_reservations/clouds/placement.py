@@ -52,7 +52,7 @@ Resources = Mapping[str, int]
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class AllocationRequest:
     """The allocations that a consumer should have.
 
     :ivar allocations: by provider; empty removes all.
@@ -155,10 +155,7 @@ class Placement:
     # Reading
 
     def consumer(self, uuid: str) -> Consumer:
-        """Return the allocations of a consumer.
-
-        :raises PlacementUnavailable: Placement does not answer properly.
-        """
+        """Return the allocations of a consumer."""
         body = self._read(f'/allocations/{uuid}') or {}
         return Consumer(
             {provider: found['resources']
@@ -167,10 +164,7 @@ class Placement:
             body.get('user_id'), body.get('consumer_type'))
 
     def provider(self, uuid: str) -> Provider | None:
-        """Return a provider; ``None`` if it does not exist.
-
-        :raises PlacementUnavailable: Placement does not answer properly.
-        """
+        """Return a provider; ``None`` if it does not exist."""
         body = self._read(f'/resource_providers/{uuid}')
         return None if body is None else _provider(body)
 
@@ -179,7 +173,6 @@ class Placement:
 
         :param filters: parameters of the query; with ``resources``, the result
             is empty if there is no such class.
-        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read('/resource_providers?' + parse.urlencode(filters))
         return [_provider(found) for found in (
@@ -189,7 +182,6 @@ class Placement:
         """Return the resources of each consumer on a provider.
 
         :returns: ``None`` if there is no such provider.
-        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read(f'/resource_providers/{provider}/allocations')
         return None if body is None else {
@@ -200,7 +192,6 @@ class Placement:
         """Return the allocations and usages of a provider.
 
         :returns: ``None`` if there is no such provider.
-        :raises PlacementUnavailable: Placement does not answer properly.
         """
         path = f'/resource_providers/{provider}'
         consumers = self._read(f'{path}/allocations')
@@ -214,27 +205,18 @@ class Placement:
             consumers[generation] == usages[generation])
 
     def usages(self, provider: str) -> dict[str, int] | None:
-        """Return the usages of a provider; ``None`` without one.
-
-        :raises PlacementUnavailable: Placement does not answer properly.
-        """
+        """Return the usages of a provider; ``None`` without one."""
         body = self._read(f'/resource_providers/{provider}/usages')
         return None if body is None else dict(body['usages'])
 
     def inventories(self, provider: str) -> Inventories | None:
-        """Return the inventories of a provider; ``None`` without one.
-
-        :raises PlacementUnavailable: Placement does not answer properly.
-        """
+        """Return the inventories of a provider; ``None`` without one."""
         body = self._read(f'/resource_providers/{provider}/inventories')
         return None if body is None else Inventories(
             body['resource_provider_generation'], body['inventories'])
 
     def traits(self, provider: str) -> frozenset[str] | None:
-        """Return the traits of a provider; ``None`` without one.
-
-        :raises PlacementUnavailable: Placement does not answer properly.
-        """
+        """Return the traits of a provider; ``None`` without one."""
         body = self._read(f'/resource_providers/{provider}/traits')
         return None if body is None else frozenset(body['traits'])
 
@@ -243,7 +225,6 @@ class Placement:
 
         :returns: by provider and class; including other providers in the same
             trees.
-        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read('/allocation_candidates?' + parse.urlencode(
             {'resources': f'{resource_class}:1'}))
@@ -253,17 +234,11 @@ class Placement:
                     'provider_summaries']).items()}
 
     def class_there(self, name: str) -> bool:
-        """Return whether a resource class exists.
-
-        :raises PlacementUnavailable: Placement does not answer properly.
-        """
+        """Return whether a resource class exists."""
         return self._read(f'/resource_classes/{name}') is not None
 
     def classes(self) -> frozenset[str]:
-        """Return the names of all resource classes.
-
-        :raises PlacementUnavailable: Placement does not answer properly.
-        """
+        """Return the names of all resource classes."""
         body = self._read('/resource_classes')
         return frozenset(found['name'] for found in (
             [] if body is None else body['resource_classes']))
@@ -274,7 +249,6 @@ class Placement:
 
         :param query: its parameters.
         :returns: for each candidate, the resources by provider.
-        :raises PlacementUnavailable: Placement does not answer properly.
         """
         body = self._read('/allocation_candidates?'
                           + parse.urlencode(list(query)))
@@ -285,13 +259,15 @@ class Placement:
 
     # Writing allocations
 
-    def put_allocations(self, consumer: str, wanted: Wanted) -> answers.Answer:
+    def put_allocations(self, consumer: str,
+                        wanted: AllocationRequest) -> answers.Answer:
         """Replace the allocations of a consumer."""
         return self._write('PUT', f'/allocations/{consumer}',
                            lambda version: _allocations(wanted, version),
                            _newest(wanted))
 
-    def post_allocations(self, wanted: Mapping[str, Wanted]) -> answers.Answer:
+    def post_allocations(
+            self, wanted: Mapping[str, AllocationRequest]) -> answers.Answer:
         """Replace the allocations of several consumers, all or none."""
         return self._write('POST', '/allocations', lambda version: {
             consumer: _allocations(one, version)
@@ -334,7 +310,7 @@ class Placement:
 
     def reshape(self, provider: str, generation: int,
                 by_class: Mapping[str, Mapping[str, Any]],
-                wanted: Mapping[str, Wanted]) -> answers.Answer:
+                wanted: Mapping[str, AllocationRequest]) -> answers.Answer:
         """Replace inventories and allocations in one transaction.
 
         Placement allows that only for users with the role ``service``.
@@ -389,11 +365,7 @@ class Placement:
 
     def _send(self, method: str, path: str, body: Any = None,
               newest: Version = BEST) -> tuple[int, Any]:
-        """Send a request, and again if its version is not offered.
-
-        :param body: returns the body for a version.
-        :param newest: the newest version that the request may have.
-        """
+        """Send a request, and again if its version is not offered."""
         if self.version < BEST and time.monotonic() >= self._old_until:
             self.version = BEST
         status, answer = self._send_once(method, path, body, newest)
@@ -414,19 +386,15 @@ class Placement:
         arguments = {} if body is None else {'json': body(version)}
         # NOTE: without retries, since a write that seemed to fail may have
         # been done, and a second one could leave usage without a consumer.
-        response = sending.request(
-            self._sender, path, method, raise_exc=False,
-            authenticated=self._authenticated,
+        return sending.request(
+            self._sender, path, method, authenticated=self._authenticated,
             connect_retries=0, status_code_retries=0,
             headers={**self._headers, VERSION_HEADER:
                      f'placement {version[0]}.{version[1]}'}, **arguments)
-        try:
-            return response.status_code, response.json()
-        except ValueError:
-            return response.status_code, None
 
 
-def _allocations(wanted: Wanted, version: Version) -> dict[str, Any]:
+def _allocations(wanted: AllocationRequest,
+                 version: Version) -> dict[str, Any]:
     body: dict[str, Any] = {
         'allocations': {provider: {'resources': dict(resources)}
                         for provider, resources in wanted.allocations.items()},
@@ -437,7 +405,7 @@ def _allocations(wanted: Wanted, version: Version) -> dict[str, Any]:
     return body
 
 
-def _newest(wanted: Wanted) -> Version:
+def _newest(wanted: AllocationRequest) -> Version:
     """Return the newest version with which a consumer can be written.
 
     NOTE: since TYPES, a write needs a type, and NO_TYPE is not accepted as

@@ -39,8 +39,8 @@ def adapter(conf: cfg.ConfigOpts, group: str) -> Sender:
 
 
 def request(sender: Sender, path: str, method: str,
-            **arguments: Any) -> Any:
-    """Send a request; repeat a GET whose connection breaks.
+            **arguments: Any) -> tuple[int, Any]:
+    """Send a request and return the answer; repeat a GET that breaks off.
 
     A server may close an idle connection just when a request is sent on it.
     Only a read may be repeated then, since a change may have been made.
@@ -49,11 +49,16 @@ def request(sender: Sender, path: str, method: str,
     time-out, which doubles it.
 
     :param arguments: those of ``sender.request``.
-    :returns: a response of requests.
+    :returns: status and body; the body is ``None`` if it is not JSON.
     """
+    arguments['raise_exc'] = False
     try:
-        return sender.request(path, method, **arguments)
+        answer = sender.request(path, method, **arguments)
     except ksa_exc.ConnectFailure:
         if method != 'GET':
             raise
-        return sender.request(path, method, **arguments)
+        answer = sender.request(path, method, **arguments)
+    try:
+        return answer.status_code, answer.json()
+    except ValueError:
+        return answer.status_code, None

@@ -93,10 +93,7 @@ def post(url: str, ident: str, sent_at: int, body: bytes,
 
 
 def _host(target: urllib.parse.SplitResult, allowed: Collection[str]) -> str:
-    """Return the host of a URL if it is allowed.
-
-    :raises Undelivered: it is not.
-    """
+    """Return the host of a URL if it is allowed."""
     try:
         host, _ = target.hostname, target.port
     except ValueError:

@@ -76,8 +76,6 @@ def run(engine: engine_module.Engine, options: Any) -> int:
     :raises ValueError: there is no such node, another process is at it, or
         somebody has broken it off.
     :raises PlacementUnavailable: it cannot be known, or is not allowed.
-    :raises IronicUnavailable: Ironic did not answer.
-    :raises DatabaseUnavailable: the database cannot be used.
     """
     there = class_heal.nodes(engine, options.node)
     results: list[class_heal.Result] = []

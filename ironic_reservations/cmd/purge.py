@@ -64,7 +64,6 @@ def run(engine: engine_module.Engine, options: cfg.SubCommandOpt) -> int:
 
     :param options: the words of the command line.
     :raises ValueError: leases are kept for ever, and no date was given.
-    :raises DatabaseUnavailable: the database cannot be used.
     """
     before, days = options.before, engine.conf.leases.retention
     if before is None:

@@ -34,7 +34,7 @@ _DRIVERS = {'postgresql': 'postgresql+psycopg2 or postgresql+psycopg',
 
 
 class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
-    """What to look at before a new release is started.
+    """The checks before a new release is started.
 
     :param conf: the configuration of the project.
     """
@@ -48,6 +48,10 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
             have, want = migrate.version(database), migrate.head()
         except errors.DatabaseUnavailable as exc:
             return upgradecheck.Result(upgradecheck.Code.FAILURE, str(exc))
+        finally:
+            # NOTE: the files of SQLite beside it, which are looked at next,
+            # are there as long as somebody has it open.
+            database.close()
         if have == want:
             return upgradecheck.Result(upgradecheck.Code.SUCCESS)
         return upgradecheck.Result(

@@ -65,7 +65,8 @@ OPTS = [
                      'proof. Works with '
                      'keystone only; without it, every caller is an '
                      'administrator.'),
-    cfg.IntOpt('passage_timeout', default=120, min=5,
+    cfg.IntOpt('in_flight_timeout', default=120, min=5,
+               deprecated_name='passage_timeout',
                help='Time, in seconds, that an admitted request may take. It '
                     'is handed to Ironic in the first half of this time or '
                     'not at all (503), even if its process was stopped in '

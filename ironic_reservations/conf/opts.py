@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import copy
 from typing import Any
 
 from keystoneauth1 import loading
@@ -40,6 +41,22 @@ _GROUPS = (default, api, audit, database, guard, ironic, leases, notices, nova,
            placement, reservations)
 #: The services that keystoneauth reaches for us.
 _CLOUDS = (ironic, nova, placement)
+#: The numbers of connections that a process keeps open, and of others that it
+#: opens when these are in use.
+# NOTE: one for each of [api] threads. To connect takes several times as long
+# as a reservation, and with oslo.db's default, 5, busy threads do it again and
+# again.
+_POOL = {'max_pool_size': 16, 'max_overflow': 40}
+
+
+def _database_opts() -> list[cfg.Opt]:
+    """Return the options of oslo.db with our defaults.
+
+    NOTE: copies, since oslo.db's own are Ironic's, too, in its process.
+    """
+    found = copy.deepcopy(db_options.database_opts)
+    cfg.set_defaults(found, **_POOL)
+    return list(found)
 
 
 def register(conf: cfg.ConfigOpts) -> None:
@@ -58,7 +75,7 @@ def register(conf: cfg.ConfigOpts) -> None:
             conf.set_default(name, default_value, cloud.GROUP)
     # NOTE: the connection has a default that depends on [DEFAULT]
     # state_path; db.connection fills it in.
-    conf.register_opts(db_options.database_opts, database.GROUP)
+    conf.register_opts(_database_opts(), database.GROUP)
     # NOTE: not left to the middleware, which would register it only when a
     # proxy is configured already.
     conf.register_opts(http_proxy_to_wsgi.OPTS, 'oslo_middleware')
@@ -68,7 +85,7 @@ def register(conf: cfg.ConfigOpts) -> None:
 def list_opts() -> list[tuple[str, Sequence[Any]]]:
     """List the options for oslo-config-generator."""
     more: dict[Any, Sequence[Any]] = {
-        database: db_options.database_opts,
+        database: _database_opts(),
         **dict.fromkeys(_CLOUDS, [
             *loading.get_session_conf_options(),
             *loading.get_auth_common_conf_options(),

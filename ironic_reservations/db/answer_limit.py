@@ -45,10 +45,7 @@ class _Watch:
 
     @contextlib.contextmanager
     def within(self, connection: Any, seconds: float) -> Iterator[None]:
-        """Shut a connection down unless the block ends in time.
-
-        :param seconds: the limit.
-        """
+        """Shut a connection down unless the block ends in time."""
         with self._changed:
             self._number += 1
             number = self._number

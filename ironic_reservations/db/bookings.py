@@ -95,6 +95,15 @@ AS_READ = (_r.uuid.in_(sa.bindparam('read_uuids', expanding=True)),
 # NOTE: also that no lessee has been written for the nodes.
 _UNTOUCHED = (*AS_READ, _r.lessee.is_(None))
 _INSERT = sa.insert(tables.reservations)
+# NOTE: it sets the columns whose values are given.
+_UPDATE = sa.update(tables.reservations).where(*AS_READ)
+# UPDATE ... SET expires_at = CASE WHEN expires_at < ? THEN expires_at ELSE ?
+#   END WHERE ...
+_END = _UPDATE.values(expires_at=sa.case(
+    (_r.expires_at < (_now := sa.bindparam('now', type_=_r.expires_at.type)),
+     _r.expires_at), else_=_now))
+_DELETE = sa.delete(tables.reservations).where(*AS_READ)
+_DELETE_PLANNED = sa.delete(tables.reservations).where(*_UNTOUCHED)
 _BOOKINGS = 'a booking of a lease'
 
 #: The hypervisor properties and resource properties that a booking requires,
@@ -213,24 +222,32 @@ def read_with_windows(connection: sa.Connection, node_uuid: str,
                       ) -> tuple[list[leases.NodeBooking],
                                  list[maintenance.NodeWindow]]:
     """Return the present and future bookings and windows of a node."""
-    # SELECT ... WHERE node_uuid = ? AND immediate IS NULL AND (it has the
-    #   node OR it is to come)
-    # UNION ALL SELECT NULL, window_id, ... FROM maintenance_nodes
-    #   WHERE node_uuid = ? AND (it has the node OR it is to come)
-    bookings = sa.select(*_COLUMNS).where(_r.node_uuid == node_uuid,
-                                          _there(now))
-    windows = sa.select(
-        sa.null(), _m.window_id, sa.null(), _m.node_uuid, _m.starts_at,
-        _m.ends_at, _m.state, *[sa.null()] * 4).where(
-            _m.node_uuid == node_uuid, sa.or_(
-                conditions.maintained(now), conditions.to_maintain(now)))
-    rows = connection.execute(sa.union_all(bookings, windows)).all()
+    rows = connection.execute(_with_windows(),
+                              {'of_node': node_uuid, 'now': now}).all()
     return sorted(
         (_booking(row) for row in rows if row[0] is not None),
         key=lambda each: (each.starts_at, each.id)), [
             maintenance.NodeWindow(row[1], row[3], row[4], row[5],
                                    maintenance.State(row[6]))
             for row in rows if row[0] is None]
+
+
+@functools.cache
+def _with_windows() -> sa.CompoundSelect[Any]:
+    """Return the statement of :func:`read_with_windows`, built once."""
+    # SELECT ... WHERE node_uuid = ? AND immediate IS NULL AND (it has the
+    #   node OR it is to come)
+    # UNION ALL SELECT NULL, window_id, ... FROM maintenance_nodes
+    #   WHERE node_uuid = ? AND (it has the node OR it is to come)
+    of_node, now = sa.bindparam('of_node'), conditions.NOW
+    return sa.union_all(
+        sa.select(*_COLUMNS).where(_r.node_uuid == of_node, _there(now)),
+        sa.select(
+            sa.null(), _m.window_id, sa.null(), _m.node_uuid, _m.starts_at,
+            _m.ends_at, _m.state, *[sa.null()] * 4).where(
+                _m.node_uuid == of_node, sa.or_(
+                    conditions.maintained(now),
+                    conditions.to_maintain(now))))
 
 
 def read_of_reservation(connection: sa.Connection, reservation_id: str,
@@ -442,9 +459,8 @@ def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],
     """
     # NOTE: a booking that is ended late must not overlap the next one.
     _update(connection, bookings, {
-        'state': leases.BookingState.ENDING.value,
-        'expires_at': sa.case((_r.expires_at < now, _r.expires_at),
-                              else_=now), 'updated_at': now})
+        'state': leases.BookingState.ENDING.value, 'now': now,
+        'updated_at': now}, _END)
 
 
 def update_lessees(connection: sa.Connection,
@@ -462,25 +478,25 @@ def update_lessees(connection: sa.Connection,
     # UPDATE reservations SET lessee = CASE uuid WHEN ? THEN ? ... END, ...
     #   WHERE (as they were read)
     for group in _groups(lessees):
-        changed: dict[str, Any] = {
+        changed = {
             column: sa.case({booking.uuid: sa.literal(
                 lessees[booking][place], _r.lessee.type)
                 for booking in group}, value=_r.uuid)
             for place, column in enumerate(('lessee', 'lessee_before'))}
-        if state is not None:
-            changed['state'] = state.value
-        _update(connection, group, changed)
+        _update(connection, group,
+                {} if state is None else {'state': state.value},
+                _UPDATE.values(changed))
 
 
 def _update(connection: sa.Connection,
             bookings: Collection[leases.NodeBooking],
-            changed: Mapping[str, Any]) -> None:
+            values: Mapping[str, Any],
+            statement: sa.Update = _UPDATE) -> None:
     # UPDATE reservations SET ... WHERE uuid IN (...) AND node_uuid IN (...)
     #   AND lease_reservation_id IN (...) AND state = ?
     for group in _groups(bookings):
         row_counts.check(connection.execute(
-            sa.update(tables.reservations).where(*AS_READ)
-            .values(**changed), as_read(group)), len(group), _BOOKINGS)
+            statement, {**values, **as_read(group)}), len(group), _BOOKINGS)
 
 
 def delete_planned(connection: sa.Connection,
@@ -494,8 +510,7 @@ def delete_planned(connection: sa.Connection,
         #   AND lease_reservation_id IN (...) AND state = 'planned'
         #   AND lessee IS NULL
         row_counts.check(connection.execute(
-            sa.delete(tables.reservations).where(*_UNTOUCHED),
-            _untouched(bookings)), len(bookings), _BOOKINGS)
+            _DELETE_PLANNED, _untouched(bookings)), len(bookings), _BOOKINGS)
 
 
 def delete(connection: sa.Connection,
@@ -508,5 +523,4 @@ def delete(connection: sa.Connection,
     #   AND lease_reservation_id IN (...) AND state = ?
     for group in _groups(bookings):
         row_counts.check(connection.execute(
-            sa.delete(tables.reservations).where(*AS_READ),
-            as_read(group)), len(group), _BOOKINGS)
+            _DELETE, as_read(group)), len(group), _BOOKINGS)

@@ -19,6 +19,7 @@ the two on random rows and on each database.
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 import datetime
 
@@ -44,14 +45,36 @@ Instant = datetime.datetime | sa.BindParameter[datetime.datetime]
 NOW = sa.bindparam('now', type_=tables.UTCDateTime())
 
 
+# NOTE: states are written into a statement when it is built. Values beside it
+# would be escaped, and lists of them put together, each time that it is
+# executed.
+def _literal(state: str) -> sa.ColumnElement[str]:
+    return sa.literal_column(f"'{state}'", sa.String())
+
+
+def _is(column: sa.Column[str], state: str) -> Condition:
+    """Return the condition that a column has a value of an enumeration."""
+    return column == _literal(state)
+
+
+def _is_among(column: sa.Column[str], states: Iterable[str]) -> Condition:
+    """Return the condition that it has one of some of these values."""
+    return column.in_([_literal(state) for state in states])
+
+
+_IMMEDIATE = _r.immediate == sa.literal_column('1', sa.SmallInteger())
+
+
 def live(now: Instant) -> Condition:
     """Return the condition that a row is a live reservation.
 
     The twin is ``facts.Reservation.live``.
     """
-    return sa.and_(_r.immediate == 1, sa.or_(
-        _r.state.in_((facts.State.STARTING.value, facts.State.IN_USE.value)),
-        sa.and_(_r.state == facts.State.RESERVED.value, _r.expires_at > now)))
+    return sa.and_(_IMMEDIATE, sa.or_(
+        _is_among(_r.state, (facts.State.STARTING.value,
+                             facts.State.IN_USE.value)),
+        sa.and_(_is(_r.state, facts.State.RESERVED.value),
+                _r.expires_at > now)))
 
 
 def being_made() -> Condition:
@@ -73,10 +96,10 @@ def has_node(now: Instant) -> Condition:
     The twin is ``leases.NodeBooking.has_node``.
     """
     return sa.and_(_r.immediate.is_(None), sa.or_(
-        _r.state.in_((leases.BookingState.BOUND.value,
-                      leases.BookingState.ENDING.value)),
+        _is_among(_r.state, (leases.BookingState.BOUND.value,
+                             leases.BookingState.ENDING.value)),
         _r.lessee.is_not(None),
-        sa.and_(_r.state == leases.BookingState.PLANNED.value,
+        sa.and_(_is(_r.state, leases.BookingState.PLANNED.value),
                 _r.starts_at <= now, _r.expires_at > now)))
 
 
@@ -85,7 +108,7 @@ def over(now: Instant) -> Condition:
 
     The twin is ``leases.NodeBooking.over``.
     """
-    return sa.or_(_r.state == leases.BookingState.ENDING.value,
+    return sa.or_(_is(_r.state, leases.BookingState.ENDING.value),
                   _r.expires_at <= now)
 
 
@@ -95,7 +118,7 @@ def to_come(now: Instant) -> Condition:
     The twin is ``leases.NodeBooking.to_come``.
     """
     return sa.and_(_r.immediate.is_(None),
-                   _r.state == leases.BookingState.PLANNED.value,
+                   _is(_r.state, leases.BookingState.PLANNED.value),
                    _r.starts_at > now)
 
 
@@ -105,8 +128,8 @@ def maintained(now: Instant) -> Condition:
     The twin is ``maintenance.NodeWindow.has_node``.
     """
     return sa.or_(
-        _m.state.in_([each.value for each in maintenance.WRITTEN]),
-        sa.and_(_m.state != maintenance.State.OVER.value,
+        _is_among(_m.state, [each.value for each in maintenance.WRITTEN]),
+        sa.and_(~_is(_m.state, maintenance.State.OVER.value),
                 _m.starts_at <= now, _m.ends_at > now))
 
 
@@ -116,7 +139,7 @@ def to_maintain(now: Instant) -> Condition:
     The twin is ``maintenance.of_node``.
     """
     return sa.and_(
-        _m.state.not_in([each.value for each in (
+        ~_is_among(_m.state, [each.value for each in (
             *maintenance.WRITTEN, maintenance.State.OVER)]),
         _m.starts_at > now, _m.ends_at > now)
 
@@ -182,7 +205,7 @@ def requirements(now: Instant,
     :returns: each with the reason code of a refusal where it does not hold.
     """
     there = tables.hosts.c.node_uuid == _n.uuid
-    sent = tables.passages.c.node_uuid == _n.uuid
+    sent = tables.in_flight_requests.c.node_uuid == _n.uuid
     return [
         (reasons.NOT_RESERVABLE, _n.reservable),
         *([] if hosts else [
@@ -193,7 +216,7 @@ def requirements(now: Instant,
         (reasons.RESERVED, ~_booked(live(now))),
         (reasons.LEASED, ~_booked(has_node(now))),
         (reasons.INSTANCE_BOUND, _n.instance_uuid.is_(None)),
-        (reasons.WRONG_STATE, _n.provision_state == facts.AVAILABLE),
+        (reasons.WRONG_STATE, _is(_n.provision_state, facts.AVAILABLE)),
         (reasons.BUSY, ~sa.exists().where(sent))]
 
 

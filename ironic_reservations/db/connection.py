@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import datetime
@@ -32,9 +33,10 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import answer_limit
-from ironic_reservations.db import driver_messages
+from ironic_reservations.db import kept_connections
 from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
+from ironic_reservations.model import proofs
 
 LOG = log.getLogger(__name__)
 
@@ -134,8 +136,11 @@ class Database:
             # NOTE: parameters may contain proofs, and more people can read the
             # log than use the API.
             engine.hide_parameters = True
-            driver_messages.shorten(engine)
+            shorten(engine)
             _tune(engine, self._limits)
+            if file is not None:
+                kept_connections.keep(engine, file,
+                                      options.max_pool_size)
             if (engine.dialect.name in _MYSQL
                     and options.mysql_wsrep_sync_wait is None):
                 sa.event.listen(engine, 'connect',
@@ -144,10 +149,7 @@ class Database:
 
     @contextlib.contextmanager
     def read(self) -> Iterator[sa.Connection]:
-        """Open a connection for queries.
-
-        :raises DatabaseUnavailable: the database does not answer.
-        """
+        """Open a connection for queries."""
         with translated(), self.engine.connect() as connection:
             yield connection
 
@@ -156,7 +158,6 @@ class Database:
         """Open a connection whose queries see one consistent state.
 
         :raises Conflict: another transaction was in the way.
-        :raises DatabaseUnavailable: the database does not answer.
         """
         # NOTE: the transaction only reads; it is rolled back when the
         # connection is returned.
@@ -231,10 +232,7 @@ class Database:
 
 def _commit(connection: sa.Connection,
             transaction: sa.RootTransaction) -> None:
-    """Commit, and distinguish a refusal from a missing answer.
-
-    :raises OutcomeUnknown: there was no answer.
-    """
+    """Commit, and distinguish a refusal from a missing answer."""
     try:
         transaction.commit()
     except BaseException as exc:
@@ -345,3 +343,27 @@ def _on_mysql_connect(connection: Any, record: Any) -> None:
         # NOTE: PyMySQL parses times with a regular expression, which takes
         # more time on a long list than everything else.
         decoders[_DATETIME] = datetime.datetime.fromisoformat
+
+
+def shorten(engine: sa.Engine) -> None:
+    """Have exceptions of the driver contain only the beginnings of uuids.
+
+    NOTE: the message is changed where the driver raises it, since oslo.db logs
+    some exceptions before anybody else sees them.
+    """
+    for event in ('do_execute', 'do_executemany'):
+        sa.event.listen(engine, event,
+                        _executing(getattr(engine.dialect, event)))
+
+
+def _executing(execute: Callable[..., None]) -> Callable[..., bool]:
+    def executed(cursor: Any, statement: str, parameters: Any,
+                 context: Any) -> bool:
+        try:
+            execute(cursor, statement, parameters, context)
+        except Exception as exc:
+            exc.args = tuple(proofs.shortened(each) if isinstance(each, str)
+                             else each for each in exc.args)
+            raise
+        return True
+    return executed

@@ -40,8 +40,8 @@ _LIVE = tuple(status.value for status in leases.LeaseStatus
 
 
 @dataclasses.dataclass(frozen=True)
-class Told:
-    """What the enforcement service has been told of a lease.
+class SentTerms:
+    """The terms of a lease that the enforcement service has received.
 
     :ivar sequence: of the last entry in the outbox.
     :ivar terms: as they were told; JSON.
@@ -55,18 +55,18 @@ class Told:
 
 
 def read(connection: sa.Connection,
-         lease_ids: Sequence[str]) -> dict[str, Told]:
-    """Return what has been told of leases, by their ids."""
+         lease_ids: Sequence[str]) -> dict[str, SentTerms]:
+    """Return the terms that were sent of leases, by their ids."""
     # SELECT ... FROM enforcement_terms WHERE lease_id IN (...)
-    return {row.lease_id: Told(row.lease_id, row.project_id, row.user_id,
+    return {row.lease_id: SentTerms(row.lease_id, row.project_id, row.user_id,
                                row.sequence, json.loads(row.terms))
             for row in connection.execute(
                 tables.enforcement_terms.select()
                 .where(_e.lease_id.in_(lease_ids)))}
 
 
-def replace(connection: sa.Connection, before: Told | None,
-            after: Told | None) -> None:
+def replace(connection: sa.Connection, before: SentTerms | None,
+            after: SentTerms | None) -> None:
     """Write what is told of a lease, if nobody else has since it was read.
 
     :param before: as it was read; ``None``: there is no row.

@@ -88,9 +88,6 @@ def _outdate(connection: sa.Connection, which: sa.ColumnElement[bool],
 
     NOTE: that is safe, since what is written depends on the bookings, not on
     the leases; others only have to read the leases again.
-
-    :param which: a condition on the lease reservations of the leases,
-    :param given: and the values of its parameters.
     """
     # UPDATE leases SET generation = generation + 1, ...
     #   WHERE id IN (SELECT lease_id FROM lease_reservations WHERE ...)

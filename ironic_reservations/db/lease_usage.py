@@ -49,7 +49,7 @@ _ADD = sa.update(tables.lease_usage).where(
 
 @dataclasses.dataclass
 class Usage:
-    """What a lease reservation has used of a resource class.
+    """The usage of a resource class by a lease reservation.
 
     :ivar resource_class: of the nodes; for instances, a class of Placement.
         Empty for nodes without one.

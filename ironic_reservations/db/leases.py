@@ -73,6 +73,11 @@ _DELETE_RESERVATIONS = sa.delete(tables.lease_reservations).where(
 _INSERT = sa.insert(tables.leases)
 _INSERT_RESERVATIONS = sa.insert(tables.lease_reservations)
 _INSERT_EVENTS = sa.insert(tables.lease_events)
+# NOTE: they set the columns whose values are given.
+_UPDATE = sa.update(tables.leases).where(
+    _s.id == sa.bindparam('of_id'), _s.generation == sa.bindparam('read'))
+_UPDATE_EVENT = sa.update(tables.lease_events).where(
+    _e.id == sa.bindparam('of_id'), _e.lease_id == sa.bindparam('of_lease'))
 _PART = 'a part of the lease'
 _STATUSES = {status.value: status for status in leases.LeaseStatus}
 #: The statuses of leases that still have something, or will.
@@ -170,10 +175,7 @@ def read_forgettable(connection: sa.Connection, before: datetime.datetime,
 
 def _listed(connection: sa.Connection, rows: Sequence[Sequence[Any]],
             known: lease_parts.KnownParts) -> list[leases.Lease]:
-    """Return whole leases, reading only what is not in the cache.
-
-    :param rows: with the columns of :data:`_HEAD`.
-    """
+    """Return whole leases, reading only what is not in the cache."""
     kept = known.find((row[0], row[1]) for row in rows)
     briefs = db_bookings.read_briefs(connection, kept) if kept else {}
     moved = [lease_id for lease_id, each in kept.items()
@@ -310,16 +312,15 @@ def update(connection: sa.Connection, before: leases.Lease,
     """
     # UPDATE leases SET generation = generation + 1, ...
     #   WHERE id = ? AND generation = ?
-    if not connection.execute(
-            sa.update(tables.leases)
-            .where(_s.id == before.id, _s.generation == before.generation)
-            .values(generation=before.generation + 1, name=after.name,
-                    starts_at=after.start, ends_at=after.end,
-                    before_end_at=after.before_end,
-                    status=after.status.value, degraded=after.degraded,
-                    waiting=after.waiting, updated_at=after.updated_at,
-                    extensions=after.extensions or None,
-                    due_at=due_at, **_open(after))).rowcount:
+    if not connection.execute(_UPDATE, {
+            'of_id': before.id, 'read': before.generation,
+            'generation': before.generation + 1, 'name': after.name,
+            'starts_at': after.start, 'ends_at': after.end,
+            'before_end_at': after.before_end, 'status': after.status.value,
+            'degraded': after.degraded, 'waiting': after.waiting,
+            'updated_at': after.updated_at,
+            'extensions': after.extensions or None, 'due_at': due_at,
+            **_open(after)}).rowcount:
         return False
     old = {each.id: each for each in before.reservations}
     # NOTE: the generation of the lease covers its reservations and events.
@@ -342,11 +343,10 @@ def update(connection: sa.Connection, before: leases.Lease,
     known = {event.id: event for event in before.events}
     for event in after.events:
         if event != known[event.id]:
-            row_counts.check(connection.execute(
-                sa.update(tables.lease_events)
-                .where(_e.id == event.id, _e.lease_id == before.id)
-                .values(time=event.time, status=event.status.value,
-                        updated_at=event.updated_at)), 1, _PART)
+            row_counts.check(connection.execute(_UPDATE_EVENT, {
+                'of_id': event.id, 'of_lease': before.id, 'time': event.time,
+                'status': event.status.value,
+                'updated_at': event.updated_at}), 1, _PART)
     return True
 
 

@@ -29,7 +29,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migration_lock
 from ironic_reservations.db import tables
-from ironic_reservations.model import told_counts
+from ironic_reservations.model import count_text
 
 _HERE = pathlib.Path(__file__).parent / 'migrations'
 
@@ -121,7 +121,7 @@ def downgrade(database: db_connection.Database, revision: str,
             if table not in _NOT_ASKED
             and (table not in _SINCE or _SINCE[table] in undone)))
         if held:
-            listed = ', '.join(f'{told_counts.counted(count, "row")} in {name}'
+            listed = ', '.join(f'{count_text.counted(count, "row")} in {name}'
                                for name, count in held.items())
             raise WouldLoseRows(
                 f'older tables have no place for {listed}, which would be '
@@ -144,10 +144,7 @@ def _held(database: db_connection.Database,
 
 
 def _undone(database: db_connection.Database, revision: str) -> list[str]:
-    """Return the revisions that a downgrade undoes.
-
-    :raises UnknownRevision: there is no such revision.
-    """
+    """Return the revisions that a downgrade undoes."""
     present = version(database)
     if present is None:
         return []

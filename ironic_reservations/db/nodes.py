@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import enum
 import functools
 import json
 from typing import Any
@@ -35,10 +36,13 @@ from ironic_reservations.model import inventories
 from ironic_reservations.model import reasons
 
 _n = tables.nodes.c
+_r = tables.reservations.c
 _FACTS = ('name', 'resource_class', 'provision_state', 'instance_uuid',
           'maintenance', 'retired', 'reservable', 'owner', 'lessee',
           'properties', 'inventories', 'enrolled_at')
 _COLUMNS = (_n.uuid, _n.generation, *(_n[key] for key in _FACTS))
+#: What a pick needs of a node whose other facts are conditions already.
+_PICKED = (_n.uuid, _n.generation, _n.resource_class, _n.owner, _n.lessee)
 _UUIDS = sa.bindparam('uuids', expanding=True)
 # NOTE: the statements of requests are built once: building one takes longer
 # than all else that SQLAlchemy does for it.
@@ -105,7 +109,7 @@ def read_compute_hosts(connection: sa.Connection) -> dict[str, facts.Node]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class NodeRequirements:
     """Requirements on nodes.
 
     :ivar resource_classes: one of these; ``None``: any.
@@ -134,7 +138,8 @@ class _Shape:
     """The form of a query for nodes, without its values.
 
     :ivar classes: whether resource classes are required,
-    :ivar others: and whether some are excluded.
+    :ivar sole: and whether that is a single one.
+    :ivar others: whether some are excluded.
     :ivar traits: how many traits are required,
     :ivar forbidden: and how many are excluded.
     :ivar everything: whether the caller may see all nodes,
@@ -142,6 +147,7 @@ class _Shape:
     """
 
     classes: bool
+    sole: bool
     others: bool
     traits: int
     forbidden: int
@@ -149,9 +155,11 @@ class _Shape:
     project: bool
 
     @classmethod
-    def of(cls, wanted: Wanted, sees: facts.Visibility) -> _Shape:
+    def of(cls, wanted: NodeRequirements, sees: facts.Visibility) -> _Shape:
         """Return the form of a query."""
-        return cls(wanted.resource_classes is not None,
+        classes = wanted.resource_classes
+        return cls(classes is not None,
+                   classes is not None and len(classes) == 1,
                    bool(wanted.other_classes), len(wanted.traits),
                    len(wanted.forbidden), sees.everything,
                    sees.project_id is not None)
@@ -159,7 +167,11 @@ class _Shape:
     def conditions(self) -> list[conditions.Condition]:
         """Return the conditions on rows of ``nodes``."""
         found: list[conditions.Condition] = []
-        if self.classes:
+        if self.sole:
+            # NOTE: SQLAlchemy writes lists of values into a statement each
+            # time.
+            found.append(_n.resource_class == sa.bindparam('class'))
+        elif self.classes:
             found.append(_n.resource_class.in_(
                 sa.bindparam('classes', expanding=True)))
         if self.others:
@@ -176,21 +188,21 @@ class _Shape:
 
 
 def _has(name: str) -> sa.Exists:
-    """Return the condition that a node has a trait.
-
-    :param name: of the parameter for the trait.
-    """
+    """Return the condition that a node has a trait."""
     has = tables.node_traits.c
     return sa.exists().where(has.node_uuid == _n.uuid,
                              has.trait == sa.bindparam(name))
 
 
-def _given(wanted: Wanted, sees: facts.Visibility,
+def _given(wanted: NodeRequirements, sees: facts.Visibility,
            now: datetime.datetime) -> dict[str, Any]:
     """Return the values of a query, by the names of its parameters."""
     given: dict[str, Any] = {'now': now}
     if wanted.resource_classes is not None:
-        given['classes'] = list(wanted.resource_classes)
+        if len(wanted.resource_classes) == 1:
+            (given['class'],) = wanted.resource_classes
+        else:
+            given['classes'] = list(wanted.resource_classes)
     if wanted.other_classes:
         given['others'] = list(wanted.other_classes)
     given.update((f'trait_{number}', trait) for number, trait
@@ -202,56 +214,129 @@ def _given(wanted: Wanted, sees: facts.Visibility,
     return given
 
 
+class _Range(enum.Enum):
+    """A part of all uuids."""
+
+    BEHIND = enum.auto()
+    IN_FRONT = enum.auto()
+
+
+def _not_booked_now(shape: _Shape, hosts: bool) -> list[conditions.Condition]:
+    """Return the conditions on a node that can be reserved for a moment."""
+    return [*shape.conditions(), *(condition for _, condition in
+                                   conditions.requirements(conditions.NOW,
+                                                           hosts))]
+
+
 # NOTE: limited, since clients choose the number of traits.
 @functools.lru_cache(maxsize=64)
-def _free(shape: _Shape, promised: bool, hosts: bool,
-          limited: bool) -> sa.CompoundSelect[Any]:
-    """Return the statement of :func:`read_free_nodes`, which is built once."""
-    unbooked = conditions.unbooked(conditions.NOW)
-    # SELECT ... FROM nodes WHERE resource_class = ? AND it is available
-    #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (a passage)
+def _candidates(shape: _Shape, hosts: bool, part: _Range,
+                by_uuid: bool) -> sa.Select[Any]:
+    """Return a statement of :func:`read_candidates`, which is built once."""
+    # SELECT uuid, generation, ...,
+    #   (SELECT COUNT(*) FROM reservations WHERE it is of the node)
+    #     + (SELECT COUNT(*) FROM reservations WHERE instance_uuid = ?)
+    #     + (SELECT COUNT(*) FROM reservations WHERE uuid = ?)
+    #   FROM nodes WHERE resource_class = ? AND it is available
+    #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (one in flight)
     #   AND NOT EXISTS (a lease that has it) AND NOT EXISTS (one to come)
     #   AND uuid >= ? ORDER BY uuid LIMIT ?
-    most = sa.bindparam('most', type_=sa.Integer) if limited else None
-    free = sa.select(*_COLUMNS).where(
-        *shape.conditions(), *(condition for _, condition in
-                               conditions.requirements(conditions.NOW,
-                                                       hosts)),
-        sa.not_(unbooked) if promised else unbooked,
-    ).order_by(_n.uuid).limit(most)
-    # NOTE: two scans of the index that stop at the limit, in one statement;
-    # sorting all nodes would cost more. The second one wraps round, for what
-    # the first one lacks.
+    # NOTE: numbers, since PostgreSQL may answer EXISTS by reading all
+    # reservations.
+    related = (_counted(_r.node_uuid == _n.uuid)
+               + _counted(_r.instance_uuid == sa.bindparam('instance')))
+    if by_uuid:
+        related += _counted(_r.uuid == sa.bindparam('of_uuid'))
     start_at = sa.bindparam('start_at')
-    behind = free.where(_n.uuid >= start_at).subquery()
-    in_front = free.where(_n.uuid < start_at).subquery()
-    return sa.union_all(sa.select(behind), sa.select(in_front)).limit(most)
+    return sa.select(*_PICKED, related).where(
+        *_not_booked_now(shape, hosts), conditions.unbooked(conditions.NOW),
+        _n.uuid >= start_at if part is _Range.BEHIND else _n.uuid < start_at
+    ).order_by(_n.uuid).limit(sa.bindparam('most', type_=sa.Integer))
 
 
-def read_free_nodes(connection: sa.Connection, wanted: Wanted,
+def _counted(condition: conditions.Condition) -> sa.ScalarSelect[int]:
+    return (sa.select(sa.func.count()).select_from(tables.reservations)
+            .where(condition, _r.immediate == 1)
+            .correlate(tables.nodes).scalar_subquery())
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidates:
+    """Nodes that appear to be free, and not to be promised for later.
+
+    :ivar nodes: by uuid, in order; with what a pick needs, and no more.
+    :ivar related: whether there may be reservations, live or not, of these
+        nodes, of the instance or with the uuid that were asked for.
+    """
+
+    nodes: Mapping[str, facts.Node]
+    related: bool
+
+
+def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
                     sees: facts.Visibility, now: datetime.datetime,
-                    start_at: str, limit: int | None, promised: bool = False,
-                    hosts: bool = True) -> dict[str, facts.Node]:
+                    start_at: str, limit: int, instance_uuid: str,
+                    uuid: str | None = None,
+                    hosts: bool = True) -> Candidates:
     """Return some nodes that appear to be free, ordered by uuid.
 
     :param start_at: the uuid to begin at, wrapping round: callers that begin
         at different places do not compete for the same node.
-    :param limit: ``None``: all of them.
-    :param promised: return nodes that are booked for later, instead of those
-        that are not.
+    :param limit: how many of them at most.
+    :param instance_uuid: the instance that a node is for.
+    :param uuid: of the reservation, if it was chosen before.
     :param hosts: whether nodes that are hosts of leases may be used.
     """
-    given = {**_given(wanted, sees, now), 'start_at': start_at}
-    if limit is not None:
-        given['most'] = limit
-    found = connection.execute(_free(
-        _Shape.of(wanted, sees), promised, hosts, limit is not None),
-        given).all()
-    rows = sorted(found, key=lambda row: (row[0] < start_at, row[0]))
+    shape = _Shape.of(wanted, sees)
+    given = {**_given(wanted, sees, now), 'start_at': start_at,
+             'instance': instance_uuid}
+    if uuid is not None:
+        given['of_uuid'] = uuid
+    # NOTE: two scans of the index that stop at the limit; sorting all
+    # nodes would cost more. The second one wraps round, for what the first
+    # one lacks, which is nearly always nothing; as one statement, both
+    # would cost MariaDB three times as much.
+    rows: list[sa.Row[Any]] = []
+    for part in _Range:
+        if len(rows) < limit:
+            rows += connection.execute(
+                _candidates(shape, hosts, part, uuid is not None),
+                {**given, 'most': limit - len(rows)}).all()
+    return Candidates(
+        {row[0]: facts.Node(
+            uuid=row[0], generation=row[1], resource_class=row[2],
+            owner=row[3], lessee=row[4], traits=wanted.traits)
+         for row in rows},
+        # NOTE: without a row, nothing was counted.
+        not rows or any(row[5] for row in rows))
+
+
+@functools.lru_cache(maxsize=64)
+def _promised(shape: _Shape, hosts: bool) -> sa.Select[Any]:
+    """Return the statement of :func:`read_promised`, which is built once."""
+    return sa.select(*_COLUMNS).where(
+        *_not_booked_now(shape, hosts),
+        sa.not_(conditions.unbooked(conditions.NOW))).order_by(_n.uuid)
+
+
+def read_promised(connection: sa.Connection, wanted: NodeRequirements,
+                  sees: facts.Visibility, now: datetime.datetime,
+                  start_at: str, hosts: bool = True) -> dict[str, facts.Node]:
+    """Return all nodes that are free now and booked for later.
+
+    :param start_at: the uuid to begin at, wrapping round.
+    :param hosts: whether nodes that are hosts of leases may be used.
+    """
+    # SELECT ... FROM nodes WHERE (as for a candidate)
+    #   AND (EXISTS (a lease to come) OR EXISTS (maintenance to come))
+    rows = list(connection.execute(
+        _promised(_Shape.of(wanted, sees), hosts),
+        _given(wanted, sees, now)))
+    rows.sort(key=lambda row: (row[0] < start_at, row[0]))
     return {row[0]: _node(row, wanted.traits) for row in rows}
 
 
-def count_obstacles(connection: sa.Connection, wanted: Wanted,
+def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
                     sees: facts.Visibility, now: datetime.datetime,
                     hosts: bool = True,
                     unheld: Mapping[str, str] | None = None,
@@ -299,27 +384,40 @@ def advance(connection: sa.Connection, uuid: str, generation: int,
     :param let_through: the token of the request that is let through.
     :returns: ``False`` if it has changed.
     """
-    # UPDATE nodes SET name = CASE WHEN observed_at <= ? THEN ? ELSE name END,
-    #     ..., generation = generation + 1
-    #   WHERE uuid = ? AND generation = ?
-    # NOTE: the time comes last, since MariaDB evaluates assignments in order.
-    newer = _n.observed_at <= now
-    values = {**_values(node), 'observed_at': now}
-    # NOTE: the mirror has to notice that a node was enrolled again, since
-    # leases have to be updated then.
-    del values['enrolled_at']
-    through = ([] if let_through is None
-               else [(_n.let_through, let_through)])
+    given = {f'new_{key}': value for key, value in _values(node).items()
+             if key in _NEWER}
+    given |= {'of_uuid': uuid, 'read': generation,
+              'next_generation': generation + 1, 'new_observed_at': now}
+    if let_through is not None:
+        given['token'] = let_through
     with row_queue.turn((uuid,)):
-        result = connection.execute(
-            sa.update(tables.nodes)
-            .where(_n.uuid == uuid, _n.generation == generation)
-            .ordered_values(
-                (_n.generation, generation + 1), *through,
-                *((_n[key], sa.case((newer, sa.literal(value, _n[key].type)),
-                                    else_=_n[key]))
-                  for key, value in values.items())))
+        result = connection.execute(_advance(let_through is not None), given)
     return bool(result.rowcount == 1)
+
+
+# NOTE: without the time of enrolment: the mirror has to notice that a node was
+# enrolled again, since leases have to be updated then.  The time of the
+# observation comes last, since MariaDB evaluates assignments in order.
+_NEWER = (*(key for key in _FACTS if key != 'enrolled_at'), 'observed_at')
+
+
+@functools.cache
+def _advance(through: bool) -> sa.Update:
+    """Return the statement of :func:`advance`, which is built once."""
+    # UPDATE nodes SET generation = ?,
+    #     name = CASE WHEN observed_at <= ? THEN ? ELSE name END, ...
+    #   WHERE uuid = ? AND generation = ?
+    newer = _n.observed_at <= sa.bindparam('new_observed_at',
+                                           type_=_n.observed_at.type)
+    return sa.update(tables.nodes).where(
+        _n.uuid == sa.bindparam('of_uuid'),
+        _n.generation == sa.bindparam('read')).ordered_values(
+            (_n.generation, sa.bindparam('next_generation',
+                                         type_=_n.generation.type)),
+            *([(_n.let_through, sa.bindparam('token'))] if through else ()),
+            *((_n[key], sa.case(
+                (newer, sa.bindparam(f'new_{key}', type_=_n[key].type)),
+                else_=_n[key])) for key in _NEWER))
 
 
 # UPDATE nodes SET generation = generation + 1
@@ -337,6 +435,9 @@ _ADVANCE = sa.update(tables.nodes).where(
 _ADVANCE_ONE = sa.update(tables.nodes).where(
     _n.uuid == sa.bindparam('of_uuid'), _n.generation == sa.bindparam('read')
 ).values(generation=_n.generation + 1)
+# UPDATE nodes SET generation = generation + 1, let_through = ?
+#   WHERE uuid = ? AND generation = ?
+_ADVANCE_ONE_THROUGH = _ADVANCE_ONE.values(let_through=sa.bindparam('token'))
 _ADVANCE_THROUGH = _ADVANCE.values(let_through=sa.case(
     (_n.uuid == sa.bindparam('through'), sa.bindparam('token')),
     else_=_n.let_through))
@@ -377,19 +478,27 @@ def advance_all(connection: sa.Connection,
     """
     if not generations:
         return True
-    given: dict[str, Any] = {'uuids': list(generations),
-                             'pairs': list(generations.items())}
-    statement = _ADVANCE
-    if let_through is not None:
-        statement = _ADVANCE_THROUGH
-        given |= {'through': let_through[0], 'token': let_through[1]}
-    elif len(generations) == 1:
-        (pair,) = generations.items()
-        statement, given = _ADVANCE_ONE, dict(zip(
-            ('of_uuid', 'read'), pair, strict=True))
+    statement, given = _advancing(generations, let_through)
     with row_queue.turn(generations):
         result = connection.execute(statement, given)
     return bool(result.rowcount == len(generations))
+
+
+def _advancing(generations: Mapping[str, int],
+               let_through: tuple[str, str] | None
+               ) -> tuple[sa.Update, dict[str, Any]]:
+    """Return the statement of :func:`advance_all`, and its values."""
+    through = {} if let_through is None else {
+        'through': let_through[0], 'token': let_through[1]}
+    if len(generations) > 1:
+        return (_ADVANCE_THROUGH if through else _ADVANCE), {
+            'uuids': list(generations), 'pairs': list(generations.items()),
+            **through}
+    ((uuid, generation),) = generations.items()
+    given = {'of_uuid': uuid, 'read': generation}
+    if through.pop('through', None) != uuid:
+        return _ADVANCE_ONE, given
+    return _ADVANCE_ONE_THROUGH, {**given, **through}
 
 
 #: The number of ids in a bucket.
@@ -498,15 +607,22 @@ def update_facts(connection: sa.Connection, nodes: Collection[facts.Node],
          for node in nodes])
 
 
-def doubt(connection: sa.Connection, uuid: str) -> None:
-    """Clear the state of an available node until Ironic is read again."""
-    # UPDATE nodes SET provision_state = NULL
-    #   WHERE uuid = ? AND provision_state = 'available'
+def doubt(connection: sa.Connection, uuid: str,
+          now: datetime.datetime) -> None:
+    """Clear the state of an available node until Ironic is read again.
+
+    :param now: what Ironic was asked before does not remove the doubt.
+    """
+    # UPDATE nodes SET provision_state = NULLIF(provision_state, 'available'),
+    #   observed_at = ?, revision = revision + 1
+    #   WHERE uuid = ? AND observed_at <= ?
     changes.insert(connection, {uuid: None})
     connection.execute(
         sa.update(tables.nodes)
-        .where(_n.uuid == uuid, _n.provision_state == facts.AVAILABLE)
-        .values(provision_state=None, revision=_n.revision + 1))
+        .where(_n.uuid == uuid, _n.observed_at <= now)
+        .values(provision_state=sa.func.nullif(_n.provision_state,
+                                               facts.AVAILABLE),
+                revision=_n.revision + 1, observed_at=now))
 
 
 def replace_traits(connection: sa.Connection,

@@ -294,7 +294,7 @@ def give_up(connection: sa.Connection,
             before: Mapping[notices.Channel, datetime.datetime],
             now: datetime.datetime,
             limit: int) -> list[tuple[notices.Notice, str | None]]:
-    """Give up unclaimed notices written before an instant.
+    """Abandon unclaimed notices written before an instant.
 
     :param before: that instant, by channel.
     :returns: the notices, each with its last error.

@@ -53,7 +53,7 @@ _KEPT_OF_LEASE = sa.union_all(_KEPT, sa.select(
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """What a request has made.
+    """The resource that a request has made.
 
     :ivar owner: the column of ``claims``: :attr:`ident`, :attr:`number` and
         :attr:`digest`.

@@ -56,6 +56,7 @@ _WITH_GENERATION = sa.select(
 _HELD = sa.select(*_COLUMNS).where(_r.immediate == 1)
 _HELD_OF = _HELD.where(
     _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+_INSERT = sa.insert(tables.reservations)
 _STATES = {state.value: state for state in facts.State}
 SORT_KEYS = ('uuid', 'node_uuid', 'instance_uuid', 'created_at', 'updated_at',
              'expires_at', 'state', 'project_id')
@@ -149,7 +150,7 @@ def insert(connection: sa.Connection,
     :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
         instance has one already.
     """
-    result = connection.execute(sa.insert(tables.reservations), {
+    result = connection.execute(_INSERT, {
         'uuid': reservation.uuid, 'node_uuid': reservation.node_uuid,
         'instance_uuid': reservation.instance_uuid,
         'created_at': reservation.created_at,
@@ -207,8 +208,6 @@ def _as_read(*nulls: str) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the condition that a row is unchanged since it was read.
 
     NOTE: the uuid is not enough, since clients choose it and may reuse one.
-
-    :param nulls: the columns that were NULL.
     """
     # id = ? AND uuid = ? AND node_uuid = ? AND instance_uuid = ?
     #   AND project_id = ? AND created_at = ? AND expires_at = ? AND state = ?

@@ -101,10 +101,7 @@ def turn(rows: Collection[str]) -> Iterator[None]:
 
 
 def _wait(rows: Collection[_Row], begun: float) -> None:
-    """Wait until none of some rows is full.
-
-    :raises Contention: it takes too long.
-    """
+    """Wait until none of some rows is full."""
     while full := [there for there in rows if there.full]:
         had = begun if any(there.wanted > _MANY for there in full) else min(
             max(begun, there.had) for there in full)

@@ -18,9 +18,11 @@ creates beside it the same mode.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import stat
+import tempfile
 
 import sqlalchemy as sa
 
@@ -49,9 +51,21 @@ def make_folder(folder: pathlib.Path) -> None:
 def make(file: pathlib.Path) -> None:
     """Create an empty file with mode 0600, unless it exists.
 
+    NOTE: a file that is there is never opened here. To close it would drop all
+    locks that the process has on it, those of SQLite's connections as well;
+    then another process deletes the log that these still write to.
+
     :raises OSError: it cannot be created.
     """
-    os.close(os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _OWNERS))
+    file = file.resolve()
+    if file.exists():
+        return
+    with tempfile.NamedTemporaryFile(
+            dir=file.parent, prefix=f'{file.name}.', delete=False) as made:
+        os.fchmod(made.fileno(), _OWNERS)
+    with contextlib.suppress(FileExistsError):
+        os.link(made.name, file)
+    os.unlink(made.name)
 
 
 def read_by_others(file: pathlib.Path) -> list[pathlib.Path]:

@@ -28,10 +28,11 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import key_limit
-from ironic_reservations.engine import told_lately
+from ironic_reservations.engine import notice_quota
 from ironic_reservations.engine import unfinished
-from ironic_reservations.engine.passages import unwritten
+from ironic_reservations.engine.in_flight import unwritten
 from ironic_reservations.engine.snapshots import cache
 
 
@@ -52,6 +53,7 @@ class Engine:
     :ivar asked_back: the leases that were told that their hosts are asked
         back.
     :ivar key_limit: the numbers of requests with a key, by project.
+    :ivar hard_requests: the requests that take long to plan, by project.
     """
 
     conf: cfg.ConfigOpts
@@ -69,10 +71,12 @@ class Engine:
         default_factory=unfinished.Unfinished)
     unwritten: unwritten.Unwritten = dataclasses.field(
         default_factory=unwritten.Unwritten)
-    asked_back: told_lately.ToldLately = dataclasses.field(
-        default_factory=told_lately.ToldLately)
+    asked_back: notice_quota.NoticeQuota = dataclasses.field(
+        default_factory=notice_quota.NoticeQuota)
     key_limit: key_limit.KeyLimit = dataclasses.field(
         default_factory=key_limit.KeyLimit)
+    hard_requests: hard_requests.HardRequests = dataclasses.field(
+        default_factory=hard_requests.HardRequests)
 
     def serialized(self) -> Engine:
         """Return this engine with a database that is used by one at a time."""

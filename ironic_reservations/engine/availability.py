@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How many hosts are free, when (``GET /v1/availability``)."""
+"""The number of free hosts over time (``GET /v1/availability``)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
@@ -28,10 +29,10 @@ from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import offers
 
 #: How far ahead the earliest start is looked for.
@@ -63,7 +64,7 @@ class ClassAvailability:
 
 @dataclasses.dataclass(frozen=True)
 class Availability:
-    """What is free.
+    """The free hosts in a window.
 
     :ivar earliest: when as many hosts as were asked about can be had for as
         long as was asked about.
@@ -77,7 +78,7 @@ class Availability:
 
 @dataclasses.dataclass(frozen=True)
 class Caller:
-    """Who would ask for a lease.
+    """The project that would ask for a lease, and its limits.
 
     :ivar allowed: the limits that hold for the caller.
     """
@@ -106,8 +107,8 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     """
     if end <= start:
         raise errors.InvalidValue(
-            f'end {told_times.moment(end)} is not after start '
-            f'{told_times.moment(start)}. Send a later end.')
+            f'end {time_text.moment(end)} is not after start '
+            f'{time_text.moment(start)}. Send a later end.')
     if (count is None) != (duration is None):
         raise errors.InvalidValue(
             'For the earliest start, send both "count" and "duration".')
@@ -125,15 +126,15 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     lent = snapshot.loans.to(caller.project_id)
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     by_class: dict[str | None, list[int]] = {}
-    for number in fleet.members(hosts):
-        name = snapshot.standing(number).host.node.resource_class
+    for number in host_sets.members(hosts):
+        name = snapshot.host_state(number).host.node.resource_class
         if resource_class in (None, name):
             by_class.setdefault(name, []).append(number)
     classes = tuple(ClassAvailability(name, len(numbers), tuple(
         Span(instants.moment(span.start), instants.moment(span.end),
              span.free)
         for span in availability.free_beside_loans(
-            snapshot.timeline, fleet.mask(numbers), lent,
+            snapshot.timeline, host_sets.mask(numbers), lent,
             snapshot.loans.until - margin, instants.instant(start),
             instants.instant(end))))
         for name, numbers in sorted(by_class.items(),
@@ -142,7 +143,7 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
         return Availability(classes)
     everyone = [number for numbers in by_class.values()
                 for number in numbers]
-    wanted_hosts = fleet.mask(everyone)
+    wanted_hosts = host_sets.mask(everyone)
     lasting = datetime.timedelta(seconds=duration)
     earliest = _earliest(engine, snapshot, wanted_hosts,
                          max(start, snapshot.now), count, lasting,
@@ -161,7 +162,7 @@ def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
         latest = end + _AHEAD
     except OverflowError as exc:
         raise errors.InvalidValue(
-            f'A lease of {told_times.duration(duration)} would end after the '
+            f'A lease of {time_text.duration(duration)} would end after the '
             'year 9999. Send a shorter duration.') from exc
     if hosts.bit_count() < count:
         return None
@@ -169,7 +170,7 @@ def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
     offer = offers.soonest(snapshot.timeline, [snapshot.loans.limit(
         bookings.Demand('earliest', instants.instant(start),
                         instants.instant(end), count, count, hosts, margin),
-        project_id)], instants.instant(latest))
+        project_id)], instants.instant(latest), hard_requests.limits())
     return None if offer is None else instants.moment(offer.demands[0].start)
 
 
@@ -178,11 +179,7 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
            duration: datetime.timedelta, most: int,
            caller: Caller, properties: tuple[str, str],
            resource_class: str | None) -> tuple[datetime.datetime, ...]:
-    """Return the first starts of leases that would be accepted.
-
-    :param properties: that the leases would ask for.
-    :param resource_class: the one that they would ask for besides, if any.
-    """
+    """Return the first starts of leases that would be accepted."""
     begin, latest = window
     if begin <= snapshot.now:
         # NOTE: so that what begins then can be asked for for a while.
@@ -207,8 +204,9 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
             lease_terms.check_window(caller.allowed, start, end, snapshot.now)
         except errors.LeaseLimit:
             return False
-        return project.permits(leases.LeaseAsk(
-            '', end, (leases.Wish(count, count, *properties),), start))
+        return project.permits(
+            leases.LeaseRequest('', end, (leases.LeaseReservationRequest(
+                count, count, *properties),), start))
     demand = snapshot.loans.limit(bookings.Demand(
         'slot', instants.instant(begin), instants.instant(begin + duration),
         count, count, hosts,
@@ -216,5 +214,6 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
         caller.project_id)
     found = offers.starts(
         snapshot.timeline, [demand],
-        instants.instant(latest), most, instants.SECOND, permits)
+        instants.instant(latest), most, instants.SECOND, permits,
+        hard_requests.limits())
     return tuple(instants.moment(demands[0].start) for demands in found)

@@ -48,7 +48,7 @@ def take(engine: Engine, name: str, owner: str, ttl: float) -> bool:
 
 
 def drop(engine: Engine, name: str, owner: str) -> None:
-    """Give a claim back, so that another process can take it at once.
+    """Release a claim, so that another process can take it at once.
 
     :raises DatabaseUnavailable: it is not known whether it was given back.
     :raises Conflict: another process was quicker.
@@ -59,8 +59,6 @@ def drop(engine: Engine, name: str, owner: str) -> None:
 
 def purge(engine: Engine) -> None:
     """Delete claims, keys of requests and names of queues that have expired.
-
-    :raises DatabaseUnavailable: the rows cannot be read or written.
     """
     now = engine.clock()
     full = True

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 import dataclasses
 
 from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import outbox as db_outbox
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import placement_drift
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import usage_periods as db_usage_periods
@@ -92,7 +92,7 @@ def live(engine: Engine) -> Live:
     with engine.database.read() as connection:
         reservations = db_reservations.count_live(connection, now)
         standing = db_lease_work.count(connection)
-        overdue, since = db_passages.count_overdue(connection, now)
+        overdue, since = db_in_flight.count_overdue(connection, now)
         leased = db_usage_periods.count_now(connection, now)
         draining = db_maintenance.count_late(connection, now)
     return Live(reservations, standing, overdue,

@@ -21,7 +21,7 @@ import dataclasses
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import leases
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_states
 from ironic_reservations.planner import timeline
 
 
@@ -53,19 +53,21 @@ def compare(snapshot: snapshots.Snapshot,
         that name.
     """
     touched = list(timeline.differing(after, snapshot.timeline))
+    there = {number: {each.id for each in snapshot.timeline.rows[number]}
+             for number in touched}
+    arrived = {placed.id: number for number in touched
+               for placed in after.rows[number]
+               if placed.id not in there[number] and placed.id not in own}
     rows: dict[str, leases.NodeBooking] = dict(renamed or {})
     for number in touched:
-        for booking, _ in snapshot.standing(number).promised:
-            rows[standing.name(booking)] = booking
-    homes: dict[leases.NodeBooking, str] = {}
-    for number in touched:
-        uuid = snapshot.fleet.uuids[number]
-        for placed in after.rows[number]:
-            row = rows.get(placed.id)
-            if row is not None and row.node_uuid != uuid and (
-                    placed.id not in own):
-                homes[row] = uuid
-    return Difference(seen_of(snapshot, touched), homes)
+        # NOTE: mostly nothing but a new lease arrives anywhere.
+        if not arrived.keys().isdisjoint(there[number]):
+            for booking, _ in snapshot.host_state(number).promised:
+                rows[host_states.name(booking)] = booking
+    homes = {rows[ident]: snapshot.host_set.uuids[number]
+             for ident, number in arrived.items() if ident in rows}
+    return Difference(seen_of(snapshot, touched), {
+        row: uuid for row, uuid in homes.items() if row.node_uuid != uuid})
 
 
 def seen_of(snapshot: snapshots.Snapshot,

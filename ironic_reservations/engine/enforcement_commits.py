@@ -83,7 +83,7 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection,
             continue
         owner = before or lease
         assert owner is not None
-        after = db_terms.Told(
+        after = db_terms.SentTerms(
             lease_id, owner.project_id, owner.user_id,
             1 if before is None else before.sequence + 1, terms or {})
         db_terms.replace(connection, before, None if terms is None else after)
@@ -114,13 +114,10 @@ def _terms(lease: leases.Lease,
             'instances': instances, 'resources': resources}
 
 
-def _entry(told: db_terms.Told, before: dict[str, Any] | None,
+def _entry(told: db_terms.SentTerms, before: dict[str, Any] | None,
            after: dict[str, Any] | None, lease: leases.Lease | None,
            now: datetime.datetime) -> notices.Notice:
-    """Return the body of an entry.
-
-    :param lease: the lease after the change; ``None``: it was deleted.
-    """
+    """Return the body of an entry."""
     kind = (Kind.GRANTED if before is None else
             Kind.CHANGED if after is not None else Kind.ENDED)
     ident = str(uuid_module.uuid4())
@@ -147,7 +144,6 @@ def catch_up(engine: Engine, goes_on: Callable[[], bool]) -> None:
     :param goes_on: called before each transaction; ``False`` ends the pass.
     :raises Contention: the leases have been changing all the time.
     :raises OutcomeUnknown: some may have been written; the next pass goes on.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     with engine.database.read() as connection:
         ids = db_terms.read_unlike(connection, engine.clock())
@@ -171,7 +167,6 @@ def deliver(engine: Engine, goes_on: Callable[[], bool]) -> int:
 
     :param goes_on: called before each entry; ``False`` ends the pass.
     :returns: how many entries the service has accepted.
-    :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another process was quicker.
     """
     return deliveries.deliver(engine, deliveries.Receiver(

@@ -51,8 +51,6 @@ def add(engine: Engine, name: str,
     :raises HostNotFound: there is none such.
     :raises HostExists: it is a host already.
     :raises InvalidValue: a capability has a name that is taken.
-    :raises IronicUnavailable: Ironic does not answer.
-    :raises PlacementUnavailable: Placement does not answer.
     """
     asked_at = engine.clock()
     node = engine.ironic.node(name) if engine.ironic is not None else None
@@ -78,7 +76,6 @@ def add_class(engine: Engine, resource_class: str,
 
     :raises HostNotFound: Ironic has no node of that class.
     :raises InvalidValue: a capability has a name that is taken.
-    :raises IronicUnavailable: Ironic does not answer.
     """
     asked_at = engine.clock()
     nodes = (list(engine.ironic.nodes(resource_class=resource_class))

@@ -37,8 +37,8 @@ from ironic_reservations.db import leasable as db_leasable
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
+from ironic_reservations.model import count_text
 from ironic_reservations.model import facts
-from ironic_reservations.model import told_counts
 
 LOG = log.getLogger(__name__)
 
@@ -130,7 +130,7 @@ def _change(engine: Engine, what: str, read: _Read, write: _Write) -> None:
                   for start in range(0, len(found), _BATCH))
     if changed:
         LOG.info('%s: %s ([leases] hosts)',
-                 told_counts.counted(changed, 'node'), what)
+                 count_text.counted(changed, 'node'), what)
 
 
 def _batch(engine: Engine, node_uuids: Sequence[str], read: _Read,

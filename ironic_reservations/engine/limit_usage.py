@@ -72,7 +72,6 @@ def read(engine: Engine, project_id: str | None,
 
     :param project_id: the project; ``None``: use without a project.
     :param allowed: its limits, by the group of their options.
-    :raises DatabaseUnavailable: nothing could be read.
     """
     now = engine.clock()
     with engine.database.snapshot() as connection:

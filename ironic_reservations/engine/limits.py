@@ -29,9 +29,9 @@ from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.model import count_text
 from ironic_reservations.model import facts
-from ironic_reservations.model import told_counts
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 #: The origins of a value that nobody has configured.
 _DEFAULTS = (cfg.Locations.opt_default, cfg.Locations.set_default)
@@ -147,7 +147,7 @@ def check_one_more(allowed: Limits, connection: sa.Connection,
     used = db_reservations.count_waiting(connection, project_id, now)
     if most and used >= most:
         raise errors.ReservationLimit(
-            f'The project has {told_counts.counted(used, "reservation")} that '
+            f'The project has {count_text.counted(used, "reservation")} that '
             f'{"has" if used == 1 else "have"} not been used yet, and '
             f'[reservations] max_per_project allows {most}. Use or delete '
             'one of them first.', limit='max_per_project', allowed=most,
@@ -199,9 +199,9 @@ def check_lifetime(allowed: Limits, held: facts.Reservation,
     if (most and held.state is facts.State.RESERVED
             and end > max(latest, held.expires_at)):
         raise errors.ReservationLimit(
-            f'The reservation began at {told_times.moment(held.created_at)} '
-            f'and can be renewed until {told_times.moment(latest)}, '
-            f'{told_times.duration(most)} later '
+            f'The reservation began at {time_text.moment(held.created_at)} '
+            f'and can be renewed until {time_text.moment(latest)}, '
+            f'{time_text.duration(most)} later '
             '([reservations] max_lifetime). Renew it until that time at most, '
             'use it, or lease a node.', limit='max_lifetime', allowed=most,
             used=int((held.expires_at - held.created_at).total_seconds()),

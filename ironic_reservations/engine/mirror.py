@@ -25,9 +25,9 @@ from oslo_log import log
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import providers_seen
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
@@ -71,8 +71,8 @@ def _read_rows(engine: Engine,
                 connection, node_uuids).items() if not node.compute},
             reservations=db_reservations.read_of_nodes(connection,
                                                        node_uuids),
-            busy=db_passages.read_busy(connection, node_uuids),
-            awaited=db_passages.read_instances(connection),
+            busy=db_in_flight.read_busy(connection, node_uuids),
+            awaited=db_in_flight.read_instances(connection),
             hosts=db_lease_work.read_concerned(connection, node_uuids))
 
 
@@ -137,7 +137,7 @@ def settle_starting(engine: Engine) -> None:
     """Settle reservations whose proof was shown by a request that died."""
     with engine.database.read() as connection:
         starting = db_reservations.read_starting(connection)
-        busy = db_passages.read_busy(connection, starting)
+        busy = db_in_flight.read_busy(connection, starting)
     for uuid in starting - busy.keys():
         refresh_node(engine, uuid)
 
@@ -171,7 +171,7 @@ def _close_allocations(engine: Engine, rows: _Rows,
                             if node.instance_uuid is not None}
     if bound:
         with engine.database.write() as connection:
-            db_passages.delete_settled(connection, bound)
+            db_in_flight.delete_settled(connection, bound)
 
 
 def _write_facts(engine: Engine, rows: _Rows,

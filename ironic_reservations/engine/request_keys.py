@@ -46,7 +46,7 @@ KEPT = datetime.timedelta(days=1)
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """What requests of one kind make.
+    """The kind of resource that requests make.
 
     :ivar reused: the error for another request with the key.
     :ivar ended: the error for a copy that arrives after the end.
@@ -97,7 +97,7 @@ class Key:
 
 @dataclasses.dataclass(frozen=True)
 class Known:
-    """What is known of a key when a request is planned.
+    """The record of a key when a request is planned.
 
     :ivar planned_at: when it was read.
     :ivar made: what the row of the key says, if there is one.
@@ -109,7 +109,7 @@ class Known:
 
     @property
     def again(self) -> db_keys.Made | None:
-        """What the same request has made, if it is still recognized."""
+        """The resource that the same request has made, if still recognized."""
         made = self.made
         return made if made is not None and made.kept(self.planned_at) else (
             None)

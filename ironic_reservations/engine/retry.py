@@ -27,6 +27,7 @@ from oslo_log import log
 from ironic_reservations import clock
 from ironic_reservations import errors
 from ironic_reservations.db import connection
+from ironic_reservations.engine import hard_requests
 
 LOG = log.getLogger(__name__)
 
@@ -76,6 +77,7 @@ def until_committed(attempt: Callable[[], _T],
             return attempt()
         except connection.Conflict as exc:
             why = str(exc).partition('\n')[0]
+            hard_requests.renew()
             if isinstance(exc, connection.Locked):
                 limit = _LOCKED
         except errors.OutcomeUnknown as exc:

@@ -68,7 +68,7 @@ class Unfinished(Generic[_Claim]):
 
     def let_go(self, drop: Callable[[list[_Claim]], None], now: float,
                at_once: bool = False) -> None:
-        """Give back the claims that are due; those that fail are tried again.
+        """Release the claims that are due; those that fail are tried again.
 
         :param drop: gives claims back in the database.
         :param at_once: whether to give back all, as the process is ending.

@@ -19,6 +19,7 @@ import dataclasses
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import Engine
 from ironic_reservations.lifecycle import usage as lifecycle_usage
@@ -32,7 +33,7 @@ MOST_ROWS = 20000
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class UsageRequest:
     """A request for usage.
 
     :ivar first: the first day, in UTC; ``None``: :data:`DAYS` before the last.
@@ -50,7 +51,7 @@ class Asked:
 
 
 @dataclasses.dataclass(frozen=True)
-class Told:
+class UsageReport:
     """The answer to a request for usage.
 
     :ivar rows: one for each day, project and class, as far as asked for.
@@ -63,12 +64,11 @@ class Told:
     total: usage.Usage
 
 
-def read(engine: Engine, asked: Asked) -> Told:
+def read(engine: Engine, asked: UsageRequest) -> UsageReport:
     """Read the usage of leases.
 
     :raises InvalidValue: the days are in the wrong order, or too many; or
         the answer would have too many rows.
-    :raises DatabaseUnavailable: nothing could be read.
     """
     now = engine.clock()
     last = asked.last or (now.date() if asked.first is None else max(
@@ -89,7 +89,7 @@ def read(engine: Engine, asked: Asked) -> Told:
             asked.project_id, asked.every)
     _check_rows(spells, asked.by, days)
     rows = lifecycle_usage.divide(spells, first, days, now, asked.by)
-    return Told(first, last, rows, usage.Usage(
+    return UsageReport(first, last, rows, usage.Usage(
         None, None, None, sum(row.promised for row in rows),
         sum(row.bound for row in rows), sum(row.deployed for row in rows)))
 
@@ -106,3 +106,21 @@ def _check_rows(spells: Collection[usage.Spell],
             f'The answer could have {rows} rows, and at most {MOST_ROWS} are '
             'sent. Ask for fewer days, for one project, or group by less with '
             '"by".')
+
+
+def record_deployments(engine: Engine) -> None:
+    """Record which nodes of leases are deployed, and which no longer are."""
+    now = engine.clock()
+    with engine.database.read() as connection:
+        begun = db_usage_periods.read_unrecorded(connection, now)
+        over = db_usage_periods.read_over(connection)
+    if not begun and not over:
+        return
+    try:
+        with engine.database.write() as connection:
+            db_usage_periods.begin(connection, begun, now)
+            db_usage_periods.finish(connection, over, now)
+    except db_connection.Conflict:
+        # NOTE: the guard or another process has recorded one of them; the next
+        # pass records the others.
+        return

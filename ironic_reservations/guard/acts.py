@@ -26,9 +26,10 @@ from ironic_reservations import policies
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.clouds import ironic_objects
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.passages import allocation_passage
-from ironic_reservations.engine.passages import passage as passages
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.guard import audited
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import body_limits
@@ -66,20 +67,24 @@ class Acts:
     :param transport: calls it from other threads.
     :param strategy: Ironic's ``auth_strategy``.
     :param limits: the limits of request bodies.
+    :param objects: Ironic's objects, to read nodes with; ``None``: by
+        requests.
     """
 
     def __init__(self, app: wsgi.Application, engine: Engine,
                  transport: in_process.InProcess, strategy: str,
                  enforcer: policies.Enforcer,
-                 limits: body_limits.BodyLimits) -> None:
+                 limits: body_limits.BodyLimits,
+                 objects: ironic_objects.Objects | None = None) -> None:
         self._app = app
+        self._objects = objects
         self._limits = limits
         self._engine = engine
         self._transport = transport
         self._strategy = strategy
         self._callers = callers.Callers(
             strategy, enforcer, engine.conf.guard.proof_of_any_project)
-        self._resolver = resolve.Resolver(app, strategy)
+        self._resolver = resolve.Resolver(app, strategy, objects)
         self.audited = audited.Audited(engine.announcer.audit, self._callers)
         self._failed = failed_attempts.FailedAttempts(self._callers,
                                                       engine.timer)
@@ -101,8 +106,7 @@ class Acts:
             answer = (
                 self._act_on(environ, seen or self._resolver.node(
                     environ, ident), act, asked, proof)
-                if act in self.protected.acts
-                else inward.call(self._app, inward.rebuilt(
+                if act is not None else inward.call(self._app, inward.rebuilt(
                     environ, _provision_path(ident), body=asked.body)))
             poke(ident, answer)
             return answer
@@ -113,8 +117,10 @@ class Acts:
     def _provision(self, environ: wsgi.Environ, node: callers.Node,
                    asked: bodies.Provision,
                    proof: str | None) -> wsgi.Answer:
+        request = inward.rebuilt(environ, _provision_path(node.uuid),
+                                 body=asked.body)
         try:
-            passage = passages.admit(
+            admitted = admission.admit(
                 self._engine, node.uuid, proof,
                 node.instance_uuid if self._vouches(node) else None,
                 required=(self._always_required
@@ -122,11 +128,18 @@ class Acts:
                 act=_act(asked.target),
                 placed_instance=self._placed(node, node.instance_uuid),
                 bearer=self._callers.bearer(node))
-        except errors.ReservationError:
+        except errors.ReservationError as refused:
+            if asked.target == 'manage' and isinstance(refused,
+                                                       errors.ProofRequired):
+                answer = self.protected.bring_back(environ, node.uuid,
+                                                   request)
+                if answer is not None:
+                    poke(node.uuid, answer)
+                    return answer
             self._turn_away(environ, node)
             raise
-        return self._carry(environ, passage, inward.rebuilt(
-            environ, _provision_path(node.uuid), body=asked.body),
+        return self._carry(
+            environ, admitted, request,
             in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS
             else None)
 
@@ -147,8 +160,6 @@ class Acts:
         NOTE: a caller who may only read a node must not learn whether it is
         promised.  Ironic applies its policy before it finds that it does not
         know the target, so this request has no effect.
-
-        :raises Turned: the caller may not provision the node at all.
         """
         if not self._callers.told_apart:
             return
@@ -210,7 +221,7 @@ class Acts:
     def _bind(self, environ: wsgi.Environ, node: callers.Node,
               asked: bodies.Bind, proof: str | None) -> wsgi.Answer:
         instance_uuid = asked.instance_uuid or node.instance_uuid
-        passage = passages.admit(
+        admitted = admission.admit(
             self._engine, node.uuid, proof,
             instance_uuid if self._vouches(node) else None,
             required=(self._always_required
@@ -219,17 +230,14 @@ class Acts:
                  else admit.Act.USE),
             placed_instance=self._placed(node, instance_uuid),
             bearer=self._callers.bearer(node))
-        return self._carry(environ, passage, inward.rebuilt(
+        return self._carry(environ, admitted, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch),
             None if asked.instance_uuid is None
             else in_flight.Act.CLEAR_INSTANCE)
 
     def _acts_of_patch(self, environ: wsgi.Environ, ident: str | None
                        ) -> tuple[Any, frozenset[node_acts.Act]]:
-        """Return a PATCH, and the protected acts in it.
-
-        :raises NotCanonical: it may have one, but is not in canonical form.
-        """
+        """Return a PATCH, and the protected acts in it."""
         if not self.protected.acts:
             return None, frozenset()
         raw = inward.read_body(environ, self._limits.other)
@@ -262,22 +270,22 @@ class Acts:
                                        resolve.canonical(asked.backfill))
             body['node'] = node.uuid
             return self._failed.limited(node, proof, lambda: self._carry(
-                environ, passages.admit(
+                environ, admission.admit(
                     self._engine, node.uuid, proof, act=admit.Act.STAY,
                     bearer=self._callers.bearer(node)),
                 inward.rebuilt(environ, '/v1/allocations', body=body)))
         body['uuid'] = _allocation_uuid(body.get('uuid'))
-        passage = self._hold(environ, caller, asked, body, proof)
-        body['candidate_nodes'] = [passage.node_uuid]
-        answer = carry.pass_on(self._engine, self._app, passage,
+        admitted = self._hold(environ, caller, asked, body, proof)
+        body['candidate_nodes'] = [admitted.node_uuid]
+        answer = carry.pass_on(self._engine, self._app, admitted,
                                inward.rebuilt(environ, '/v1/allocations',
                                               body=body))
-        self.audited.used(environ, passage, answer)
+        self.audited.used(environ, admitted, answer)
         if inward.succeeded(answer):
-            # NOTE: the passage stays open, since a conductor has yet to write
+            # NOTE: the request stays open, since a conductor has yet to write
             # the allocation to the node.
-            carry.accept(self._engine, passage)
-            poke(passage.node_uuid, answer)
+            carry.accept(self._engine, admitted)
+            poke(admitted.node_uuid, answer)
         return answer
 
     def _ask_policy(self, environ: wsgi.Environ,
@@ -286,8 +294,6 @@ class Acts:
 
         NOTE: Ironic applies its policy before it finds that the resource
         class is missing, so this request has no effect.
-
-        :raises Turned: Ironic's answer to a caller who may not create it.
         """
         if not self._callers.told_apart:
             return
@@ -300,15 +306,15 @@ class Acts:
 
     def _hold(self, environ: wsgi.Environ, caller: wsgi.Environ,
               asked: bodies.Allocate, body: dict[str, Any],
-              proof: str | None) -> passages.Passage:
+              proof: str | None) -> admission.InFlightRequest:
         listed = body.get('candidate_nodes')
-        ask = pick.Ask(
+        ask = pick.NodeRequest(
             instance_uuid=body['uuid'],
             node_uuids=tuple(listed) if listed else None,
             resource_class=asked.resource_class, traits=asked.traits,
             powered=True)
         try:
-            return allocation_passage.hold(
+            return allocation_requests.hold(
                 self._engine, ask, self._sees(caller, body.get('owner')),
                 proof, self._observer(environ), self._always_required,
                 self._callers.bearer(callers.Node('', None, caller)))
@@ -367,28 +373,34 @@ class Acts:
         return (instance_uuid if self._engine.conf.guard.proof_by_placement
                 and self._callers.serves(node) else None)
 
-    def _carry(self, environ: wsgi.Environ, passage: passages.Passage,
+    def _carry(self,
+               environ: wsgi.Environ,
+               admitted: admission.InFlightRequest,
                request: wsgi.Environ,
                undo: in_flight.Act | None = None) -> wsgi.Answer:
-        answer = carry.pass_on(self._engine, self._app, passage, request)
-        self.audited.used(environ, passage, answer)
+        answer = carry.pass_on(self._engine, self._app, admitted, request)
+        self.audited.used(environ, admitted, answer)
         if inward.succeeded(answer):
-            carry.close(self._engine, passage, True,
-                        self._look_again(environ, passage), undo)
+            carry.close(self._engine, admitted, True,
+                        self._look_again(environ, admitted), undo)
         return answer
 
     def _look_again(self, environ: wsgi.Environ,
-                    passage: passages.Passage) -> facts.Node | None:
+                    admitted: admission.InFlightRequest) -> facts.Node | None:
         try:
-            return self._observer(environ).node(passage.node_uuid)
+            # NOTE: the mirror keeps the traits that it has.
+            return self._observer(environ).confirm(admitted.node_uuid,
+                                                   with_traits=False)
         except (errors.IronicUnavailable, errors.Forbidden) as exc:
             LOG.info('Node %s will be read again later: %s',
-                     passage.node_uuid, exc)
+                     admitted.node_uuid, exc)
             return None
 
     def _observer(self, environ: wsgi.Environ) -> ironic_client.Ironic:
-        return ironic_client.Ironic(
-            self._transport, inward.credentials(environ))
+        """Return Ironic as the caller sees it."""
+        return ironic_objects.observer(
+            self._transport, inward.credentials(environ), self._objects,
+            environ.get(identity.CALLER))
 
     def read_form(self, environ: wsgi.Environ) -> bytes:
         """Return the body of a request that may be a form.
@@ -417,8 +429,6 @@ class Acts:
         its own.
 
         :returns: ``None`` if everybody is an administrator of Ironic.
-        :raises Turned: Ironic does not know the sender, or there is no such
-            node.
         """
         return (None if self._strategy == identity.NOAUTH
                 else self._resolver.node(environ, ident))

@@ -17,7 +17,7 @@ from __future__ import annotations
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import audit
-from ironic_reservations.engine.passages import passage as passages
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import callers
 from ironic_reservations.guard import identity
@@ -36,12 +36,12 @@ class Audited:
         self._events = events
         self._callers = who
 
-    def used(self, environ: wsgi.Environ, passage: passages.Passage,
+    def used(self, environ: wsgi.Environ, admitted: admission.InFlightRequest,
              answer: wsgi.Answer) -> None:
         """Record that a request with a proof was passed to Ironic."""
-        if passage.reservation_uuid is not None:
+        if admitted.reservation_uuid is not None:
             kind, ident = 'reservation', audit.digest(
-                passage.reservation_uuid)
+                admitted.reservation_uuid)
         elif inward.PROOF_HEADER_KEY in environ:
             kind, ident = 'lease-reservation', audit.digest(
                 bodies.read_proof(environ[inward.PROOF_HEADER_KEY],
@@ -50,7 +50,7 @@ class Audited:
             return
         self._record(environ, 'allow', kind, ident, answer.status, None,
                      f'{environ["REQUEST_METHOD"]} on node '
-                     f'{passage.node_uuid}')
+                     f'{admitted.node_uuid}')
 
     def refused(self, environ: wsgi.Environ,
                 error: errors.ReservationError) -> None:

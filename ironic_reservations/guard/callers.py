@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What callers that Ironic has authenticated may do to a node."""
+"""The rights of callers that Ironic has authenticated."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class Node:
     caller: wsgi.Environ
     owner: str | None = None
     lessee: str | None = None
+    provision_state: str | None = None
 
 
 class Callers:

@@ -22,44 +22,44 @@ from collections.abc import Callable
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.passages import overtaken
-from ironic_reservations.engine.passages import passage as passages
-from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import overtaken
+from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.guard import inward
-from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 
 
-def pass_on(engine: Engine, app: wsgi.Application, passage: passages.Passage,
+def pass_on(engine: Engine, app: wsgi.Application,
+            admitted: admission.InFlightRequest,
             request: wsgi.Environ) -> wsgi.Answer:
     """Return Ironic's answer to a request that was let through.
 
-    If Ironic has accepted it, the caller has to close the passage.
+    If Ironic has accepted it, the caller has to close the admitted.
 
     :raises HandedOverLate: the process was stopped for too long; the request
         was not sent.
     """
-    passages.check_in_time(engine, passage)
+    admission.check_in_time(engine, admitted)
     try:
         answer = inward.call(app, request)
     except BaseException:
-        passages.doubt(engine, passage)
+        admission.doubt(engine, admitted)
         raise
     if inward.succeeded(answer):
         return answer
     if answer.status >= 500:
         # NOTE: also what a conductor says that has no worker to spare, which
         # is what a conductor says that does not answer in time.
-        passages.doubt(engine, passage)
+        admission.doubt(engine, admitted)
     else:
-        close(engine, passage, False)
+        close(engine, admitted, False)
     return answer
 
 
 def pass_judged(engine: Engine, app: wsgi.Application, deadline: float,
                 what: str, request: wsgi.Environ) -> wsgi.Answer:
-    """Return Ironic's answer to a request that has no passage.
+    """Return Ironic's answer to a request that has no admitted.
 
     :param deadline: the time by the engine's timer until which the decision
         about the request is valid.
@@ -67,11 +67,11 @@ def pass_judged(engine: Engine, app: wsgi.Application, deadline: float,
     :raises HandedOverLate: the process was stopped for too long; the request
         was not sent.
     """
-    passages.check_timer(engine, deadline, what)
+    admission.check_timer(engine, deadline, what)
     return inward.call(app, request)
 
 
-def close(engine: Engine, passage: passages.Passage, succeeded: bool,
+def close(engine: Engine, admitted: admission.InFlightRequest, succeeded: bool,
           node: facts.Node | None = None,
           undo: in_flight.Act | None = None) -> None:
     """Record Ironic's answer.
@@ -80,70 +80,63 @@ def close(engine: Engine, passage: passages.Passage, succeeded: bool,
     :param undo: undoes the effect of the request.
     :raises Overtaken: the node was promised to somebody else by then.
     """
-    if not _close(engine, passage, succeeded, node) and succeeded:
-        overtaken.settle(engine, passage, undo)
+    if not _close(engine, admitted, succeeded, node) and succeeded:
+        overtaken.settle(engine, admitted, undo)
 
 
-def change(engine: Engine, app: wsgi.Application, node_uuid: str,
-           actor: protection.Actor, request: wsgi.Environ) -> wsgi.Answer:
-    """Have Ironic change a node, and keep it from others meanwhile.
+def change(engine: Engine, app: wsgi.Application,
+           admitted: admission.InFlightRequest, asked: protect.Asked,
+           request: wsgi.Environ) -> wsgi.Answer:
+    """Have Ironic change a node that is kept from others meanwhile.
 
-    :param actor: the caller.
     :param request: the request to Ironic.
-    :raises ReservationError: the caller may not, or this cannot be decided.
     :raises HandedOverLate: the process was stopped for too long; the request
         was not sent.
     :raises Overtaken: the node was promised to somebody else by then.
     """
-    passage = protect.keep(engine, node_uuid, actor)
-    answer = pass_on(engine, app, passage, request)
-    if inward.succeeded(answer) and not _close(engine, passage, True):
-        overtaken.settle_change(engine, passage, actor)
+    answer = pass_on(engine, app, admitted, request)
+    if inward.succeeded(answer) and not _close(engine, admitted, True):
+        overtaken.settle_change(engine, admitted, asked)
     return answer
 
 
-def accept(engine: Engine, passage: passages.Passage) -> None:
+def accept(engine: Engine, admitted: admission.InFlightRequest) -> None:
     """Record that Ironic works on an allocation.
 
     :raises Overtaken: the node was promised to somebody else by then.
     """
     try:
-        kept = passages.accept(engine, passage)
+        kept = admission.accept(engine, admitted)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        _leave(engine, passage, exc,
-               lambda: passages.accept(engine, passage))
+        _leave(engine, admitted, exc,
+               lambda: admission.accept(engine, admitted))
         return
     if not kept:
-        overtaken.settle_allocation(engine, passage)
+        overtaken.settle_allocation(engine, admitted)
 
 
-def _close(engine: Engine, passage: passages.Passage, succeeded: bool,
+def _close(engine: Engine,
+           admitted: admission.InFlightRequest,
+           succeeded: bool,
            node: facts.Node | None = None) -> bool:
-    """Close a passage.
+    """Close an in-flight request.
 
     :returns: ``False`` if the node was no longer kept for it.
-    :raises OutcomeUnknown: Ironic has accepted the request, and the node may
-        no longer have been kept for it.
     """
     try:
-        return passages.close(engine, passage, succeeded, node)
+        return admission.close(engine, admitted, succeeded, node)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
         # NOTE: by then, what the node was is old.
-        _leave(engine, passage, exc,
-               lambda: passages.close(engine, passage, succeeded), succeeded)
+        _leave(engine, admitted, exc,
+               lambda: admission.close(engine, admitted, succeeded), succeeded)
         return True
 
 
-def _leave(engine: Engine, passage: passages.Passage,
+def _leave(engine: Engine, admitted: admission.InFlightRequest,
            exc: errors.ReservationError, write: Callable[[], bool],
            succeeded: bool = True) -> None:
-    """Have a known outcome recorded later.
-
-    :param write: records it.
-    :raises OutcomeUnknown: Ironic carried the request out, and the passage
-        may be gone.
-    """
-    if succeeded and passages.may_be_gone(engine, passage):
-        with overtaken.told_if_lost(passage):
+    """Have a known outcome recorded later."""
+    if succeeded and admission.may_be_gone(engine, admitted):
+        with overtaken.report_if_lost(admitted):
             raise exc
-    passages.write_later(engine, passage, write, exc)
+    admission.write_later(engine, admitted, write, exc)

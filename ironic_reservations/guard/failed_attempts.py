@@ -65,7 +65,8 @@ class FailedAttempts:
         return len(self._forgotten_at)
 
     def limited(self, node: callers.Node, proof: str | None,
-                ask: Callable[[], wsgi.Answer]) -> wsgi.Answer:
+                ask: Callable[[], wsgi.Answer],
+                held: Callable[[], bool] = lambda: False) -> wsgi.Answer:
         """Return Ironic's answer, unless it has refused too many before.
 
         Administrators and services are not limited.  Of the holder of the
@@ -77,6 +78,8 @@ class FailedAttempts:
         :param proof: the proof that the caller shows, if ``ask`` refuses
             invalid ones.
         :param ask: sends the request to Ironic.
+        :param held: returns, once that is done, whether somebody held the
+            node, so that the request kept it from nobody else.
         :raises TooManyFailures: it has; the request was not sent.
         """
         if self._callers.trusted(node):
@@ -90,7 +93,7 @@ class FailedAttempts:
         try:
             answer = ask()
             # NOTE: a 409 is caused by another request.
-            failed = (answer.status in _NOT_ALLOWED if proven else
+            failed = (answer.status in _NOT_ALLOWED if proven or held() else
                       400 <= answer.status < 500
                       and answer.status != _CONFLICT)
             return answer

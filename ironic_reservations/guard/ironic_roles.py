@@ -10,17 +10,19 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Use the scopes and defaults of Ironic's policies for ours."""
+"""Use settings of Ironic as the defaults of ours: policies, and proxies."""
 
 from __future__ import annotations
 
 from oslo_config import cfg
 from oslo_policy import policy
 
-_GROUP = 'oslo_policy'
+#: Ironic parses the headers of a proxy after its middleware, and so after us.
+_IN_GROUPS = (('oslo_policy', 'enforce_scope'),
+              ('oslo_policy', 'enforce_new_defaults'),
+              ('oslo_middleware', 'enable_proxy_headers_parsing'))
 _ELEVATION = ('rbac_service_role_elevated_access',
               'rbac_service_project_name')
-_POLICY = ('enforce_scope', 'enforce_new_defaults')
 
 
 def follow(conf: cfg.ConfigOpts, ironic: cfg.ConfigOpts) -> None:
@@ -36,7 +38,7 @@ def follow(conf: cfg.ConfigOpts, ironic: cfg.ConfigOpts) -> None:
             conf.set_default(name, value)
     # NOTE: this only registers the options.
     policy.Enforcer(conf)
-    for name in _POLICY:
-        value = getattr(getattr(ironic, _GROUP, None), name, None)
+    for group, name in _IN_GROUPS:
+        value = getattr(getattr(ironic, group, None), name, None)
         if value is not None:
-            conf.set_default(name, value, _GROUP)
+            conf.set_default(name, value, group)

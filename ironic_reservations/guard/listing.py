@@ -41,7 +41,7 @@ Ask = Callable[[list[tuple[str, str]]], wsgi.Answer]
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class EligibleList:
     """A list of eligible nodes.
 
     :ivar reserved: whether the reserved nodes are wanted, or the others.
@@ -56,7 +56,7 @@ class Wanted:
         return dict(self.parameters).get(name)
 
 
-def wanted(query: str) -> Wanted | None:
+def wanted(query: str) -> EligibleList | None:
     """Return whether a list of nodes is one of eligible nodes, parsed.
 
     :param query: the query of GET /v1/nodes.
@@ -69,14 +69,14 @@ def wanted(query: str) -> Wanted | None:
             raise errors.InvalidValue(
                 'The parameter "reserved" must be true or false, and be sent '
                 'once.')
-        return Wanted(bool(_boolean(named[0])), parameters)
+        return EligibleList(bool(_boolean(named[0])), parameters)
     states = [value for name, value in parameters
               if name == 'provision_state']
     associated = [value for name, value in parameters
                   if name == 'associated']
     if (states == [_AVAILABLE] and len(associated) == 1
             and _boolean(associated[0]) is False):
-        return Wanted(False, parameters)
+        return EligibleList(False, parameters)
     return None
 
 
@@ -87,7 +87,7 @@ def _boolean(text: str) -> bool | None:
         return None
 
 
-def fill(wanted: Wanted, ask: Ask,
+def fill(wanted: EligibleList, ask: Ask,
          reserved: Collection[str]) -> wsgi.Answer:
     """Return a full page from as many pages of Ironic as it takes.
 
@@ -145,7 +145,7 @@ def fill(wanted: Wanted, ask: Ask,
                        [*headers, ('Content-Length', str(len(raw)))], raw)
 
 
-def _outward(wanted: Wanted) -> list[tuple[str, str]]:
+def _outward(wanted: EligibleList) -> list[tuple[str, str]]:
     return [(name, value) for name, value in wanted.parameters
             if name not in ('limit', 'marker')]
 

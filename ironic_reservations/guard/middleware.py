@@ -33,13 +33,13 @@ from ironic_reservations.api.calendar import strategies
 from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.clouds import ironic_objects
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.guard import acts
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
-from ironic_reservations.guard import ironic_proxy
 from ironic_reservations.guard import ironic_roles
 from ironic_reservations.guard import listing
 from ironic_reservations.guard import media
@@ -71,7 +71,6 @@ def factory(app: wsgi.Application) -> wsgi.Application:
     # authentication, roles, limits of bodies and the trust in a proxy.
     conf = project_conf.load()
     ironic_roles.follow(conf, cfg.CONF)
-    ironic_proxy.follow(conf, cfg.CONF)
     return unread_bodies.Unread(
         make(app, conf, cfg.CONF.auth_strategy, cfg.CONF))
 
@@ -81,7 +80,8 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
     """Wrap an application in reservations.
 
     :param strategy: Ironic's ``auth_strategy``.
-    :param ironic: Ironic's configuration, for its limits.
+    :param ironic: Ironic's configuration, for its limits, if the application
+        is Ironic in this process.
     :raises RuntimeError: the configuration contradicts itself.
     """
     if strategy not in _PROVIDERS:
@@ -106,7 +106,8 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
     engine.database.close()
     settings = ironic or cfg.ConfigOpts()
     return Guard(app, engine, transport, strategy, gate,
-                 body_limits.of_ironic(settings, conf), settings)
+                 body_limits.of_ironic(settings, conf), settings,
+                 None if ironic is None else ironic_objects.load(ironic))
 
 
 class Guard:
@@ -116,14 +117,15 @@ class Guard:
                  transport: in_process.InProcess, strategy: str,
                  gate: tickets.Gate,
                  limits: body_limits.BodyLimits,
-                 ironic: cfg.ConfigOpts) -> None:
+                 ironic: cfg.ConfigOpts,
+                 objects: ironic_objects.Objects | None = None) -> None:
         enforcer = policies.Enforcer(engine.conf, strategy)
         self._app = app
         self._gate = gate
         self._engine = engine
         self._metrics = metrics.Metrics()
         self._acts = acts.Acts(app, engine, transport, strategy, enforcer,
-                               limits)
+                               limits, objects)
         sessions = strategies.make(
             strategy, ironic, engine.conf,
             functools.partial(identity.identify, app, strategy))
@@ -132,7 +134,7 @@ class Guard:
                                   _PROVIDERS[strategy], sessions.fingerprint),
             transport, strategy, self._metrics,
             lambda api: calendar_app.make(engine.conf, sessions, api,
-                                          inside=True))
+                                          inside=True), objects)
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
@@ -199,7 +201,7 @@ class Guard:
             acts.poke(look.ident, answer)
         return answer
 
-    def _list(self, look: routes.Look, wanted: listing.Wanted,
+    def _list(self, look: routes.Look, wanted: listing.EligibleList,
               environ: wsgi.Environ) -> wsgi.Answer:
         reserved = find.reserved_node_uuids(self._engine)
         path = '/v1/nodes/detail' if look.detail else '/v1/nodes'

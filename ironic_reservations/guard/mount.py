@@ -26,6 +26,7 @@ from ironic_reservations.api.calendar import calendar_app
 from ironic_reservations.api.controllers.v1 import reservations
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.clouds import ironic_objects
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import metrics
@@ -52,14 +53,17 @@ class Mount:
     :param counted: the metrics of the guard, served with those of the API.
     :param calendar: makes the calendar's application from the API that it
         calls.
+    :param objects: Ironic's objects, to confirm nodes with; ``None``: by
+        requests.
     """
 
     def __init__(self, app: wsgi.Application, api: wsgi.Application,
                  transport: in_process.InProcess, strategy: str,
                  counted: metrics.Metrics,
-                 calendar: Callable[[wsgi.Application], wsgi.Application]
-                 ) -> None:
+                 calendar: Callable[[wsgi.Application], wsgi.Application],
+                 objects: ironic_objects.Objects | None = None) -> None:
         self._app = app
+        self._objects = objects
         self._calendar = calendar(self._ask)
         self._api = api
         self._transport = transport
@@ -89,10 +93,7 @@ class Mount:
 
     def _answer(self, environ: wsgi.Environ, inner: wsgi.Environ,
                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        """Let the API answer a request after its sender is authenticated.
-
-        :param inner: the request as the API sees it.
-        """
+        """Let the API answer a request after its sender is authenticated."""
         confirmed = environ.get(api_identity.SIGNED_IN)
         if confirmed is not None:
             # NOTE: a caller without a password is shown what our own user sees
@@ -102,6 +103,16 @@ class Mount:
         if isinstance(caller, wsgi.Answer):
             return caller.send(start_response)
         inner.update(caller)
-        inner[reservations.OBSERVER] = ironic_client.Ironic(
-            self._transport, inward.credentials(environ))
+        inner[reservations.OBSERVER] = self.observer(environ, caller)
         return self._api(inner, start_response)
+
+    def observer(self, environ: wsgi.Environ,
+                 caller: wsgi.Environ) -> ironic_client.Ironic:
+        """Return Ironic as a caller sees it.
+
+        :param environ: the request of the caller.
+        :param caller: what authentication wrote about the caller.
+        """
+        return ironic_objects.observer(
+            self._transport, inward.credentials(environ), self._objects,
+            caller)

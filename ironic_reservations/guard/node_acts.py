@@ -71,7 +71,6 @@ OF_TARGETS = {
     'rescue': Act.RESCUE, 'unrescue': Act.RESCUE,
     'service': Act.SERVICE, 'clean': Act.CLEAN, 'inspect': Act.INSPECT,
     'abort': Act.ABORT, 'unhold': Act.ABORT}
-OF_STATES = frozenset(OF_TARGETS.values())
 
 
 @dataclasses.dataclass(frozen=True)

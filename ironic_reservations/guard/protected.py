@@ -24,7 +24,8 @@ from oslo_utils import uuidutils
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import callers
@@ -36,6 +37,7 @@ from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as protection
+from ironic_reservations.model import node_condition
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Protected:
             if actor.administers:
                 return uuid, inward.call(self._app,
                                          _readdressed(environ, path))
-            return uuid, self._change(node, actor,
+            return uuid, self._change(node, protect.Asked(actor),
                                       self._rebuilt(environ, path))
         judged = self._judge(environ, uuid, (asked.act,), node)
         return uuid, self._pass(judged, (
@@ -151,55 +153,78 @@ class Protected:
                 self._judge(environ, node.uuid, acts, node), request)
         actor = self._actor(node, _proof(environ))
         return (inward.call(self._app, request) if actor.administers
-                else self._change(node, actor, request))
+                else self._change(node, protect.Asked(actor), request))
 
     def provision(self, environ: wsgi.Environ, node: callers.Node,
                   act: node_acts.Act, proof: str | None,
                   request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic change the provision state of a node, if the caller may.
 
+        NOTE: a conductor may carry it out after Ironic's answer says that it
+        did not, so nobody is promised the node before that is known.
+
         :param node: the node as the caller sees it.
         :param proof: the proof from the header or the body.
         :param request: the request to Ironic.
         :raises ReservationError: the caller may not, or this is not known.
         """
-        return self._pass(
-            self._judge(environ, node.uuid, (act,), node, proof), request)
+        return self._change(node, protect.Asked(
+            self._actor(node, proof), act in self.acts,
+            act in node_acts.FREES, of_state=True), request)
 
-    def _change(self, node: callers.Node, actor: protection.Actor,
-                request: wsgi.Environ) -> wsgi.Answer:
-        """Have Ironic do one of :data:`.node_acts.TAKES_AWAY`.
+    def bring_back(self, environ: wsgi.Environ, node_uuid: str,
+                   request: wsgi.Environ) -> wsgi.Answer | None:
+        """Have Ironic manage a node that has failed, for an administrator.
 
-        :param request: the request, rebuilt from its parsed body before the
-            node is kept for it, so that Ironic fails on nothing in it before
-            it applies its policy.
+        NOTE: nobody can use such a node, whoever has it, and there is no other
+        way back from a failed cleaning, for which the end of a lease waits.
+
+        :param request: the request to Ironic.
+        :returns: ``None``: the caller may not, or the node is available or may
+            be so at any time, so that it would be taken away.
+        :raises HandedOverLate: the process was stopped for too long.
         """
+        deadline = self._engine.timer() + protect.FRESH
+        node = self._resolver.node(environ, node_uuid)
+        if (not node_condition.waits_for_operator(node.provision_state)
+                or not self._callers.actor(node, admit.Claim()).administers):
+            return None
+        return carry.pass_judged(self._engine, self._app, deadline,
+                                 f'node {node_uuid}', request)
+
+    def _change(self, node: callers.Node, asked: protect.Asked,
+                request: wsgi.Environ) -> wsgi.Answer:
+        """Have Ironic change a node, and keep it from others meanwhile."""
+        kept: list[admission.InFlightRequest] = []
+
+        def change() -> wsgi.Answer:
+            try:
+                admitted = protect.keep(self._engine, node.uuid, asked)
+                kept.append(admitted)
+            except (errors.DatabaseUnavailable, errors.Contention):
+                # NOTE: an administrator may, whoever holds the node.
+                if asked.protected and not asked.actor.administers:
+                    raise
+                return inward.call(self._app, request)
+            return carry.change(self._engine, self._app, admitted, asked,
+                                request)
         # NOTE: without the proof, since any passes if nobody holds the node.
-        return self._failed.limited(node, None, lambda: carry.change(
-            self._engine, self._app, node.uuid, actor, request))
+        return self._failed.limited(
+            node, None, change,
+            lambda: any(admitted.held for admitted in kept))
 
     def _judge(self, environ: wsgi.Environ, node_uuid: str,
                acts: Collection[node_acts.Act],
-               node: callers.Node | None = None,
-               shown: str | None = None) -> _Judged:
-        """Raise unless the caller may act on a node.
-
-        :param node: the node as the caller sees it, if it has been read.
-        :param shown: a proof that was read already.
-        :raises ProofRequired: somebody has the node, and no proof was shown.
-        :raises ProofInvalid: the proof is not valid for the node.
-        :raises DatabaseUnavailable: the owner cannot be read, and the caller
-            is no administrator.
-        """
-        proof = shown or _proof(environ)
+               node: callers.Node | None = None) -> _Judged:
+        """Raise unless the caller may act on a node."""
         what = f'node {node_uuid}'
         try:
-            holding = self._look(node_uuid, acts)
+            holding = protect.look(self._engine, node_uuid)
             if holding.anybody and node is None:
                 # NOTE: this is a request to Ironic, so the timeline is read
                 # again after it.
                 node = self._resolver.node(environ, node_uuid)
-                holding = self._look(node_uuid, acts)
+                holding = protect.look(self._engine, node_uuid)
         except errors.DatabaseUnavailable:
             node = node or self._resolver.node(environ, node_uuid)
             if self._callers.actor(node, admit.Claim()).administers:
@@ -208,19 +233,12 @@ class Protected:
         if not holding.anybody:
             return _Judged(what, holding.deadline, held=False)
         assert node is not None
-        actor = self._actor(node, proof)
-        holding.check(actor, frees=not node_acts.FREES.isdisjoint(acts))
+        actor = self._actor(node, _proof(environ))
+        holding.check(protect.Asked(
+            actor, frees=not node_acts.FREES.isdisjoint(acts)))
         # NOTE: an administrator may, whoever holds the node.
         return _Judged(what) if actor.administers else _Judged(
             what, holding.deadline)
-
-    def _look(self, node_uuid: str,
-              acts: Collection[node_acts.Act]) -> protect.Holding:
-        holding = protect.look(self._engine, node_uuid)
-        # NOTE: a node is in such a state before a lease has begun because of
-        # its previous user, who must be able to give it back.
-        return (holding.of_begun if node_acts.OF_STATES.issuperset(acts)
-                else holding)
 
     def _actor(self, node: callers.Node,
                proof: str | None) -> protection.Actor:
@@ -239,7 +257,6 @@ class Protected:
         """Parse a body.
 
         :returns: ``None`` if there is none.
-        :raises NotCanonical: it is not a plain JSON object.
         """
         raw = inward.read_body(environ, self._limits.other)
         if not raw:

@@ -17,15 +17,19 @@ from __future__ import annotations
 from typing import Any
 import uuid as uuid_module
 
+from oslo_log import log
 from oslo_utils import uuidutils
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
+from ironic_reservations.clouds import ironic_objects
 from ironic_reservations.guard import callers
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 
-_NODE = 'fields=uuid,instance_uuid,owner,lessee'
+LOG = log.getLogger(__name__)
+
+_NODE = 'fields=uuid,instance_uuid,owner,lessee,provision_state'
 _ALLOCATION = 'fields=uuid,node_uuid'
 
 
@@ -51,20 +55,55 @@ class Resolver:
 
     :param app: Ironic's application.
     :param strategy: Ironic's ``auth_strategy``.
+    :param objects: Ironic's objects, to read nodes with; ``None``: by
+        requests.
     """
 
-    def __init__(self, app: wsgi.Application, strategy: str) -> None:
+    def __init__(self, app: wsgi.Application, strategy: str,
+                 objects: ironic_objects.Objects | None = None) -> None:
         self._app = app
         self._strategy = strategy
+        # NOTE: where callers are authenticated, the request for the node does
+        # that, too.
+        self._objects = objects if strategy == identity.NOAUTH else None
 
     def node(self, environ: wsgi.Environ, ident: str) -> callers.Node:
         """Return a node as the caller sees it.
 
         :raises Turned: the caller may not read it, or there is no such node.
         """
+        known = self._read(environ, ident)
+        if known is not None:
+            return known
         found, caller = self._ask(environ, 'nodes', ident, _NODE)
         return callers.Node(found['uuid'], found.get('instance_uuid'), caller,
-                            found.get('owner'), found.get('lessee'))
+                            found.get('owner'), found.get('lessee'),
+                            found.get('provision_state'))
+
+    def _read(self, environ: wsgi.Environ,
+              ident: str) -> callers.Node | None:
+        """Read a node through the objects of Ironic.
+
+        :returns: ``None`` if its API has to be asked: there is no such node,
+            the objects cannot be used, or the node is given by name.
+        """
+        if (self._objects is None or not uuidutils.is_uuid_like(ident)
+                or ident != canonical(ident)):
+            return None
+        caller: wsgi.Environ = {}
+        try:
+            found = self._objects.read(caller, ident, with_traits=False)
+        except Exception:
+            # NOTE: as when a node is confirmed: these are not a public
+            # interface of Ironic.
+            LOG.warning('Node %s could not be read through the objects of '
+                        'Ironic; its API is asked', ident, exc_info=True)
+            return None
+        if found is None:
+            return None
+        environ[identity.CALLER] = caller
+        return callers.Node(found.uuid, found.instance_uuid, caller,
+                            found.owner, found.lessee, found.provision_state)
 
     def node_of_allocation(self, environ: wsgi.Environ, ident: str
                            ) -> tuple[str, callers.Node | None]:

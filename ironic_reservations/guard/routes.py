@@ -55,7 +55,7 @@ _METHOD_PARAMETER = '_method'
 
 
 class Kind(enum.Enum):
-    """What a request could do, judged by its request line."""
+    """The possible effect of a request, judged by its request line."""
 
     #: PUT of a provision target, in canonical form.
     PROVISION = 'provision'

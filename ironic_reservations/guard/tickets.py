@@ -24,10 +24,10 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import protect
+from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.engine.maintenance import permitted
-from ironic_reservations.engine.passages import passage as passages
-from ironic_reservations.engine.passages import protect
-from ironic_reservations.engine.passages import tickets
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import carry
 from ironic_reservations.guard import inward
@@ -85,67 +85,63 @@ class Gate:
         uuid = match['uuid'] if match else ''
         act = None if match is None else _act(
             environ['REQUEST_METHOD'], match['below'], body)
-        passage = tickets.take(self.engine, environ[inward.TICKET_KEY], uuid,
+        admitted = tickets.take(self.engine, environ[inward.TICKET_KEY], uuid,
                                act)
         if act in permitted.ACTS:
-            passage = self._look_again(environ, passage, act)
-        answer = carry.pass_on(self.engine, self._app, passage,
+            admitted = self._look_again(environ, admitted, act)
+        answer = carry.pass_on(self.engine, self._app, admitted,
                                inward.rebuilt(environ, environ['PATH_INFO'],
                                               body=body))
         if inward.succeeded(answer):
-            self._close(passage)
+            self._close(admitted)
         return answer
 
-    def _look_again(self, environ: wsgi.Environ, passage: passages.Passage,
-                    act: in_flight.Act) -> passages.Passage:
+    def _look_again(self, environ: wsgi.Environ,
+                    admitted: admission.InFlightRequest,
+                    act: in_flight.Act) -> admission.InFlightRequest:
         """Check that nobody else has changed the maintenance of a node.
 
-        :returns: the passage, with a new deadline.
-        :raises TicketInvalid: an operator has changed it.
-        :raises IronicUnavailable: Ironic does not answer.
+        :returns: the request, with a new deadline.
         """
-        soon = min(passage.deadline, self.engine.timer() + protect.FRESH)
+        soon = min(admitted.deadline, self.engine.timer() + protect.FRESH)
         try:
             shown = inward.call(self._app, inward.asking(
-                environ, inward.node_path(passage.node_uuid),
+                environ, inward.node_path(admitted.node_uuid),
                 'fields=maintenance,maintenance_reason'))
             node = inward.document(shown)
             if not inward.succeeded(shown) or not isinstance(node, dict):
                 raise errors.IronicUnavailable(
                     f'Ironic answered {shown.status} when it was asked for '
-                    f'the maintenance of node {passage.node_uuid}. Nothing '
+                    f'the maintenance of node {admitted.node_uuid}. Nothing '
                     'was changed; the reconciler tries again.')
-            permitted.check(self.engine, passage.node_uuid, act,
+            permitted.check(self.engine, admitted.node_uuid, act,
                             bool(node.get('maintenance')),
                             node.get('maintenance_reason'))
         except BaseException:
-            carry.close(self.engine, passage, False)
+            carry.close(self.engine, admitted, False)
             raise
-        return dataclasses.replace(passage, deadline=soon)
+        return dataclasses.replace(admitted, deadline=soon)
 
-    def _close(self, passage: passages.Passage) -> None:
+    def _close(self, admitted: admission.InFlightRequest) -> None:
         try:
-            kept = tickets.close(self.engine, passage)
+            kept = tickets.close(self.engine, admitted)
         except (errors.DatabaseUnavailable, errors.Contention) as exc:
-            passages.write_later(
-                self.engine, passage,
-                lambda: tickets.close(self.engine, passage), exc)
+            admission.write_later(
+                self.engine, admitted,
+                lambda: tickets.close(self.engine, admitted), exc)
             return
         if not kept:
             LOG.error(
                 'A request of the reconciler was carried out on node %s when '
                 'the node was no longer kept for it: this process was stopped '
-                'inside of Ironic for longer than [guard] passage_timeout. '
+                'inside of Ironic for longer than [guard] in_flight_timeout. '
                 'Check which instance is deployed on the node.',
-                passage.node_uuid)
+                admitted.node_uuid)
 
 
 def _act(method: str, below: str | None,
          body: Any) -> in_flight.Act | None:
-    """Return the act of a request, if there are tickets for it.
-
-    :param below: the rest of the path after the node.
-    """
+    """Return the act of a request, if there are tickets for it."""
     if below == '/maintenance':
         if method == 'PUT' and isinstance(body, dict) and (
                 set(body) == {'reason'}):

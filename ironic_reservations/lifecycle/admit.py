@@ -22,7 +22,7 @@ from ironic_reservations.model import facts
 
 
 class Act(enum.Enum):
-    """What a guarded request does to a node."""
+    """The effect of a guarded request on a node."""
 
     #: Deploys the node, or binds an instance to it.
     USE = 'use'
@@ -40,7 +40,7 @@ class Act(enum.Enum):
 
 
 class Verdict(enum.Enum):
-    """What the guard does with a request."""
+    """The verdict of the guard on a request."""
 
     #: The node is free, and no reservation is required.
     FREE = 'free'

@@ -159,7 +159,7 @@ def backoff(attempts: int, longest: float, chance: float) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class AtStart:
-    """What to do with a node at the start of a lease.
+    """The next step for a node at the start of a lease.
 
     :ivar bind: whether to give it to the lease.
     :ivar settled: whether there is nothing to wait for.
@@ -223,7 +223,7 @@ def has(node: facts.Node | None, suits: bool) -> str | None:
 
 
 class Act(enum.StrEnum):
-    """What to do with a node at the end of a lease."""
+    """The next step for a node at the end of a lease."""
 
     RELEASE = 'release'
     WAIT = 'wait'
@@ -234,7 +234,7 @@ class Act(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class AtEnd:
-    """What to do with a node at the end of a lease.
+    """The next step for a node at the end of a lease.
 
     :ivar why: why it cannot be released yet, or not as it should be, in words.
     :ivar flag: whether an operator has to check it.

@@ -22,7 +22,7 @@ from ironic_reservations.model import node_condition
 
 
 class End(enum.StrEnum):
-    """Why a reservation ends before its time."""
+    """The reason for which a reservation ends before its time."""
 
     NODE_DELETED = 'node_deleted'
     NODE_TAKEN = 'node_taken'
@@ -32,7 +32,7 @@ class End(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What becomes of a reservation.
+    """The next state of a reservation.
 
     :ivar state: its new state; or
     :ivar end: why it ends. With neither, it is unchanged.

@@ -74,7 +74,7 @@ class Seat:
 
     @property
     def told_at(self) -> datetime.datetime | None:
-        """When the warning was written, if it is still valid.
+        """The time of the warning, if it is still valid.
 
         NOTE: a warning is void if the node could not be deployed since.
         """
@@ -86,7 +86,7 @@ class Seat:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What to do with nodes, by the uuids of their bookings.
+    """The next steps for nodes, by the uuids of their bookings.
 
     :ivar warn: to warn that they will be released.
     :ivar release: to release.

@@ -37,7 +37,7 @@ CONDITIONS = (*(each.value for each in node_condition.Condition), CLOSED,
 
 
 class Had(enum.IntEnum):
-    """How somebody has a host."""
+    """The way in which somebody has a host."""
 
     #: By a lease that has not started, and may be moved to another host.
     PLANNED = 0
@@ -86,7 +86,7 @@ class Viewer:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class CalendarRequest:
     """A request for a window of the calendar.
 
     :ivar start: of the window; like the end, in whole seconds.

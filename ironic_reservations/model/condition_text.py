@@ -92,11 +92,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _condition(where: str, value: object, depth: int) -> conditions.Condition:
-    """Parse one condition.
-
-    :param where: its position, for error messages.
-    :raises ValueError: it does not match the grammar.
-    """
+    """Parse one condition."""
     if depth > MAX_DEPTH:
         raise ValueError(_too_deep(where.partition('[')[0]))
     if not isinstance(value, list) or not value:

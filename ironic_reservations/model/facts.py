@@ -109,7 +109,7 @@ class Reservation:
 
     @property
     def suspended(self) -> str | None:
-        """Why an unused reservation is suspended, ``None`` if it is not."""
+        """The reason why it is suspended while unused; ``None``: it is not."""
         return self.unusable if self.state is State.RESERVED else None
 
     def live(self, now: datetime.datetime) -> bool:
@@ -149,7 +149,7 @@ class Visibility:
 
 @dataclasses.dataclass(frozen=True)
 class Leased:
-    """What leases have of one node.
+    """The bookings of leases on one node.
 
     :ivar held: whether a lease has it now.
     :ivar holder: the lease reservation that may use it; ``None`` if it is
@@ -192,12 +192,12 @@ class Occupancy:
 
     @property
     def maintained(self) -> maintenance.Maintained:
-        """What maintenance windows have of the node."""
+        """The maintenance windows of the node."""
         return self.leased.maintained
 
     @property
     def later(self) -> datetime.datetime | None:
-        """When the node is booked next, ``None`` if it is not."""
+        """The start of the next booking; ``None``: there is none."""
         return min((each for each in (self.leased.later,
                                       self.maintained.later)
                     if each is not None), default=None)

@@ -285,11 +285,7 @@ def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
 
 
 def _translate(flavor: Flavor, group: _Group) -> None:
-    """Parse the keys that Nova converts to resources and traits.
-
-    :param group: the group without a suffix.
-    :raises FlavorRefused: one of them cannot be converted here.
-    """
+    """Parse the keys that Nova converts to resources and traits."""
     specs = flavor.extra_specs
     for key in _UNREAD:
         if specs.get(key):
@@ -365,10 +361,7 @@ def _add_sizes(flavor: Flavor, groups: Mapping[str, _Group]) -> None:
 
 
 def _check_groups(groups: Mapping[str, _Group], policy: str | None) -> None:
-    """Raise for requests that Placement would refuse.
-
-    :param groups: without zeros.
-    """
+    """Raise for requests that Placement would refuse."""
     for group in groups.values():
         speaks = next(iter({**group.required, **group.forbidden}.values()),
                       None)

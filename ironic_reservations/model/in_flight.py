@@ -52,6 +52,9 @@ class Act(enum.StrEnum):
 
 #: The act of a request that changes a node without using it.
 CHANGE = 'change'
+#: The acts that may take a node from whoever uses it.
+FREEING = (Act.UNDEPLOY.value, Act.ABORT.value, Act.CLEAR_INSTANCE.value,
+           CHANGE)
 
 
 @dataclasses.dataclass(frozen=True)

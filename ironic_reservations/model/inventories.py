@@ -48,7 +48,7 @@ class Inventory:
 
     @property
     def capacity(self) -> int:
-        """How much of the class is available to leases."""
+        """The amount of the class that is available to leases."""
         # NOTE: Placement compares whole numbers with this product, so that the
         # fraction does not matter.
         return max(0, int((self.total - self.reserved)
@@ -59,7 +59,7 @@ Inventories = Mapping[str, Inventory]
 
 
 class Lack(enum.StrEnum):
-    """Why a host can never have an instance of a size."""
+    """The reason why a host can never have an instance of a size."""
 
     MISSING = 'class_missing'
     CAPACITY = 'capacity'
@@ -70,7 +70,7 @@ class Lack(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why a host can never have an instance.
+    """The reason why a host can never have an instance.
 
     :ivar limit: the host's capacity, minimum, maximum or step size; ``None``
         if it lacks the class.

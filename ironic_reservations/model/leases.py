@@ -24,9 +24,11 @@ from collections.abc import Mapping
 import dataclasses
 import datetime
 import enum
+import functools
 
 from ironic_reservations.model import facts
 from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import instants
 
 PHYSICAL_HOST = 'physical:host'
 
@@ -111,11 +113,18 @@ class NodeBooking:
     project_id: str | None = None
     uuid: str = ''
 
-    @property
+    # NOTE: cached, like the window: each time that a host is drawn, all of its
+    # bookings are asked.
+    @functools.cached_property
     def begun(self) -> bool:
         """Whether anything has been done about the node in Ironic."""
         return (self.state is not BookingState.PLANNED
                 or self.lessee is not None)
+
+    @functools.cached_property
+    def window(self) -> tuple[int, int]:
+        """The instants at which the booking starts and ends."""
+        return instants.instant(self.starts_at), instants.instant(self.ends_at)
 
     def has_node(self, now: datetime.datetime) -> bool:
         """Return whether the lease has the node at an instant.
@@ -324,7 +333,7 @@ class Host:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wish:
+class LeaseReservationRequest:
     """A requested reservation of a new lease.
 
     :ivar instances: the requested instances, if it is for instances; then
@@ -359,7 +368,7 @@ class Flexible:
 
 
 @dataclasses.dataclass(frozen=True)
-class LeaseAsk:
+class LeaseRequest:
     """A request for a lease.
 
     :ivar start: ``None``: now.
@@ -374,7 +383,7 @@ class LeaseAsk:
 
     name: str
     end: datetime.datetime
-    wishes: tuple[Wish, ...]
+    reservations: tuple[LeaseReservationRequest, ...]
     start: datetime.datetime | None = None
     before_end: datetime.datetime | None = None
     project_id: str | None = None
@@ -386,7 +395,7 @@ class LeaseAsk:
 
 
 @dataclasses.dataclass(frozen=True)
-class WishChange:
+class LeaseReservationChange:
     """A change of one reservation of a lease; ``None``: unchanged.
 
     :ivar amount: the number of instances, if it is for instances.
@@ -430,6 +439,6 @@ class LeaseChange:
     start: datetime.datetime | None = None
     end: datetime.datetime | None = None
     before_end: datetime.datetime | None = None
-    wishes: tuple[WishChange, ...] = ()
+    reservations: tuple[LeaseReservationChange, ...] = ()
     heal: bool = False
     opened: OpenDates | None = None

@@ -20,6 +20,8 @@ import datetime
 import enum
 import re
 
+from ironic_reservations.model import time_text
+
 _MARK = re.compile(r'\[maintenance window ([0-9a-f-]{36})\]\Z')
 
 
@@ -133,9 +135,29 @@ def _mark(window_id: str) -> str:
     return f'[maintenance window {window_id}]'
 
 
+def interruption(windows: Iterable[NodeWindow], starts_at: datetime.datetime,
+                 ends_at: datetime.datetime,
+                 now: datetime.datetime) -> str | None:
+    """Return which window takes a node from a booking of it, in words.
+
+    NOTE: none is booked over a lease, except with ``force``.
+
+    :param windows: of the node.
+    :param starts_at: the start of the booking.
+    :param ends_at: its end.
+    """
+    for each in windows:
+        if (each.stands(now) and not each.late(now)
+                and each.starts_at < ends_at and starts_at < each.ends_at):
+            return ('is booked for maintenance from '
+                    f'{time_text.moment(each.starts_at)} until '
+                    f'{time_text.moment(each.ends_at)}')
+    return None
+
+
 @dataclasses.dataclass(frozen=True)
 class Maintained:
-    """What maintenance windows have of one node.
+    """The maintenance windows of one node.
 
     :ivar held: whether one has it now.
     :ivar until: when that one ends.

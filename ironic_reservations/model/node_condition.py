@@ -197,6 +197,11 @@ def broken(node: Node | None) -> str | None:
     return 'is retired'
 
 
+def waits_for_operator(provision_state: str | None) -> bool:
+    """Return whether a node in this state is never available by itself."""
+    return _state(provision_state).condition is Condition.BROKEN
+
+
 def suspends(node: Node) -> str | None:
     """Return why a node's reservation is suspended, ``None`` if it is not.
 

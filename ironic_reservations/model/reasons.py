@@ -52,7 +52,7 @@ ALL = (NODE_NOT_FOUND, WRONG_STATE, INSTANCE_BOUND, MAINTENANCE, RETIRED,
 
 @dataclasses.dataclass(frozen=True)
 class Reason:
-    """Why one node was skipped.
+    """The reason why one node was skipped.
 
     :ivar code: one of :data:`ALL`.
     :ivar text: the rest of a sentence that begins with the node's uuid.
@@ -79,7 +79,7 @@ class Reason:
 
 @dataclasses.dataclass(frozen=True)
 class Count:
-    """How many nodes were skipped for one reason.
+    """The number of nodes that were skipped for one reason.
 
     It is used in the refusal of a request by class, which may concern all
     nodes.

@@ -20,7 +20,7 @@ import enum
 
 
 class Group(enum.StrEnum):
-    """What usage is distinguished by."""
+    """The properties by which usage is grouped."""
 
     DAY = 'day'
     PROJECT = 'project'
@@ -68,5 +68,5 @@ class Usage:
 
     @property
     def unused(self) -> int:
-        """How long hosts were bound but not deployed."""
+        """The time for which hosts were bound but not deployed."""
         return self.bound - self.deployed

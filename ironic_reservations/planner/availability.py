@@ -19,7 +19,7 @@ import collections
 from collections.abc import Iterable
 import dataclasses
 
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import timeline
 
 #: Earlier than any instant in use.
@@ -45,7 +45,7 @@ def free_counts(now: timeline.Timeline, nodes: int, start: int,
     """
     starts: list[int] = []
     untils: list[int] = []
-    for node in fleet.members(nodes):
+    for node in host_sets.members(nodes):
         last = bisect.bisect_left(now.starts[node], end)
         first = bisect.bisect_right(now.untils[node], start)
         starts.extend(now.starts[node][first:last])

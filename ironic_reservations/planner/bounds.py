@@ -28,15 +28,15 @@ import operator
 
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
 
 
-def room_left(draft: timeline.Draft, template: units.Unit, count: int,
-              pinned: frozenset[str]) -> int:
+def room_left(draft: timeline.Draft, template: placement_units.Unit,
+              count: int, pinned: frozenset[str]) -> int:
     """Return how many units fit beside bookings that stay, up to ``count``.
 
     :param template: like each of the units to place.
@@ -44,7 +44,7 @@ def room_left(draft: timeline.Draft, template: units.Unit, count: int,
     :param pinned: the groups that stay where they are.
     """
     found = 0
-    for node in fleet.members(template.eligible):
+    for node in host_sets.members(template.eligible):
         staying = [each for each in draft.rows[node]
                    if not each.movable or (
                        each.affinity is True and each.group in pinned)]
@@ -54,8 +54,8 @@ def room_left(draft: timeline.Draft, template: units.Unit, count: int,
     return found
 
 
-def room(draft: timeline.Draft, node: int,
-         staying: Sequence[bookings.Booking], template: units.Unit) -> int:
+def room(draft: timeline.Draft, node: int, staying: Sequence[bookings.Booking],
+         template: placement_units.Unit) -> int:
     """Return how many units like one fit beside some bookings of a host."""
     capacity = draft.capacities[node]
     until = template.lets_go(capacity is not None)
@@ -74,7 +74,7 @@ def room(draft: timeline.Draft, node: int,
     return min(1, found) if template.apart else found
 
 
-def overfull(draft: timeline.Draft, template: units.Unit,
+def overfull(draft: timeline.Draft, template: placement_units.Unit,
              count: int) -> int | None:
     """Return an instant at which more of a class is needed than exists.
 
@@ -86,12 +86,11 @@ def overfull(draft: timeline.Draft, template: units.Unit,
     :returns: ``None`` if none was found.
     """
     nodes = reach.hosts(draft, template.eligible)
-    compute = nodes & draft.compute
     ironic_nodes = nodes & ~draft.compute
     have: dict[str, int] = {}
     pieces = [_piece(draft, nodes, template)] * count
     taken: list[tuple[int, int]] = []
-    for node in fleet.members(nodes):
+    for node in host_sets.members(nodes):
         there = [each for each in draft.rows[node]
                  if each.start < template.end and template.start < each.end]
         capacity = draft.capacities[node]
@@ -108,17 +107,18 @@ def overfull(draft: timeline.Draft, template: units.Unit,
             for name in capacity.keys() | peaks.keys():
                 have[name] = have.get(name, 0) + max(
                     capacity.get(name, 0), peaks.get(name, 0))
-        pieces.extend(_piece(draft, nodes, units.unit((each,), draft))
-                      if each.movable or each.amounts is not None
-                      else _Piece(each.start, each.end, capacity or {})
-                      for each in there)
+        pieces.extend(
+            _piece(draft, nodes, placement_units.unit((
+                each,), draft)) if each.movable or each.amounts is not None
+            else _Piece(each.start, each.end, capacity or {})
+            for each in there)
     free = ironic_nodes.bit_count()
     for at in _fullest(pieces, template.start,
                        _INSTANTS if ironic_nodes else 1):
         left = free - sum(start <= at < end for start, end in taken)
         now = [each for each in pieces if each.start <= at < each.end]
         left -= sum(each.needs_node for each in now)
-        if left < 0 and ironic_nodes | compute:
+        if left < 0:
             return at
         now = [each for each in now if not each.needs_node]
         for name in {name for each in now for name in each.amounts}:
@@ -153,7 +153,8 @@ class _Piece:
     needs_node: bool = False
 
 
-def _piece(draft: timeline.Draft, nodes: int, unit: units.Unit) -> _Piece:
+def _piece(draft: timeline.Draft, nodes: int,
+           unit: placement_units.Unit) -> _Piece:
     can_have_node = bool(unit.eligible & nodes & ~draft.compute)
     compute = unit.eligible & nodes & draft.compute
     amounts = dict(unit.amounts or ())
@@ -186,7 +187,7 @@ def _fullest(pieces: Sequence[_Piece], start: int, count: int) -> set[int]:
 def _least(draft: timeline.Draft, nodes: int) -> dict[str, int]:
     """Return the minimum of each class that any of some compute hosts has."""
     least: dict[str, int] | None = None
-    for node in fleet.members(nodes):
+    for node in host_sets.members(nodes):
         capacity = draft.capacities[node] or {}
         if least is None:
             least = dict(capacity)
@@ -212,7 +213,7 @@ def used(now: timeline.Timeline, eligible: int, needed: inventories.Amounts
     for name, amount in needed:
         have = 0
         changes: dict[int, int] = {}
-        for node in fleet.members(nodes):
+        for node in host_sets.members(nodes):
             capacity = now.capacities[node] or {}
             row = [each for each in now.rows[node]
                    if each.amounts is not None]

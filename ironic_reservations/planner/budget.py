@@ -17,7 +17,22 @@ A decision must not depend on the load of the machine.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import dataclasses
+
+#: What one step of a method costs, in units of work: about a quarter of a
+#: microsecond of processor time, so that different methods can share one
+#: budget.
+PROOF, CHAIN, SWAP, REPAIR, SEARCH, EJECT = 2, 1, 5, 9, 10, 1
+#: What each plan costs besides.
+PLAN = 300
+#: The units of work of a request, about a second of processor time.
+#: NOTE: half of them are as much as the limits of a plan allow in practice, so
+#: that a request alone is not refused for want of work.
+REQUEST = 4_000_000
+#: A request that has caused more than this, about 50 milliseconds, is hard,
+#: and so is one that needs a search whose steps alone are more.
+_EASY = 200_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,8 +48,10 @@ class Limits:
         request.
     :ivar offers: starts tried for each counter-offer.
     :ivar doubts: starts without a proof that are skipped for it.
-    :ivar together: the steps of all plans for one counter-offer, or for one
-        search for a start.
+    :ivar together: the units of work of all plans for one counter-offer, or
+        for one search for a start.
+    :ivar request: the work that the request may still cause; ``None``: it is
+        not bounded.
     """
 
     proof: int = 200_000
@@ -45,7 +62,8 @@ class Limits:
     eject: int = 300_000
     offers: int = 32
     doubts: int = 3
-    together: int = 100_000
+    together: int = 200_000
+    request: Work | None = None
 
 
 class Exhausted(Exception):
@@ -60,7 +78,7 @@ class Budget:
 
     @property
     def spent(self) -> int:
-        """How many steps have been taken."""
+        """The number of steps that have been taken."""
         return self.given - max(self.left, 0)
 
     def spend(self, steps: int = 1) -> None:
@@ -71,3 +89,24 @@ class Budget:
         self.left -= steps
         if self.left < 0:
             raise Exhausted
+
+
+class Work(Budget):
+    """The units of work that a request may still cause."""
+
+    def __init__(self, units: int = REQUEST,
+                 becomes_hard: Callable[[], None] = lambda: None) -> None:
+        """Bound the plans of a request.
+
+        :param becomes_hard: called once the work is more than an ordinary
+            request causes; what it raises ends the plan.
+        """
+        super().__init__(units)
+        self._becomes_hard = becomes_hard
+        self._is_hard = False
+
+    def check(self, is_hard: bool) -> None:
+        """Notice that the request is hard, if it is or has proved to be."""
+        if not self._is_hard and (is_hard or self.spent > _EASY):
+            self._becomes_hard()
+            self._is_hard = True

@@ -25,9 +25,9 @@ import dataclasses
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
 
 
 def chain(draft: timeline.Draft, wanted: bookings.Booking,
@@ -46,7 +46,7 @@ def chain(draft: timeline.Draft, wanted: bookings.Booking,
     while queue:
         booking = queue.popleft()
         start, until = booking.start, booking.until
-        for node in fleet.members(draft.whole_hosts(booking)):
+        for node in host_sets.members(draft.whole_hosts(booking)):
             if node in comes:
                 continue
             try:
@@ -57,10 +57,10 @@ def chain(draft: timeline.Draft, wanted: bookings.Booking,
             untils = draft.untils[node]
             if not place or untils[place - 1] <= start:
                 comes[node] = booking
-                _carry_out(draft, wanted, node, comes)
+                _move(draft, wanted, node, comes)
                 return True
             there = draft.holders[node][place - 1]
-            if there is None or not units.leaves(there, pinned) or (
+            if there is None or not placement_units.leaves(there, pinned) or (
                     there is booking) or (
                     place > 1 and untils[place - 2] > start):
                 continue
@@ -69,8 +69,8 @@ def chain(draft: timeline.Draft, wanted: bookings.Booking,
     return False
 
 
-def _carry_out(draft: timeline.Draft, wanted: bookings.Booking, node: int,
-               comes: dict[int, bookings.Booking]) -> None:
+def _move(draft: timeline.Draft, wanted: bookings.Booking, node: int,
+          comes: dict[int, bookings.Booking]) -> None:
     arriving, leaving = [], []
     while True:
         booking = comes[node]

@@ -26,10 +26,11 @@ import dataclasses
 import operator
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import host_states
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
-from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
 #: The id of the demand that room is made for.
@@ -48,47 +49,53 @@ class Cleared:
 
 
 def first(now: timeline.Timeline, nodes: Sequence[int], start: int, end: int,
-          ordered: bool = True) -> tuple[int, plans.Plan] | None:
+          ordered: bool = True, limits: budget.Limits = planning.LIMITS
+          ) -> tuple[int, plans.Plan] | plans.Refusal | None:
     """Find the first of some nodes that can be taken.
 
     :param nodes: in the order of preference.
     :param ordered: whether the order matters; otherwise any of them will do.
-    :returns: the node and the plan; ``None`` if none was found.
+    :returns: the node and the plan; ``None`` if there are no nodes.
     """
-    found = _one_of(now, nodes[:1], start, end)
-    if found is not None or len(nodes) < 2:
+    found = _one_of(now, nodes[:1], start, end, limits)
+    if isinstance(found, tuple) or len(nodes) < 2:
         return found
     # NOTE: a refusal for all nodes is one for each, so that a long list costs
     # one plan instead of one for each node. If there is a plan, a binary
     # search finds the first node in a few steps.
-    low = 1
-    found = _one_of(now, nodes[low:], start, end)
-    if found is None or not ordered:
+    alone, low = found, 1
+    found = _one_of(now, nodes[low:], start, end, limits)
+    if not isinstance(found, tuple):
+        return next((each for each in (alone, found)
+                     if each is not None and not each.cause.proved), found)
+    if not ordered:
         return found
     high = nodes.index(found[0])
     while low < high:
         middle = (low + high) // 2
-        sooner = _one_of(now, nodes[low:middle + 1], start, end)
-        if sooner is None:
-            low = middle + 1
-        else:
+        sooner = _one_of(now, nodes[low:middle + 1], start, end, limits)
+        if isinstance(sooner, tuple):
             found, high = sooner, nodes.index(sooner[0])
+        else:
+            low = middle + 1
     return found
 
 
 def _one_of(now: timeline.Timeline, nodes: Sequence[int], start: int,
-            end: int) -> tuple[int, plans.Plan] | None:
+            end: int, limits: budget.Limits
+            ) -> tuple[int, plans.Plan] | plans.Refusal | None:
     if not nodes:
         return None
     outcome = planning.plan(now, [bookings.Demand(
-        _TAKEN, start, end, 1, 1, fleet.mask(nodes))])
+        _TAKEN, start, end, 1, 1, host_sets.mask(nodes))], limits)
     if isinstance(outcome, plans.Refusal):
-        return None
+        return outcome
     return outcome.granted[0][0].node, outcome
 
 
 def clear_node(now: timeline.Timeline, node: int, start: int, end: int,
-               leaving: Sequence[bookings.Demand]) -> Cleared:
+               leaving: Sequence[bookings.Demand],
+               limits: budget.Limits = planning.LIMITS) -> Cleared:
     """Take a node, and find other nodes for its bookings.
 
     :param leaving: bookings on the node that have not started, as demands for
@@ -101,12 +108,12 @@ def clear_node(now: timeline.Timeline, node: int, start: int, end: int,
         bookings.Booking(f'{_TAKEN}/0', start, end, node, 1 << node, False)])
     taken = draft.timeline()
     leaving = sorted(leaving, key=operator.attrgetter('start', 'id'))
-    outcome = planning.plan(taken, leaving)
+    outcome = planning.plan(taken, leaving, limits)
     if isinstance(outcome, plans.Plan):
         return Cleared(outcome.timeline)
     homeless = set()
     for demand in leaving:
-        outcome = planning.plan(taken, [demand])
+        outcome = planning.plan(taken, [demand], limits)
         if isinstance(outcome, plans.Plan):
             taken = outcome.timeline
         else:
@@ -163,13 +170,13 @@ def _taken(now: timeline.Timeline, windows: Mapping[int, tuple[int, int]],
     for node, (start, end) in windows.items():
         row = [*now.rows[node], bookings.Booking(
             f'{_TAKEN}/{node}', start, end, node, 1 << node, False)]
-        ranks = [2 if standing.whole(each.id) in names else 0
+        ranks = [2 if host_states.whole(each.id) in names else 0
                  for each in row[:-1]] + [1]
-        draft.write(node, standing.clipped(row, ranks.copy))
+        draft.write(node, host_states.clipped(row, ranks.copy))
     return draft.timeline()
 
 
 def _without(there: timeline.Timeline, nodes: Iterable[int],
              names: Set[str]) -> timeline.Timeline:
     return there.without([each for node in nodes for each in there.rows[node]
-                          if standing.whole(each.id) in names])
+                          if host_states.whole(each.id) in names])

@@ -18,6 +18,11 @@ more than short ones, since short ones find a place more easily. Each time a
 booking ejects others, its weight grows, so that bookings that are hard to
 place stay in the end, and bookings do not eject each other in a circle.
 
+After each ejection on a node of Ironic, bookings near it are exchanged between
+two nodes, chosen at random, as long as there are no more gaps than before.
+Otherwise, most of the plan would never change, and the search would try the
+same few places again and again.
+
 This finds assignments that exchanges and chains do not find, in which many
 bookings move at once. It proves nothing. It is the same for exclusive and
 shared hosts, which differ only in their rows.
@@ -27,30 +32,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import math
 import operator
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import exclusive_row
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import places
 from ironic_reservations.planner import shared_row
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
 
-#: By how much the weight of a booking grows when it ejects others, as a part
-#: of its initial weight. Each value is tried, from the start.
-_HEAVIER = (0.1, 0.03, 0.2)
-#: The number of steps for each value. It does not depend on the steps that are
-#: left, so that a search with more steps finds the same first.
+#: The number of steps for each attempt. It does not depend on the steps that
+#: are left, so that a search with more steps finds the same first.
 _PATIENCE = 100_000
 #: The number of steps to set up the row of a host, for each booking.
 _SET_UP = 4
+#: The number of exchanges that are tried after an ejection, and the number of
+#: steps for each.
+_EXCHANGES, _EXCHANGE = 10, 3
 
 
-def eject(draft: timeline.Draft, wanted: units.Unit, pinned: frozenset[str],
-          steps: budget.Budget) -> bool:
+def eject(draft: timeline.Draft, wanted: placement_units.Unit,
+          pinned: frozenset[str], steps: budget.Budget) -> bool:
     """Place a unit by ejecting others; return whether a plan was found.
 
     The draft is changed only if one was found.
@@ -90,19 +96,19 @@ def _there(draft: timeline.Draft, node: int,
     there = draft.rows[node]
     if draft.capacities[node] is None:
         for each in there:
-            yield _piece(draft, units.unit((each,), draft),
-                         units.leaves(each, pinned))
+            yield _piece(draft, placement_units.unit((each,), draft),
+                         placement_units.leaves(each, pinned))
         return
     free: set[str] = set()
-    for unit in units.movable(draft, node, there, pinned):
+    for unit in placement_units.movable(draft, node, there, pinned):
         free.update([each.id for each in unit.parts])
         yield _piece(draft, unit, True)
     for each in there:
         if each.id not in free:
-            yield _piece(draft, units.unit((each,), draft), False)
+            yield _piece(draft, placement_units.unit((each,), draft), False)
 
 
-def _piece(draft: timeline.Draft, unit: units.Unit,
+def _piece(draft: timeline.Draft, unit: placement_units.Unit,
            movable: bool) -> places.Piece:
     part = 1.0
     if unit.amounts is not None:
@@ -113,7 +119,7 @@ def _piece(draft: timeline.Draft, unit: units.Unit,
                              for name, amount in unit.amounts
                              if capacity.get(name)], default=1.0))
     return places.Piece(unit, unit.start, unit.end, unit.until,
-                        fleet.members(unit.eligible), unit.node, movable,
+                        host_sets.members(unit.eligible), unit.node, movable,
                         part)
 
 
@@ -140,7 +146,10 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
     :returns: the pieces that have moved, including the new one; ``None`` if no
         place was found.
     """
-    for heavier in _HEAVIER:
+    if not wanted.hosts:
+        return None
+    chance = _pseudorandom()
+    for heavier in make(wanted.hosts[0]).heavier:
         if steps.left <= 0:
             break
         wanted.node, wanted.weight = wanted.home, wanted.first
@@ -148,7 +157,7 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
         allowed = part.left
         rows = _Rows(make, part)
         try:
-            found = _settle(rows, wanted, heavier, part)
+            found = _settle(rows, wanted, heavier, chance, part)
         except budget.Exhausted:
             found = False
         steps.left -= allowed - max(part.left, 0)
@@ -158,7 +167,7 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
 
 
 def _settle(rows: _Rows, wanted: places.Piece, heavier: float,
-            steps: budget.Budget) -> bool:
+            chance: Iterator[int], steps: budget.Budget) -> bool:
     """Place a piece, and those that it ejects, one after another."""
     homeless = [wanted]
     while homeless:
@@ -176,7 +185,44 @@ def _settle(rows: _Rows, wanted: places.Piece, heavier: float,
             piece.weight += heavier * piece.first
         row.put(piece)
         piece.node = chosen
+        if leaving and isinstance(row, exclusive_row.Row):
+            _exchange(rows, piece, chance, steps)
     return True
+
+
+def _exchange(rows: _Rows, piece: places.Piece, chance: Iterator[int],
+              steps: budget.Budget) -> None:
+    """Exchange pieces near one, on the hosts that it may be on, with others.
+
+    NOTE: a few of many possible ones; most are not allowed.
+    """
+    steps.spend(_EXCHANGES * _EXCHANGE)
+    for _ in range(_EXCHANGES):
+        row = rows[_one_of(piece.hosts, chance)]
+        if not isinstance(row, exclusive_row.Row):
+            continue
+        near = row.near(piece.start, _one_of((-1, 0, 1), chance))
+        if near is None:
+            continue
+        node = _one_of(near.hosts, chance)
+        other = rows[node]
+        if other is not row and isinstance(other, exclusive_row.Row):
+            row.exchange(near, other, node)
+
+
+def _pseudorandom() -> Iterator[int]:
+    """Yield the numbers of Park and Miller's generator.
+
+    NOTE: always the same ones, since one snapshot has one plan.
+    """
+    number = 1
+    while True:
+        number = number * 48271 % 0x7fffffff
+        yield number
+
+
+def _one_of(numbers: Sequence[int], chance: Iterator[int]) -> int:
+    return numbers[next(chance) % len(numbers)]
 
 
 _weight = operator.attrgetter('weight')

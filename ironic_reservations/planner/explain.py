@@ -21,12 +21,12 @@ import operator
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import bounds
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import served as served_module
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
 
 
 def refusal(draft: timeline.Draft, served: served_module.Served,
@@ -43,7 +43,7 @@ def refusal(draft: timeline.Draft, served: served_module.Served,
         return plans.Refusal(cause, served.demand, short, at)
     own = served.ids()
     rest = draft.copy()
-    rest.put((), [each for node in fleet.members(served.template.eligible)
+    rest.put((), [each for node in host_sets.members(served.template.eligible)
                   for each in rest.rows[node] if each.id in own]
              if own else ())
     hosts, blockers = explain(rest, served.template)
@@ -64,7 +64,7 @@ def _first(there: Iterable[bookings.Booking]) -> tuple[bookings.Booking, ...]:
         key=operator.attrgetter('start', 'end', 'id')))
 
 
-def explain(draft: timeline.Draft, template: units.Unit
+def explain(draft: timeline.Draft, template: placement_units.Unit
             ) -> tuple[tuple[plans.HostShortage, ...],
                        tuple[bookings.Booking, ...]]:
     """Return what each eligible host lacks, and the bookings in the way.
@@ -73,7 +73,7 @@ def explain(draft: timeline.Draft, template: units.Unit
     """
     found: list[plans.HostShortage] = []
     blockers: dict[str, bookings.Booking] = {}
-    for node in fleet.members(template.eligible):
+    for node in host_sets.members(template.eligible):
         capacity = draft.capacities[node]
         until = template.lets_go(capacity is not None)
         near = draft.between(node, template.start, until)
@@ -82,7 +82,7 @@ def explain(draft: timeline.Draft, template: units.Unit
         if not spells:
             continue
         if len(template.parts) > 1:
-            there = bounds.room(draft, node, near, units.unit(
+            there = bounds.room(draft, node, near, placement_units.unit(
                 template.parts[:1], draft))
         found.append(plans.HostShortage(node, there, spells))
         for each in near:
@@ -96,7 +96,7 @@ def explain(draft: timeline.Draft, template: units.Unit
 
 
 def _spells(draft: timeline.Draft, node: int,
-            near: Sequence[bookings.Booking], template: units.Unit,
+            near: Sequence[bookings.Booking], template: placement_units.Unit,
             there: int) -> tuple[shares.Spell, ...]:
     capacity = draft.capacities[node]
     if capacity is not None and template.amounts is not None:

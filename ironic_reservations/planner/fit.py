@@ -19,19 +19,21 @@ import heapq
 import itertools
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
 from ironic_reservations.planner import gaps
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
 
 #: Before all hosts are examined, _GAPS gaps are tried for each wanted host,
 #: and one more for each _HOSTS eligible ones.
 _GAPS = 64
 _HOSTS = 16
+#: So few hosts are examined at once.
+_FEW = 8
 
 
-def fit(draft: timeline.Draft, demand: bookings.Demand, template: units.Unit,
-        count: int) -> list[tuple[int, int]]:
+def fit(draft: timeline.Draft, demand: bookings.Demand,
+        template: placement_units.Unit, count: int) -> list[tuple[int, int]]:
     """Find places for up to ``count`` units of a demand.
 
     Shares are placed on compute hosts before nodes of Ironic.
@@ -52,7 +54,8 @@ def fit(draft: timeline.Draft, demand: bookings.Demand, template: units.Unit,
 
 
 def _on_shared(draft: timeline.Draft, demand: bookings.Demand,
-               template: units.Unit, count: int) -> list[tuple[int, int]]:
+               template: placement_units.Unit,
+               count: int) -> list[tuple[int, int]]:
     """Find places for shares on compute hosts.
 
     Preferred hosts come first, then hosts that are shared already, so that
@@ -60,9 +63,10 @@ def _on_shared(draft: timeline.Draft, demand: bookings.Demand,
     """
     found = []
     assert template.amounts is not None
-    for node in fleet.members(template.eligible & draft.compute):
-        room = units.room(draft, node, template.amounts, template.start,
-                          template.end, template.apart)
+    for node in host_sets.members(template.eligible & draft.compute):
+        room = placement_units.room(draft, node, template.amounts,
+                                    template.start, template.end,
+                                    template.apart)
         if room:
             found.append((not demand.preferred >> node & 1,
                           not draft.is_shared(node), room, node))
@@ -83,13 +87,14 @@ def _whole(draft: timeline.Draft, demand: bookings.Demand, eligible: int,
     Preferred hosts come first, then those that have been idle for the shortest
     time, so that long gaps are kept for long leases.
     """
-    changed = fleet.mask(draft.changed)
+    changed = host_sets.mask(draft.changed)
     places: list[int] = []
     for hosts in (eligible & demand.preferred, eligible & ~demand.preferred):
         left = count - len(places)
         if not left or not hosts:
             continue
-        found = _latest(draft, demand, hosts & ~changed, left)
+        found = None if hosts.bit_count() <= _FEW else _latest(
+            draft, demand, hosts & ~changed, left)
         free = (_free(draft, demand, hosts) if found is None else heapq.merge(
             found, _free(draft, demand, hosts & changed)))
         places.extend(node for _, node in itertools.islice(free, left))
@@ -125,7 +130,7 @@ def _free(draft: timeline.Draft, demand: bookings.Demand,
     free: list[gaps.Gap] = []
     all_starts, all_untils = draft.starts, draft.untils
     find = bisect.bisect_left
-    for node in fleet.members(hosts):
+    for node in host_sets.members(hosts):
         place = find(all_starts[node], until)
         since = all_untils[node][place - 1] if place else gaps.NEVER
         if since <= start:

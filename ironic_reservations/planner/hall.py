@@ -24,7 +24,7 @@ import dataclasses
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import timeline
 
 #: The number of leaps that are tried before time is scanned.
@@ -88,7 +88,7 @@ def _leap(draft: timeline.Draft, wanted: bookings.Booking, at: int,
     """
     find = bisect.bisect_right
     all_starts, all_untils = draft.starts, draft.untils
-    members = fleet.members(wanted.eligible)
+    members = host_sets.members(wanted.eligible)
     steps.spend(1 + len(members) // 4)
     furthest = at
     for node in members:
@@ -107,7 +107,7 @@ def _full(draft: timeline.Draft, wanted: bookings.Booking, start: int,
           steps: budget.Budget) -> list[int]:
     """Return the instants from which every eligible node is taken."""
     until = wanted.until
-    members = fleet.members(wanted.eligible)
+    members = host_sets.members(wanted.eligible)
     begins: list[int] = []
     ends: list[int] = []
     taken = 0
@@ -146,7 +146,7 @@ def _closed(draft: timeline.Draft, eligible: int, at: int,
     if and only if an alternating path leads to a free node.
     """
     holders: list[bookings.Booking] = []
-    walk = fleet.Walk(eligible)
+    walk = host_sets.Walk(eligible)
     for node in walk:
         steps.spend()
         place = bisect.bisect_right(draft.starts[node], at) - 1

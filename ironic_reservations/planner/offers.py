@@ -33,12 +33,13 @@ from ironic_reservations.planner import plans
 from ironic_reservations.planner import profiles
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import timeline
+from ironic_reservations.planner import work
 
 _Demands = tuple[bookings.Demand, ...]
 
 
 class Kind(enum.StrEnum):
-    """How a counter-offer differs from the demands."""
+    """The difference of a counter-offer from the demands."""
 
     LATER = 'later'
     EARLIER = 'earlier'
@@ -96,7 +97,7 @@ def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     # NOTE: mostly there is room at once without moving anything, which is
     # found without examining all bookings.
     if most >= 0 and isinstance(planning.plan(
-            now, demands, dataclasses.replace(limits, **_NO_STEPS), False),
+            now, demands, _without_steps(limits), False),
             plans.Plan):
         return Offer(Kind.LATER, tuple(demands))
     search = _OfferSearch(now, tuple(demands), limits)
@@ -164,13 +165,16 @@ def _rounded(begin: int, shift: int, grain: int) -> int:
     return -(-(begin + shift) // grain) * grain - begin
 
 
-#: Limits for a plan without any moves.
-_NO_STEPS = dict.fromkeys(('proof', 'chain', 'swap', 'repair', 'search',
-                           'eject'), 0)
 #: How many lower numbers are tried for an offer of fewer hosts.
 _LOWERED = 3
 #: The factor by which searches are shorter than for a request.
 _SHORTER = 10
+
+
+def _without_steps(limits: budget.Limits) -> budget.Limits:
+    """Return limits for a plan without any moves."""
+    return dataclasses.replace(limits, proof=0, chain=0, swap=0, repair=0,
+                               search=0, eject=0)
 
 
 class _OfferSearch:
@@ -199,20 +203,20 @@ class _OfferSearch:
                 self._short, swap=limits.swap // _SHORTER,
                 repair=limits.repair // _SHORTER)
         self._profiles = [profiles.of(now, demand) for demand in demands]
-        self._steps = budget.Budget(limits.together)
+        self._left = work.part(limits.request, limits.together)
 
     def renew_budget(self) -> None:
-        """Allow as many steps as for the first counter-offer.
+        """Allow as much work as for the first counter-offer.
 
         NOTE: else a hard one would leave nothing for the others.
         """
-        self._steps = budget.Budget(self._limits.together)
+        self._left = work.part(self._limits.request, self._limits.together)
 
     def _plan(self, demands: Sequence[bookings.Demand]
               ) -> plans.Plan | plans.Refusal:
         """Plan demands so that a request for them would be accepted, too."""
         answer = planning.plan(self._now, demands, self._short, False,
-                               self._steps)
+                               self._left)
         if isinstance(answer, plans.Plan):
             return planning.plan(self._now, demands, self._limits, False)
         return answer

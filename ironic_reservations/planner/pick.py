@@ -22,11 +22,11 @@ import datetime
 from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import reasons
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 
 @dataclasses.dataclass(frozen=True)
-class Ask:
+class NodeRequest:
     """A request for a node.
 
     :ivar instance_uuid: the instance that the node is for.
@@ -96,24 +96,24 @@ class Refused:
     promised: tuple[facts.Node, ...] = ()
 
 
-def pick(ask: Ask, snapshot: Snapshot,
+def pick(request: NodeRequest, snapshot: Snapshot,
          sees: facts.Visibility) -> Picked | Refused:
     """Pick the first node of the list that can be reserved now.
 
-    :param ask: the request; if it names no nodes, the order is that of
+    :param request: the request; if it names no nodes, the order is that of
         ``snapshot.nodes``.
     :param snapshot: all known nodes of the list with their bookings.
     :param sees: the nodes that the caller may see.
     :returns: the node, or a reason for each node of the list.
     """
-    order: Iterable[str] = (snapshot.nodes if ask.node_uuids is None
-                            else ask.node_uuids)
+    order: Iterable[str] = (snapshot.nodes if request.node_uuids is None
+                            else request.node_uuids)
     skipped: list[reasons.Reason] = []
     promised: list[facts.Node] = []
     for uuid in order:
         node = snapshot.nodes.get(uuid)
         occupancy = snapshot.occupancies.get(uuid)
-        obstacle = why_not(ask, uuid, node, occupancy, snapshot.now, sees)
+        obstacle = why_not(request, uuid, node, occupancy, snapshot.now, sees)
         if obstacle is None:
             assert node is not None
             obstacle = maintenance(uuid, occupancy, snapshot.until)
@@ -137,7 +137,7 @@ def promise(uuid: str, occupancy: facts.Occupancy | None,
         return None
     return reasons.Reason(
         uuid, reasons.PROMISED,
-        f'is promised to a lease from {told_times.moment(later)} on, and no '
+        f'is promised to a lease from {time_text.moment(later)} on, and no '
         'other node was found for that lease', since=later)
 
 
@@ -152,10 +152,10 @@ def maintenance(uuid: str, occupancy: facts.Occupancy | None,
         return None
     return reasons.Reason(
         uuid, reasons.PROMISED,
-        f'is in maintenance from {told_times.moment(later)} on', since=later)
+        f'is in maintenance from {time_text.moment(later)} on', since=later)
 
 
-def why_not(ask: Ask, uuid: str, node: facts.Node | None,
+def why_not(request: NodeRequest, uuid: str, node: facts.Node | None,
             occupancy: facts.Occupancy | None, now: datetime.datetime,
             sees: facts.Visibility) -> reasons.Reason | None:
     """Return the reason why a node cannot be reserved now, or ``None``.
@@ -168,22 +168,23 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
         # nodes exist.
         return reasons.Reason(uuid, reasons.NODE_NOT_FOUND,
                               'does not exist, or is not visible to you')
-    if ask.resource_class and node.resource_class != ask.resource_class:
+    if request.resource_class and (
+            node.resource_class != request.resource_class):
         return reasons.Reason(
             uuid, reasons.RESOURCE_CLASS_MISMATCH,
             f'has the resource class {node.resource_class}, '
-            f'not {ask.resource_class}')
-    if ask.class_name and not is_of_class(node.resource_class,
-                                          ask.class_name):
+            f'not {request.resource_class}')
+    if request.class_name and not is_of_class(node.resource_class,
+                                          request.class_name):
         return reasons.Reason(
             uuid, reasons.RESOURCE_CLASS_MISMATCH,
             f'has the resource class {node.resource_class}, '
-            f'which is not {ask.class_name} in Placement')
-    missing = ask.traits - node.traits
+            f'which is not {request.class_name} in Placement')
+    missing = request.traits - node.traits
     if missing:
         return reasons.Reason(uuid, reasons.TRAIT_MISSING,
                               f'lacks the traits {", ".join(sorted(missing))}')
-    unwanted = ask.forbidden & node.traits
+    unwanted = request.forbidden & node.traits
     if unwanted:
         return reasons.Reason(
             uuid, reasons.TRAIT_FORBIDDEN,
@@ -210,10 +211,10 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
                                       'is reserved and in use')
             return reasons.Reason(
                 uuid, reasons.RESERVED,
-                f'is reserved until {told_times.moment(held.expires_at)}',
+                f'is reserved until {time_text.moment(held.expires_at)}',
                 held.expires_at)
     if occupancy is not None:
-        leased = _leased(ask, uuid, occupancy.leased)
+        leased = _leased(request, uuid, occupancy.leased)
         if leased is not None:
             return leased
     if node.instance_uuid is not None:
@@ -225,7 +226,7 @@ def why_not(ask: Ask, uuid: str, node: facts.Node | None,
                  else f'the provision state {node.provision_state}')
         return reasons.Reason(uuid, reasons.WRONG_STATE,
                               f'is in {state}, not available')
-    if ask.powered and node.powered is False:
+    if request.powered and node.powered is False:
         return reasons.Reason(uuid, reasons.POWER_UNKNOWN,
                               'has no known power state yet, and Ironic does '
                               'not allocate such a node')
@@ -248,7 +249,7 @@ def is_of_class(resource_class: str | None, class_name: str) -> bool:
         return False
 
 
-def _leased(ask: Ask, uuid: str,
+def _leased(request: NodeRequest, uuid: str,
             leased: facts.Leased) -> reasons.Reason | None:
     if not leased.held:
         return None
@@ -256,9 +257,9 @@ def _leased(ask: Ask, uuid: str,
         return reasons.Reason(
             uuid, reasons.LEASED,
             'is being taken back from a lease that is over')
-    if leased.holder == ask.lease_reservation_id:
+    if leased.holder == request.lease_reservation_id:
         return None
     until = '' if leased.until is None else (
-        f' until {told_times.moment(leased.until)}')
+        f' until {time_text.moment(leased.until)}')
     return reasons.Reason(uuid, reasons.LEASED, f'is leased{until}',
                           leased.until)

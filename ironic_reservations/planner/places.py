@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import math
 from typing import Protocol
 
-from ironic_reservations.planner import units
+from ironic_reservations.planner import placement_units
 
 
 class Piece:
@@ -38,8 +38,14 @@ class Piece:
     __slots__ = ('end', 'first', 'home', 'hosts', 'node', 'start', 'until',
                  'weight', 'what')
 
-    def __init__(self, what: units.Unit, start: int, end: int, until: int,
-                 hosts: Sequence[int], home: int, movable: bool = True,
+    def __init__(self,
+                 what: placement_units.Unit,
+                 start: int,
+                 end: int,
+                 until: int,
+                 hosts: Sequence[int],
+                 home: int,
+                 movable: bool = True,
                  part: float = 1.0) -> None:
         """Set up a piece on its initial host.
 
@@ -57,9 +63,12 @@ class Row(Protocol):
     """The pieces on a host during the search.
 
     :ivar effort: the number of steps for examining it once.
+    :ivar heavier: by how much the weight of a piece grows when it ejects
+        others, as a part of its initial weight, in each attempt.
     """
 
     effort: int
+    heavier: Sequence[float]
 
     def pieces(self) -> Sequence[Piece]:
         """Return the pieces on the host."""

@@ -30,6 +30,7 @@ from ironic_reservations.planner import ejection
 from ironic_reservations.planner import explain
 from ironic_reservations.planner import fit
 from ironic_reservations.planner import hall
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import repair
@@ -37,7 +38,7 @@ from ironic_reservations.planner import search
 from ironic_reservations.planner import served as served_module
 from ironic_reservations.planner import swaps
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
+from ironic_reservations.planner import work
 
 LIMITS = budget.Limits()
 #: How many nodes are tried in the second round of exchanges.
@@ -46,7 +47,7 @@ _HOMES = 8
 
 def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
          limits: budget.Limits = LIMITS,
-         explained: bool = True, steps: budget.Budget | None = None
+         explained: bool = True, shared: budget.Budget | None = None
          ) -> plans.Plan | plans.Refusal:
     """Plan demands together: all of them are served, or none.
 
@@ -59,7 +60,7 @@ def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     :param now: the present timeline, without the bookings that the demands
         replace.
     :param explained: whether a refusal has to name hosts and blockers.
-    :param steps: a budget shared by several plans, from which the steps are
+    :param shared: units of work for several plans, from which this one is
         taken; ``None``: only the limits apply.
     :raises ValueError: two demands have the same id.
     """
@@ -67,11 +68,8 @@ def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
         raise ValueError('Two of the demands share an id. Give each its own, '
                          'since their bookings are called by it.')
     planner = _Planner(now, [demand.within_loans() for demand in demands],
-                       limits, steps)
-    try:
-        return _plan(now, planner, explained)
-    finally:
-        planner.settle()
+                       limits, shared)
+    return _plan(now, planner, explained)
 
 
 def _plan(now: timeline.Timeline, planner: _Planner,
@@ -99,35 +97,17 @@ class _Planner:
     def __init__(self, now: timeline.Timeline,
                  demands: Sequence[bookings.Demand],
                  limits: budget.Limits,
-                 steps: budget.Budget | None) -> None:
+                 shared: budget.Budget | None) -> None:
         self._now = now
         self.draft = timeline.Draft.of(now)
         self._limits = limits
-        self._steps = steps
-        self._parts: list[budget.Budget] = []
-        self._ejections = self._part(limits.eject)
+        self._meter = work.Meter(limits.request, shared)
+        self._meter.pay(budget.PLAN)
+        self._ejections = budget.Budget(limits.eject)
         self._demands = demands
         self.served = [served_module.of(
             self.draft, demand, self._groups.get(demand.family, ())
             if demand.affinity else ()) for demand in demands]
-
-    def _part(self, steps: int) -> budget.Budget:
-        """Return a budget of steps, limited by what is left of the shared one.
-        """
-        if self._steps is None:
-            return budget.Budget(steps)
-        self._parts.append(budget.Budget(min(
-            steps, max(0, self._steps.left - self._spent))))
-        return self._parts[-1]
-
-    @property
-    def _spent(self) -> int:
-        return sum(part.spent for part in self._parts)
-
-    def settle(self) -> None:
-        """Take the spent steps from the shared budget."""
-        if self._steps is not None:
-            self._steps.left -= self._spent
 
     @functools.cached_property
     def _groups(self) -> served_module.Groups:
@@ -152,7 +132,7 @@ class _Planner:
         progress = _Progress(
             served, not served.whole or reach.shares_may_move(
                 self.draft, served.template.eligible),
-            self._part(self._limits.repair))
+            budget.Budget(self._limits.repair))
         while served.count < wanted:
             lacking = self._one_more(progress)
             if lacking is not None:
@@ -167,11 +147,12 @@ class _Planner:
         otherwise, they find a place if there is one.
         """
         draft, limits, served = self.draft, self._limits, progress.served
+        pinned, meter = self._pinned, self._meter
         unit = served.unit()
         # 2. By exchanges between two nodes.
-        if served.whole and swaps.swap(
-                draft, unit.parts[0], 1, self._pinned,
-                self._part(limits.swap)):
+        if served.whole and meter.run(
+                budget.SWAP, budget.Budget(limits.swap), lambda steps:
+                swaps.swap(draft, unit.parts[0], 1, pinned, steps)):
             return None
         # 3. Refuse, if it can be proved that there is no place.
         lacking = self._shortage(progress, unit)
@@ -180,38 +161,44 @@ class _Planner:
         # 4. By chains of moves, or by exchanges on more nodes.
         # NOTE: if no chain was found for one unit, none is tried for the next
         # ones of the same demand; proofs do not depend on it.
-        progress.chain = progress.chain and served.whole and chains.chain(
-            draft, unit.parts[0], self._pinned, self._part(limits.chain))
+        progress.chain = progress.chain and served.whole and meter.run(
+            budget.CHAIN, budget.Budget(limits.chain), lambda steps:
+            chains.chain(draft, unit.parts[0], pinned, steps))
         if progress.chain:
             return None
-        if served.whole and swaps.swap(
-                draft, unit.parts[0], _HOMES, self._pinned,
-                self._part(limits.swap)):
+        if served.whole and meter.run(
+                budget.SWAP, budget.Budget(limits.swap), lambda steps:
+                swaps.swap(draft, unit.parts[0], _HOMES, pinned, steps)):
             return None
         # 5. By making room on shared hosts.
-        progress.repair = progress.repair and repair.make_room(
-            draft, unit, self._pinned, progress.steps)
+        progress.repair = progress.repair and meter.run(
+            budget.REPAIR, progress.steps, lambda steps:
+            repair.make_room(draft, unit, pinned, steps))
         if progress.repair:
             return None
         # 6. By an exact search.
-        match search.search(draft, unit, self._pinned,
-                            self._part(limits.search)):
+        match meter.run(
+                budget.SEARCH, budget.Budget(limits.search), lambda steps:
+                search.search(draft, unit, pinned, steps), is_hard=True):
             case search.Outcome.FOUND:
                 return None
             case search.Outcome.NONE:
                 return plans.Lacking(plans.Cause.NO_ASSIGNMENT)
         # 7. By ejecting the bookings in the way.
-        if ejection.eject(draft, unit, self._pinned, self._ejections):
+        if meter.run(budget.EJECT, self._ejections, lambda steps:
+                     ejection.eject(draft, unit, pinned, steps),
+                     is_hard=True):
             return None
         return plans.Lacking(plans.Cause.SEARCH_LIMIT)
 
     def _shortage(self, progress: _Progress,
-                  unit: units.Unit) -> plans.Lacking | None:
+                  unit: placement_units.Unit) -> plans.Lacking | None:
         """Return a proof that there is no room, if one is found."""
         draft, served = self.draft, progress.served
         if not progress.shares_move:
-            found = hall.find(draft, unit.parts[0],
-                              self._part(self._limits.proof))
+            found = self._meter.run(
+                budget.PROOF, budget.Budget(self._limits.proof),
+                lambda steps: hall.find(draft, unit.parts[0], steps))
             return None if found is None else plans.Lacking(
                 plans.Cause.SHORTAGE, found.at, found.holders)
         # NOTE: beyond the minimum, units are added one by one.

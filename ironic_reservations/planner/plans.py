@@ -61,7 +61,7 @@ class Plan:
 
 
 class Cause(enum.StrEnum):
-    """Why a demand was refused."""
+    """The reason for which a demand was refused."""
 
     #: At one instant, bookings that must be there leave too little room.
     SHORTAGE = 'shortage'
@@ -78,7 +78,7 @@ class Cause(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Lacking:
-    """Why one more unit cannot be placed.
+    """The reason why one more unit cannot be placed.
 
     :ivar at: the instant of a shortage, if it is known.
     :ivar holders: the bookings that hold all suitable hosts then.
@@ -93,7 +93,7 @@ class Lacking:
 
 @dataclasses.dataclass(frozen=True)
 class HostShortage:
-    """What a host lacks for one more of a demand.
+    """The amounts that a host lacks for one more of a demand.
 
     :ivar room: how many of the requested hosts or shares fit.
     :ivar spells: the resources that are short for one more, and when, within

@@ -24,7 +24,7 @@ from ironic_reservations.model import inventories
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import bounds
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
 
@@ -34,7 +34,7 @@ _EVER = 1 << 80
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """How much there is over time of everything that a demand needs.
+    """The amounts over time of everything that a demand needs.
 
     :ivar whole: whether it needs whole hosts, and time for cleaning.
     """
@@ -72,7 +72,7 @@ def of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:
 
 @dataclasses.dataclass(frozen=True)
 class _Track:
-    """How much there is of one thing over time, and how much is needed.
+    """The amount of one thing over time, and the amount that is needed.
 
     :ivar instants: at which it changes.
     :ivar free: how much there is before all of them, and after each.
@@ -110,7 +110,7 @@ def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
     """Return the number of hosts without bookings that cannot leave them."""
     starts: list[int] = []
     untils: list[int] = []
-    for node in fleet.members(demand.eligible):
+    for node in host_sets.members(demand.eligible):
         there = now.rows[node]
         if now.compute >> node & 1:
             runs = shares.runs((each.start, each.end) for each in there
@@ -156,7 +156,7 @@ def _staying(now: timeline.Timeline, demand: bookings.Demand,
         at_most = 1
     changes: dict[int, int] = {}
     free = 0
-    for node in fleet.members(demand.eligible):
+    for node in host_sets.members(demand.eligible):
         before = 0
         for at, room in (_shared_steps(now, node, amounts)
                          if now.compute >> node & 1

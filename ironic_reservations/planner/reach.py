@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import timeline
 
 
@@ -27,7 +27,7 @@ def rows(now: timeline.Timeline | timeline.Draft, eligible: int
 
     :param eligible: the set of hosts from which the chains start.
     """
-    walk = fleet.Walk(eligible)
+    walk = host_sets.Walk(eligible)
     for node in walk:
         there = now.rows[node]
         yield node, there
@@ -38,7 +38,7 @@ def rows(now: timeline.Timeline | timeline.Draft, eligible: int
 
 def hosts(now: timeline.Timeline | timeline.Draft, eligible: int) -> int:
     """Return the set of all hosts that a chain of moves could reach."""
-    return fleet.mask(node for node, _ in rows(now, eligible))
+    return host_sets.mask(node for node, _ in rows(now, eligible))
 
 
 def shares_may_move(now: timeline.Timeline | timeline.Draft,

@@ -19,10 +19,10 @@ import operator
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
 
 #: How many hosts are tried for a unit, and examined.
 _HOMES = 8
@@ -31,7 +31,7 @@ _LOOKED_AT = 24
 _DEPTH = 2
 
 
-def make_room(draft: timeline.Draft, wanted: units.Unit,
+def make_room(draft: timeline.Draft, wanted: placement_units.Unit,
               pinned: frozenset[str], steps: budget.Budget) -> bool:
     """Place a unit by moving others; return whether it was possible.
 
@@ -43,11 +43,11 @@ def make_room(draft: timeline.Draft, wanted: units.Unit,
         return False
 
 
-def _make_room(draft: timeline.Draft, wanted: units.Unit,
+def _make_room(draft: timeline.Draft, wanted: placement_units.Unit,
                pinned: frozenset[str], steps: budget.Budget, depth: int,
                settled: int) -> bool:
     """Place a unit; bookings on settled hosts stay."""
-    found: list[tuple[int, int, list[units.Unit]]] = []
+    found: list[tuple[int, int, list[placement_units.Unit]]] = []
     for node in _nearest(draft, wanted, settled, steps):
         leaving = _in_the_way(draft, wanted, node, pinned, steps)
         if leaving is not None:
@@ -65,11 +65,11 @@ def _make_room(draft: timeline.Draft, wanted: units.Unit,
     return False
 
 
-def _nearest(draft: timeline.Draft, wanted: units.Unit, settled: int,
+def _nearest(draft: timeline.Draft, wanted: placement_units.Unit, settled: int,
              steps: budget.Budget) -> list[int]:
     """Return the hosts that have the least excess for a unit."""
     found: list[tuple[float, int, int]] = []
-    for node in fleet.members(wanted.eligible & ~settled):
+    for node in host_sets.members(wanted.eligible & ~settled):
         capacity = draft.capacities[node]
         near = draft.between(node, wanted.start,
                              wanted.lets_go(capacity is not None))
@@ -95,13 +95,13 @@ def _nearest(draft: timeline.Draft, wanted: units.Unit, settled: int,
     return [node for _, _, node in heapq.nsmallest(_LOOKED_AT, found)]
 
 
-def _rehouse(draft: timeline.Draft, leaving: list[units.Unit],
+def _rehouse(draft: timeline.Draft, leaving: list[placement_units.Unit],
              pinned: frozenset[str], steps: budget.Budget, depth: int,
              settled: int) -> bool:
     # NOTE: units that are hard to place come first.
     for each in sorted(leaving, key=_size, reverse=True):
         steps.spend(1 + each.eligible.bit_count())
-        node = units.best(draft, each, settled)
+        node = placement_units.best(draft, each, settled)
         if node is not None:
             draft.put(each.on(node))
             settled |= 1 << node
@@ -111,7 +111,7 @@ def _rehouse(draft: timeline.Draft, leaving: list[units.Unit],
     return True
 
 
-def _size(each: units.Unit) -> tuple[bool, int, int]:
+def _size(each: placement_units.Unit) -> tuple[bool, int, int]:
     if each.amounts is None:
         return True, 0, 0
     return False, len(each.parts), max(each.amounts, key=_amount)[1]
@@ -121,9 +121,9 @@ def _amount(pair: tuple[str, int]) -> int:
     return pair[1]
 
 
-def _in_the_way(draft: timeline.Draft, wanted: units.Unit, node: int,
+def _in_the_way(draft: timeline.Draft, wanted: placement_units.Unit, node: int,
                 pinned: frozenset[str], steps: budget.Budget
-                ) -> list[units.Unit] | None:
+                ) -> list[placement_units.Unit] | None:
     """Return the units that have to leave a host for another one.
 
     :returns: ``None`` if that would not suffice, or some of them have to stay.
@@ -133,13 +133,13 @@ def _in_the_way(draft: timeline.Draft, wanted: units.Unit, node: int,
     near = draft.between(node, wanted.start, until)
     steps.spend(1 + len(near))
     free = {part.id: each
-            for each in units.movable(draft, node, near, pinned)
+            for each in placement_units.movable(draft, node, near, pinned)
             for part in each.parts}
     if capacity is None or wanted.amounts is None:
         if any(each.id not in free for each in near):
             return None
         return list({id(each): each for each in free.values()}.values())
-    leaving: list[units.Unit] = []
+    leaving: list[placement_units.Unit] = []
     staying: list[bookings.Booking] = []
     for each in near:
         if each.amounts is not None and (
@@ -167,7 +167,7 @@ def _in_the_way(draft: timeline.Draft, wanted: units.Unit, node: int,
 
 
 def _choose(spell: shares.Spell,
-            there: list[units.Unit]) -> units.Unit | None:
+            there: list[placement_units.Unit]) -> placement_units.Unit | None:
     """Choose the smallest unit that is large enough to leave, or the largest.
     """
     name = spell.resource_class

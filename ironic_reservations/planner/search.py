@@ -27,15 +27,15 @@ import enum
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
 
 
 class Outcome(enum.Enum):
-    """How a search ended."""
+    """The outcome of a search."""
 
     FOUND = 'found'
     #: Every assignment has been ruled out.
@@ -52,8 +52,8 @@ _Taken = dict[int, tuple[_Placed, ...]]
 _State = tuple[int, tuple[tuple[int, tuple[_Placed, ...]], ...]]
 
 
-def search(draft: timeline.Draft, wanted: units.Unit, pinned: frozenset[str],
-           steps: budget.Budget) -> Outcome:
+def search(draft: timeline.Draft, wanted: placement_units.Unit,
+           pinned: frozenset[str], steps: budget.Budget) -> Outcome:
     """Place a unit by moving any movable bookings.
 
     The draft is changed only if a place is found.
@@ -81,19 +81,19 @@ def search(draft: timeline.Draft, wanted: units.Unit, pinned: frozenset[str],
     return Outcome.NONE
 
 
-def _involved(draft: timeline.Draft, wanted: units.Unit,
+def _involved(draft: timeline.Draft, wanted: placement_units.Unit,
               pinned: frozenset[str],
-              steps: budget.Budget) -> list[units.Unit]:
+              steps: budget.Budget) -> list[placement_units.Unit]:
     """Return all units on which the place of the new one could depend."""
-    found: list[units.Unit] = []
+    found: list[placement_units.Unit] = []
     for node, there in reach.rows(draft, wanted.eligible):
         steps.spend(1 + len(there) // _looks(draft))
-        found.extend(units.movable(draft, node, there, pinned))
+        found.extend(placement_units.movable(draft, node, there, pinned))
     # A run ends where there is no unit; later ones do not depend on earlier
     # ones. The new unit may join several runs.
     found.append(wanted)
     found.sort(key=_start)
-    runs: list[list[units.Unit]] = []
+    runs: list[list[placement_units.Unit]] = []
     until = 0
     for each in found:
         if runs and each.start < until:
@@ -106,8 +106,9 @@ def _involved(draft: timeline.Draft, wanted: units.Unit,
             for each in run if each is not wanted]
 
 
-def _assign(draft: timeline.Draft, wanted: units.Unit,
-            involved: list[units.Unit], steps: budget.Budget) -> bool:
+def _assign(draft: timeline.Draft, wanted: placement_units.Unit,
+            involved: list[placement_units.Unit],
+            steps: budget.Budget) -> bool:
     problem = _Problem(draft, wanted, involved, steps)
     nodes = problem.solve(steps)
     if nodes is None:
@@ -133,10 +134,11 @@ class _Problem:
         the fewest units can use first.
     """
 
-    def __init__(self, draft: timeline.Draft, wanted: units.Unit,
-                 involved: list[units.Unit], steps: budget.Budget) -> None:
+    def __init__(self, draft: timeline.Draft, wanted: placement_units.Unit,
+                 involved: list[placement_units.Unit],
+                 steps: budget.Budget) -> None:
         self.units = sorted([*involved, wanted], key=_order)
-        self._rest = units.without(draft, involved)
+        self._rest = placement_units.without(draft, involved)
         self._capacities = draft.capacities
         known: dict[tuple[object, ...], int] = {}
         self.domains: list[int] = []
@@ -149,19 +151,19 @@ class _Problem:
         self.cells = self._split(steps)
         self.cell_of = {node: number
                         for number, cell in enumerate(self.cells)
-                        for node in fleet.members(cell)}
+                        for node in host_sets.members(cell)}
 
-    def _domain(self, unit: units.Unit, steps: budget.Budget) -> int:
+    def _domain(self, unit: placement_units.Unit, steps: budget.Budget) -> int:
         rest = self._rest
-        members = fleet.members(unit.eligible)
+        members = host_sets.members(unit.eligible)
         if unit.amounts is None or not unit.eligible & rest.compute:
             steps.spend(1 + len(members) // 8)
             start, until = unit.start, unit.until
-            return fleet.mask(node for node in members
+            return host_sets.mask(node for node in members
                               if rest.free(node, start, until))
         steps.spend(1 + len(members))
-        return fleet.mask(node for node in members
-                          if units.takes(rest, node, unit))
+        return host_sets.mask(node for node in members
+                          if placement_units.takes(rest, node, unit))
 
     def _split(self, steps: budget.Budget) -> list[int]:
         domains = set(self.domains)
@@ -183,7 +185,7 @@ class _Problem:
         first = self.units[0].start
         last = max(each.end for each in self.units)
         alike: dict[object, int] = {}
-        for node in fleet.members(compute):
+        for node in host_sets.members(compute):
             key = (frozenset((self._capacities[node] or {}).items()),
                    tuple(sorted((each.start, each.end, each.amounts or ())
                                 for each in shares.between(
@@ -275,7 +277,7 @@ class _Problem:
             if left and (number, ()) not in seen:
                 yield (left & -left).bit_length() - 1
 
-    def _has_room(self, unit: units.Unit, node: int,
+    def _has_room(self, unit: placement_units.Unit, node: int,
                   placed: Sequence[_Placed]) -> bool:
         """Return whether a host of the domain has room beside placed units.
 
@@ -308,11 +310,11 @@ def _looks(draft: timeline.Draft) -> int:
     return 4 if draft.compute else 8
 
 
-def _start(each: units.Unit) -> int:
+def _start(each: placement_units.Unit) -> int:
     return each.start
 
 
-def _order(each: units.Unit) -> tuple[int, bool, int]:
+def _order(each: placement_units.Unit) -> tuple[int, bool, int]:
     # NOTE: at the same start, large units come first.
     if each.amounts is None:
         return each.start, False, 0

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 import dataclasses
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
 
 #: The bookings of groups with affinity, by group.
 Groups = Mapping[str, Sequence[bookings.Booking]]
@@ -36,13 +36,13 @@ class Served:
     """
 
     demand: bookings.Demand
-    template: units.Unit
+    template: placement_units.Unit
     whole: bool
     count: int = 0
 
     @property
     def unit_size(self) -> int:
-        """How many hosts or shares a unit counts for."""
+        """The number of hosts or shares that a unit counts for."""
         return len(self.template.parts)
 
     def ids(self) -> frozenset[str]:
@@ -51,7 +51,7 @@ class Served:
         return frozenset(f'{self.demand.id}/{count}' for count in range(
             first, first + self.count))
 
-    def unit(self) -> units.Unit:
+    def unit(self) -> placement_units.Unit:
         """Return the next unit, without a host."""
         if self.unit_size > 1:
             return self.template
@@ -78,7 +78,7 @@ def of(draft: timeline.Draft, demand: bookings.Demand,
     template = _template(draft, demand)
     if siblings:
         template = dataclasses.replace(
-            template, eligible=template.eligible & fleet.mask(
+            template, eligible=template.eligible & host_sets.mask(
                 {each.node for each in siblings}))
     whole = template.amounts is None or (
         not siblings and len(template.parts) == 1
@@ -110,7 +110,7 @@ def groups(now: timeline.Timeline,
     there matter only to a demand that adds to them.
     """
     nodes = (range(now.nodes) if any(each.affinity for each in demands)
-             else fleet.members(now.compute))
+             else host_sets.members(now.compute))
     found: dict[str, list[bookings.Booking]] = {}
     for node in nodes:
         for each in now.rows[node]:
@@ -128,20 +128,22 @@ def pinned(there: Groups,
         or not all(each.movable for each in row))
 
 
-def _template(draft: timeline.Draft, demand: bookings.Demand) -> units.Unit:
+def _template(draft: timeline.Draft,
+              demand: bookings.Demand) -> placement_units.Unit:
     """Return one unit of a demand, without a host."""
     count = 1
     if demand.affinity is True:
         # NOTE: limited to one more than any host can have, which is as
         # impossible as any larger number.
         count = min(demand.most, 1 + max(1, _most_together(draft, demand)))
-    return units.unit([demand.booking(number, -1)
+    return placement_units.unit([demand.booking(number, -1)
                        for number in range(count)], draft)
 
 
 def _most_together(draft: timeline.Draft, demand: bookings.Demand) -> int:
     """Return how many shares the largest host can have at most."""
-    return max((min((draft.capacities[node] or {}).get(name, 0) // amount
-                    for name, amount in demand.amounts or ())
-                for node in fleet.members(demand.eligible & draft.compute)),
-               default=0)
+    return max(
+        (min((draft.capacities[node] or {}).get(name, 0) // amount
+             for name, amount in demand.amounts or ())
+         for node in host_sets.members(demand.eligible & draft.compute)),
+        default=0)

@@ -37,6 +37,7 @@ class Row:
     """
 
     effort = 200
+    heavier: Sequence[float] = (0.1, 0.03, 0.2)
 
     def __init__(self, capacity: shares.Capacity) -> None:
         """Set up an empty host."""

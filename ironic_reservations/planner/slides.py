@@ -24,8 +24,9 @@ instant at which any booking ends: if there is a plan, one of these is one. If
 all have been tried and no search gave up, there is none. If some starts were
 not permitted, others might have been, so that nothing is proved.
 
-All plans take their steps from one budget, so that together they take no
-longer than a few hard ones.
+All plans take their work from one budget, of which each gets a part, so that
+together they take no longer than a few hard ones, and some are left for other
+starts.
 """
 
 from __future__ import annotations
@@ -42,13 +43,18 @@ from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import timeline
+from ironic_reservations.planner import work
 
 _Demands = tuple[bookings.Demand, ...]
 
 #: The maximum number of plans.
 TRIES = 150
-#: The maximum number of steps of all plans together.
-STEPS = 1_000_000
+#: The maximum work of all plans together, in units.
+UNITS = 500_000
+#: Each plan takes at most one part in so many of what is left.
+_PARTS = 4
+#: The work of checking limits, and of examining a number of starts.
+_CHECK, _STARTS = 100, 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +94,7 @@ class Slid:
 def slide(now: timeline.Timeline, firm: Sequence[bookings.Demand],
           sliding: Sequence[Sliding], grain: int = 1,
           limits: budget.Limits = planning.LIMITS,
-          tries: int = TRIES, steps: int = STEPS,
+          tries: int = TRIES, units: int = UNITS,
           permits: Callable[[Mapping[int, int]], bool] = lambda starts: True,
           late: Callable[[], bool] = lambda: False) -> Slid | bool:
     """Plan demands of which some may start at other times.
@@ -101,14 +107,14 @@ def slide(now: timeline.Timeline, firm: Sequence[bookings.Demand],
     :param sliding: demands with open dates.
     :param grain: starts that are a multiple of it are tried first.
     :param tries: the maximum number of plans.
-    :param steps: the maximum number of steps of all plans together.
+    :param units: the maximum work of all plans together.
     :param permits: returns whether sliding demands, by their numbers, may have
         given starts; if not, a superset may not either.
     :param late: returns whether it is time to give up.
     :returns: the plan; if there is none, whether that is proved.
     """
     return _Search(now, tuple(firm), sliding, grain, limits, tries,
-                   budget.Budget(steps), permits, late).run()
+                   work.part(limits.request, units), permits, late).run()
 
 
 class _Search:
@@ -116,7 +122,7 @@ class _Search:
 
     def __init__(self, now: timeline.Timeline, firm: _Demands,
                  sliding: Sequence[Sliding], grain: int,
-                 limits: budget.Limits, tries: int, steps: budget.Budget,
+                 limits: budget.Limits, tries: int, left: budget.Budget,
                  permits: Callable[[Mapping[int, int]], bool],
                  late: Callable[[], bool]) -> None:
         self._now = now
@@ -125,7 +131,7 @@ class _Search:
         self._grain = grain
         self._limits = limits
         self._tries = tries
-        self._steps = steps
+        self._left = left
         self._permits = permits
         self._late = late
         self._proved = True
@@ -153,8 +159,9 @@ class _Search:
         demands = [*self._firm, *(
             each for number, start in sorted(starts.items())
             for each in self._sliding[number].at(start))]
-        outcome = planning.plan(self._now, demands, self._limits, False,
-                                self._steps)
+        part = budget.Budget(self._left.left // _PARTS)
+        outcome = planning.plan(self._now, demands, self._limits, False, part)
+        self._left.left -= part.given - part.left
         if isinstance(outcome, plans.Plan):
             return outcome
         self._proved = self._proved and outcome.cause.proved
@@ -162,7 +169,7 @@ class _Search:
 
     def _is_over(self) -> bool:
         """Return whether a limit is reached, so that nothing is proved."""
-        if self._tries <= 0 or self._steps.left <= 0 or self._late():
+        if self._tries <= 0 or self._left.left <= 0 or self._late():
             self._proved = False
             return True
         return False
@@ -172,6 +179,7 @@ class _Search:
 
         NOTE: if they are not, others might be that are not tried.
         """
+        self._left.left -= _CHECK
         if self._permits(starts):
             return True
         if any(self._sliding[number].earliest < self._sliding[number].latest
@@ -208,6 +216,7 @@ class _Search:
     def _candidates(self, one: Sliding,
                     starts: dict[int, int]) -> Iterator[int]:
         """Yield the starts to try, the present one first."""
+        self._left.left -= len(self._lets_go) // _STARTS
         lets_go = set(self._lets_go)
         for each in (*self._firm, *(
                 each for number, start in starts.items()

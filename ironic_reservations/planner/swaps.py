@@ -27,12 +27,14 @@ import itertools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
 
 #: How many nodes for a booking in the way are compared at a time.
 _COMPARED = 64
+#: How many nodes are glanced at in the time of a step.
+_GLANCES = 8
 
 _Component = tuple[list[bookings.Booking], list[bookings.Booking]]
 
@@ -66,8 +68,8 @@ def _homes(draft: timeline.Draft, wanted: bookings.Booking, count: int,
     start, until = wanted.start, wanted.until
     find = bisect.bisect_right
     all_starts, all_untils = draft.starts, draft.untils
-    members = fleet.members(draft.whole_hosts(wanted))
-    steps.spend(1 + len(members) // 4)
+    members = host_sets.members(draft.whole_hosts(wanted))
+    steps.spend(1 + len(members) // _GLANCES)
     found = []
     for node in members:
         starts = all_starts[node]
@@ -77,9 +79,9 @@ def _homes(draft: timeline.Draft, wanted: bookings.Booking, count: int,
         found.append((-starts[place] if place < len(starts) else -until,
                       node))
     found.sort()
-    homes = (node for _, node in found
-             if all(holder is not None and units.leaves(holder, pinned)
-                    for holder in draft.held(node, start, until)))
+    homes = (node for _, node in found if all(
+        holder is not None and placement_units.leaves(holder, pinned)
+        for holder in draft.held(node, start, until)))
     return list(itertools.islice(homes, count))
 
 
@@ -107,24 +109,31 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
              steps: budget.Budget) -> tuple[int, _Component] | None:
     """Choose the node that takes the booking in the way, and its exchange."""
     at, until = obstacle.start, wanted.until
+    both = max(until, obstacle.until)
     find = bisect.bisect_right
     found: list[tuple[int, int]] = []
     eligible = draft.whole_hosts(obstacle)
-    for node in fleet.members(eligible):
-        starts = draft.starts[node]
+    all_starts, all_untils = draft.starts, draft.untils
+    for node in host_sets.members(eligible):
+        starts = all_starts[node]
         place = find(starts, at)
-        if place and draft.untils[node][place - 1] > at or node == home:
+        if place and all_untils[node][place - 1] > at or node == home:
             continue
         # The next booking there will be in the way next, so a later one is
         # better.
-        following = starts[place] if place < len(starts) else until
+        following = starts[place] if place < len(starts) else both
+        if following >= both:
+            # NOTE: it takes that booking for nothing, and is in nobody's way;
+            # among the nodes so far, and the next ones, none is better.
+            steps.spend()
+            return node, ([obstacle], [])
         found.append((-min(following, until), node))
         if len(found) == _COMPARED:
             best = _smallest(draft, home, obstacle, found, pinned, steps)
             if best is not None:
                 return best
             found.clear()
-    steps.spend(1 + eligible.bit_count() // 4)
+    steps.spend(1 + eligible.bit_count() // _GLANCES)
     return _smallest(draft, home, obstacle, found, pinned, steps)
 
 
@@ -145,6 +154,9 @@ def _smallest(draft: timeline.Draft, home: int, obstacle: bookings.Booking,
         moved = len(component[0]) + len(component[1])
         if best is None or moved < size:
             best, reach, size = (node, component), negative, moved
+        if moved == 1:
+            # NOTE: the booking in the way alone: none is smaller.
+            break
     return best
 
 
@@ -172,7 +184,7 @@ def _component(draft: timeline.Draft, home: int, partner: int,
             return sides
         steps.spend(len(more))
         for booking in more:
-            if (not units.leaves(booking, pinned)
+            if (not placement_units.leaves(booking, pinned)
                     or not draft.whole_hosts(booking) >> nodes[side] & 1):
                 return None
         sides[other].extend(more)

@@ -32,8 +32,8 @@ from collections.abc import Sequence
 import dataclasses
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
 from ironic_reservations.planner import gaps as gaps_module
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import shares
 
 #: The booking of a whole host over a window; ``None``: it is shared.
@@ -129,7 +129,7 @@ class Draft:
     def empty(cls, capacities: Sequence[shares.Capacity | None]) -> Draft:
         """Return a draft of hosts without bookings."""
         count = len(capacities)
-        return cls(list(capacities), fleet.mask(
+        return cls(list(capacities), host_sets.mask(
             node for node, capacity in enumerate(capacities)
             if capacity is not None),
             [()] * count, [()] * count, [()] * count, [()] * count,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who may do what, with OpenStack's default roles.
+"""The default policies, with OpenStack's default roles.
 
 The uuid of a reservation, and the id of a reservation of a lease, is the proof
 that a deploy shows, so that whoever may read it may use it: a project reads
@@ -30,23 +30,12 @@ from oslo_policy import policy
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
-from ironic_reservations.policies import availability
-from ironic_reservations.policies import calendar
-from ironic_reservations.policies import host
-from ironic_reservations.policies import lease
-from ironic_reservations.policies import limits
-from ironic_reservations.policies import maintenance
-from ironic_reservations.policies import reservation
-from ironic_reservations.policies import roles
-from ironic_reservations.policies import usage
+from ironic_reservations.policies import rules
 
 
 def list_rules() -> list[policy.RuleDefault]:
     """List the rules for oslopolicy-sample-generator."""
-    return [rule for resource in (roles, reservation, lease, host,
-                                  availability, calendar, limits,
-                                  maintenance, usage)
-            for rule in resource.RULES]
+    return list(rules.RULES)
 
 
 def get_enforcer() -> policy.Enforcer:
@@ -74,7 +63,7 @@ class Enforcer:
     """
 
     def __init__(self, conf: cfg.ConfigOpts, auth_strategy: str) -> None:
-        self._ask = auth_strategy == 'keystone'
+        self._request = auth_strategy == 'keystone'
         self._enforcer = _enforcer(conf)
         self._config = ({'config.service_project_name':
                          conf.rbac_service_project_name}
@@ -83,12 +72,12 @@ class Enforcer:
     @property
     def projects(self) -> bool:
         """Check whether callers belong to projects at all."""
-        return self._ask
+        return self._request
 
     def check(self, context: oslo_context.RequestContext, rule: str,
               target: Mapping[str, Any] | None = None) -> bool:
         """Check whether a caller may do something."""
-        if not self._ask:
+        if not self._request:
             return True
         values: dict[str, Any] = {
             **dict(context.to_policy_values().items()),

@@ -10,16 +10,42 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A rule of the policies, as each of them is written."""
+"""The rules of each resource, in the order of the sample.
+
+An administrator of a project is a member of that project, and no more: what
+belongs to others is for those whose roles are on the whole system, and for
+services that the operator of Ironic has raised to it.
+"""
 
 from __future__ import annotations
 
+import functools
+
 from oslo_policy import policy
 
+SERVICE_ROLE = 'service_role'
+#: As of ironic.common.policy, where they have the same names.
+SYSTEM_READER = ('(role:reader and system_scope:all) or '
+                 '(role:service and system_scope:all) or '
+                 f'rule:{SERVICE_ROLE}')
+SYSTEM_MEMBER = ('(role:member and system_scope:all) or '
+                 f'rule:{SERVICE_ROLE}')
+SYSTEM_SERVICE = 'role:service and system_scope:all'
+#: A service in the project that owns the node is trusted with that node.
+PROJECT_SERVICE = 'role:service and project_id:%(node.owner)s'
+#: Of the cloud, or of the project that owns the node.
+SERVICE = (f'({SYSTEM_SERVICE}) or rule:{SERVICE_ROLE} or '
+           f'({PROJECT_SERVICE})')
+OWN_READER = 'role:reader and project_id:%(project_id)s'
+OWN_MEMBER = 'role:member and project_id:%(project_id)s'
+#: Whoever has the role in some project, where the answer is its own.
+ANY_READER = '(role:reader) or (role:service)'
+ANY_MEMBER = f'({SYSTEM_MEMBER}) or (role:member)'
 
-def rule(prefix: str, name: str, check_str: str, description: str,
-         *operations: str, legacy: bool = False
-         ) -> policy.DocumentedRuleDefault:
+
+def _prefixed(prefix: str, name: str, check_str: str, description: str,
+              *operations: str, legacy: bool = False
+              ) -> policy.DocumentedRuleDefault:
     """Return a rule with its documentation.
 
     :param prefix: of the names of the rules of one resource.
@@ -40,3 +66,200 @@ def rule(prefix: str, name: str, check_str: str, description: str,
         operations=[{'path': path, 'method': method} for method, path in (
             operation.split(' ', 1) for operation in operations)],
         deprecated_rule=deprecated if legacy else None)
+
+
+RULES: list[policy.RuleDefault] = [
+    policy.RuleDefault(
+        name=SERVICE_ROLE,
+        check_str='role:service and '
+                  'project_name:%(config.service_project_name)s',
+        description="A service user of the services' project, which acts for "
+                    'the whole cloud if rbac_service_role_elevated_access is '
+                    'set.'),
+    policy.RuleDefault(
+        name='is_admin',
+        check_str='role:admin and is_admin_project:True',
+        description='An administrator as defined before roles had a scope. '
+                    'Used only if [oslo_policy] enforce_new_defaults is '
+                    'false.'),
+]
+
+_rule = functools.partial(_prefixed, 'baremetal:reservation:')
+RULES += [
+    _rule('create', ANY_MEMBER,
+          'Reserve a node that the project owns or leases.',
+          'POST /v1/reservations', legacy=True),
+    _rule('create_any_node', SYSTEM_MEMBER,
+          'Reserve a node of any owner.',
+          'POST /v1/reservations', legacy=True),
+    _rule('get', f'({SYSTEM_READER}) or ({OWN_READER})',
+          'Show a reservation. Its uuid is a proof: everybody who can read it '
+          'may deploy with it.',
+          'GET /v1/reservations/{uuid}', legacy=True),
+    _rule('list', ANY_READER,
+          "List the reservations of the caller's own project.",
+          'GET /v1/reservations'),
+    _rule('list_all', SYSTEM_READER,
+          'List the reservations of all projects.',
+          'GET /v1/reservations', legacy=True),
+    _rule('update', f'({SYSTEM_MEMBER}) or ({OWN_MEMBER})',
+          'Renew a reservation.',
+          'PATCH /v1/reservations/{uuid}', legacy=True),
+    _rule('delete', f'({SYSTEM_MEMBER}) or ({OWN_MEMBER})',
+          'Delete a reservation.',
+          'DELETE /v1/reservations/{uuid}', legacy=True),
+    _rule('exceed_limits', SYSTEM_MEMBER,
+          'Make and renew reservations beyond the limits of a project in '
+          '[reservations].',
+          'POST /v1/reservations', 'PATCH /v1/reservations/{uuid}',
+          legacy=True),
+    _rule('vouch', SERVICE,
+          'Be trusted when naming the instance that a node is deployed for, '
+          'if instance_uuid_from_service or proof_by_placement is set in the '
+          'section [guard].',
+          'PATCH /v1/nodes/{node}', 'PUT /v1/nodes/{node}/states/provision'),
+    _rule('use_any_proof', f'({SYSTEM_MEMBER}) or ({SERVICE})',
+          'Use the proof of a reservation or a lease that belongs to another '
+          'project.',
+          'PATCH /v1/nodes/{node}', 'PUT /v1/nodes/{node}/states/provision',
+          'POST /v1/allocations'),
+    _rule('act_without_proof', f'({SYSTEM_MEMBER}) or ({SERVICE})',
+          'Do the actions that [guard] protected_acts lists on nodes that '
+          'others have reserved or leased. Deploying and rebuilding are never '
+          'included.',
+          'PUT /v1/nodes/{node}/...', 'POST /v1/nodes/{node}/...',
+          'DELETE /v1/nodes/{node}/...', 'PATCH /v1/nodes/{node}',
+          'DELETE /v1/allocations/{allocation}'),
+]
+
+_rule = functools.partial(_prefixed, 'reservation:lease:')
+RULES += [
+    _rule('create', ANY_MEMBER,
+          "Make a lease for the caller's own project, or check whether it "
+          "could be made.",
+          'POST /v1/leases', legacy=True),
+    _rule('get', f'({SYSTEM_READER}) or ({OWN_READER})',
+          'Show a lease. The id of each of its reservations is a proof: '
+          'everybody who can read it may deploy with it.',
+          'GET /v1/leases/{id}', legacy=True),
+    _rule('list', ANY_READER,
+          "List the leases of the caller's own project.",
+          'GET /v1/leases'),
+    _rule('list_all', SYSTEM_READER,
+          'List the leases of all projects.',
+          'GET /v1/leases', legacy=True),
+    _rule('update', f'({SYSTEM_MEMBER}) or ({OWN_MEMBER})',
+          'Change a lease.',
+          'PUT /v1/leases/{id}', legacy=True),
+    _rule('delete', f'({SYSTEM_MEMBER}) or ({OWN_MEMBER})',
+          'End a lease.',
+          'DELETE /v1/leases/{id}', legacy=True),
+    _rule('exceed_limits', SYSTEM_MEMBER,
+          'Make and change leases beyond the limits of a project in [leases].',
+          'POST /v1/leases', 'PUT /v1/leases/{id}', legacy=True),
+    _rule('set_priority', SYSTEM_MEMBER,
+          'Queue a lease with a priority above 0.',
+          'POST /v1/leases', legacy=True),
+]
+
+_rule = functools.partial(_prefixed, 'reservation:host:')
+RULES += [
+    _rule('create', SYSTEM_MEMBER,
+          'Open a node, or all nodes of a resource class, to leases.',
+          'POST /v1/os-hosts', legacy=True),
+    _rule('get', SYSTEM_READER,
+          'List and show hosts.',
+          'GET /v1/os-hosts', 'GET /v1/os-hosts/{id}', legacy=True),
+    _rule('update', SYSTEM_MEMBER,
+          'Change the capabilities of a host, or close it to new leases.',
+          'PUT /v1/os-hosts/{id}', legacy=True),
+    _rule('delete', SYSTEM_MEMBER,
+          'Remove a host from leases.',
+          'DELETE /v1/os-hosts/{id}', legacy=True),
+    _rule('get_allocations', SYSTEM_READER,
+          'Show which lease has which host at which times. The id of a '
+          'reservation is a proof: everybody who can read it may deploy with '
+          'it.',
+          'GET /v1/os-hosts/allocations', 'GET /v1/os-hosts/{id}/allocation',
+          legacy=True),
+    _rule('get_allocation_times', SYSTEM_READER,
+          'Show at which times hosts are promised, but not to which lease: '
+          'with this rule alone, a caller gets null for each lease, and for '
+          'each reservation an id that is the same on all of its hosts and '
+          'proves nothing. The calendars of blazar-dashboard need this rule '
+          'and reservation:host:get.',
+          'GET /v1/os-hosts/allocations', 'GET /v1/os-hosts/{id}/allocation',
+          legacy=True),
+    _rule('list_properties', ANY_READER,
+          'List the host properties that leases may use.',
+          'GET /v1/os-hosts/properties'),
+    _rule('list_private_properties', SYSTEM_READER,
+          'List private host properties, too, and use them in leases.',
+          'GET /v1/os-hosts/properties', legacy=True),
+    _rule('update_property', SYSTEM_MEMBER,
+          'Make a host property private or public.',
+          'PATCH /v1/os-hosts/properties/{name}', legacy=True),
+]
+
+_rule = functools.partial(_prefixed, 'reservation:availability:')
+RULES += [
+    _rule('get', ANY_READER,
+          'Show the numbers of free hosts over time, without the names of '
+          'hosts.',
+          'GET /v1/availability'),
+]
+
+_rule = functools.partial(_prefixed, 'reservation:calendar:')
+RULES += [
+    _rule('get', ANY_READER,
+          'See the numbers of free hosts over time, and when each host is '
+          'taken. Leases that the caller may not list are shown without id, '
+          'name and project.',
+          'GET /v1/calendar'),
+    _rule('get_hosts', SYSTEM_READER,
+          'See the name, the node and the provision state of every host in '
+          'the calendar. Without this rule, a caller sees them only for hosts '
+          'that its project owns, is the lessee of, or has in a lease.',
+          'GET /v1/calendar?rows=true'),
+    _rule('token', ANY_READER,
+          "Make and revoke a token with which a calendar program reads the "
+          "leases of the caller's project. Whenever the token is used, this "
+          "rule and reservation:lease:list are checked again, with the user's "
+          "roles at that time.",
+          'POST /v1/calendar/token', 'GET /v1/calendar/token',
+          'DELETE /v1/calendar/token', 'GET /v1/leases.ics'),
+]
+
+_rule = functools.partial(_prefixed, 'reservation:limits:')
+RULES += [
+    _rule('get', ANY_READER,
+          "See the limits of the caller's own project, and their use.",
+          'GET /v1/limits'),
+    _rule('get_all', SYSTEM_READER,
+          'See the limits of any project, and their use.',
+          'GET /v1/limits?project={project}'),
+]
+
+_rule = functools.partial(_prefixed, 'reservation:maintenance:')
+RULES += [
+    _rule('create', SYSTEM_MEMBER,
+          'Book nodes for maintenance, or see the effects in a dry run.',
+          'POST /v1/maintenances'),
+    _rule('get', SYSTEM_READER,
+          'List and show maintenance windows.',
+          'GET /v1/maintenances', 'GET /v1/maintenances/{id}'),
+    _rule('delete', SYSTEM_MEMBER,
+          'End a maintenance window, or cancel it before its start.',
+          'DELETE /v1/maintenances/{id}'),
+]
+
+_rule = functools.partial(_prefixed, 'reservation:usage:')
+RULES += [
+    _rule('get', ANY_READER,
+          "See the promised and the used host hours of the caller's own "
+          "project.",
+          'GET /v1/usage'),
+    _rule('get_all', SYSTEM_READER,
+          'See the host hours of any project, and of all projects.',
+          'GET /v1/usage?project={project}'),
+]

@@ -156,10 +156,7 @@ class LeaseWorkers:
         return tasks
 
     def _certain(self, begun: float) -> float:
-        """Return until when a claim certainly holds, by the timer.
-
-        :param begun: a time before it was written.
-        """
+        """Return until when a claim certainly holds, by the timer."""
         return begun + claim_module.certain(
             self._engine.conf.leases.claim_ttl)
 
@@ -223,13 +220,13 @@ class LeaseWorkers:
                              self._engine.conf.leases.claim_ttl, wait)
 
     def _let_go(self, at_once: bool = False) -> None:
-        """Give back claims on leases that could not be finished."""
+        """Release claims on leases that could not be finished."""
         self._unfinished.let_go(
             functools.partial(lease_claims.drop, self._engine),
             self._engine.timer(), at_once)
 
     def _leave(self) -> None:
-        """Give back claims on leases that no worker has begun."""
+        """Release claims on leases that no worker has begun."""
         ends = 0
         with contextlib.suppress(queue.Empty):
             while True:

@@ -132,8 +132,6 @@ class Loop:
     def one_pass(self) -> None:
         """Do the tasks that are due and this process may do.
 
-        :raises DatabaseUnavailable: nothing can be read or written.
-        :raises IronicUnavailable: Ironic does not answer.
         :raises PlacementUnavailable: Placement does not.
         :raises Conflict: another process was quicker.
         """

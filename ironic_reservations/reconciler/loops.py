@@ -24,13 +24,14 @@ import queue
 import threading
 
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.engine import deployments
 from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine import usage
+from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
 from ironic_reservations.engine.leases import fix as lease_fix
@@ -41,7 +42,6 @@ from ironic_reservations.engine.notices import mail_digests
 from ironic_reservations.engine.notices import outbox
 from ironic_reservations.engine.notices import outbox_claims
 from ironic_reservations.engine.notices import webhooks
-from ironic_reservations.engine.passages import uncertain
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.reconciler import claim
@@ -94,7 +94,7 @@ def _follow(engine: Engine) -> None:
     mirror.refresh_changed(engine)
     leasable.sync(engine)
     mirror.settle_starting(engine)
-    deployments.record(engine)
+    usage.record_deployments(engine)
     lease_no_show.wake(engine)
     lease_health.check(engine)
 

@@ -21,7 +21,7 @@ import dataclasses
 from hypothesis import strategies as st
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import timeline
 
 CLASSES = ('VCPU', 'MEMORY_MB', 'DISK_GB')
@@ -163,7 +163,7 @@ def cases(draw: st.DrawFn, alike: bool = False, demands: int = 2,
     :param started_only: what cannot move began before everything else.
     """
     nodes = draw(st.integers(1, 4))
-    everything = fleet.everything(nodes)
+    everything = host_sets.everything(nodes)
     eligible = (st.just(everything) if alike
                 else st.integers(1, everything))
     there: list[bookings.Booking] = []
@@ -196,7 +196,7 @@ def crowds(draw: st.DrawFn) -> Case:
     """More nodes, all alike, with many bookings, and one demand."""
     chance = draw(st.randoms(use_true_random=False))
     nodes = draw(st.integers(5, 12))
-    everything = fleet.everything(nodes)
+    everything = host_sets.everything(nodes)
     there = []
     for node in range(nodes):
         at = chance.randint(0, 4)
@@ -212,7 +212,7 @@ def crowds(draw: st.DrawFn) -> Case:
 
 def fitting(capacities, amounts) -> int:
     """Return the hosts that an instance fits on, also nodes of Ironic."""
-    return fleet.mask(
+    return host_sets.mask(
         node for node, capacity in enumerate(capacities)
         if capacity is None or all(capacity.get(name, 0) >= amount
                                    for name, amount in amounts))
@@ -236,7 +236,7 @@ def shared_cases(draw: st.DrawFn, hosts: int = 3, most: int = 4,
         'VCPU': st.integers(3, 6), 'MEMORY_MB': st.integers(3, 6),
         'DISK_GB': st.integers(2, 5)}), min_size=min(2, hosts),
         max_size=hosts)))
-    everything = fleet.everything(len(capacities))
+    everything = host_sets.everything(len(capacities))
     there: list[bookings.Booking] = []
     groups: dict[int, tuple] = {}
     for number in range(draw(st.integers(most // 2, most))):
@@ -288,7 +288,7 @@ def shared_cases(draw: st.DrawFn, hosts: int = 3, most: int = 4,
 
 @st.composite
 def _demand(draw: st.DrawFn, capacities, number: int) -> bookings.Demand:
-    everything = fleet.everything(len(capacities))
+    everything = host_sets.everything(len(capacities))
     start = draw(st.integers(1, 6))
     end = start + draw(st.integers(1, 3))
     margin = draw(st.sampled_from((0, 0, 1)))

@@ -24,6 +24,7 @@ import sqlalchemy as sa
 from tests.processes import cloud
 from tests.processes import exchange
 from tests.processes import journal
+from tests.processes import operators
 from tests.processes.checker import quiet
 
 #: How long it may take until there is quiet, in seconds.
@@ -74,6 +75,8 @@ class Aftermath:
             # NOTE: nobody judges it; it tells what took how long.
             self._written.write('waits', phase=phase, at=journal.now(),
                                 left_over=left)
+            for node in now['nodes']:
+                operators.bring_back(self._operator, node)
             if meanwhile is not None:
                 meanwhile(now)
             time.sleep(_PAUSE)

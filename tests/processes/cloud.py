@@ -332,7 +332,7 @@ class Cloud(fixtures.Fixture):
             'reservations': {'min_ttl': 1, 'sweep_interval': 1,
                              'max_per_class': _by_class(
                                  self.mix.reserved_of_class)},
-            'guard': {'passage_timeout': self.times.passage,
+            'guard': {'in_flight_timeout': self.times.in_flight,
                       'rpc_timeout': self.times.conductor,
                       'claim_ttl': self.times.claim},
             'leases': {'claim_ttl': self.times.claim, 'max_backoff': 2,

@@ -34,7 +34,7 @@ class Times:
     """
 
     rpc: int = 6
-    passage: int = 10
+    in_flight: int = 10
     conductor: int = 15
     claim: int = 5
     client: float = 10.0

@@ -27,6 +27,9 @@ _RETRIES = 20
 _FAKE = 'fake-hardware'
 #: For how long a node is deployed before an operator looks after it.
 _LONG = datetime.timedelta(seconds=20)
+#: The way back of a node whose cleaning has failed. A conductor that dies in
+#: the middle of it leaves such a node, and Ironic has operators look after it.
+_WAY_BACK = {'clean failed': 'manage', 'manageable': 'provide'}
 
 
 class Operator:
@@ -165,6 +168,18 @@ class Operator:
             if reply.status == 409 and method == 'POST':
                 return
             self._pause.wait(1)
+
+
+def bring_back(asker: exchange.Asker, node: dict[str, Any]) -> None:
+    """Take the next step with a node whose cleaning has failed.
+
+    :param node: as Ironic shows it; one in another state is left alone.
+    """
+    target = _WAY_BACK.get(node['provision_state'])
+    if target is not None:
+        asker.ask('bring-back', 'PUT',
+                  f'/v1/nodes/{node["uuid"]}/states/provision',
+                  {'target': target})
 
 
 def _owner(project: str | None) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ def main() -> None:
     """Serve, with the arguments of the service."""
     # NOTE: before ours: it chooses how all of the process does its work.
     importlib.import_module('ironic.command')
-    from ironic_reservations.engine.passages import protect
+    from ironic_reservations.engine.in_flight import protect
     wanted = pathlib.Path(os.environ[VARIABLE])
     stopped = wanted.with_suffix('.pid')
     real = protect.look

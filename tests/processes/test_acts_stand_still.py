@@ -29,7 +29,7 @@ from unittest import mock
 from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
@@ -102,10 +102,10 @@ class StandsStillTestCase(base.GuardTestCase):
             try:
                 begun = clock.elapsed()
                 self.held = reserve.reserve(
-                    self.other, pick.Ask(instance_uuid=world.new_uuid(),
-                                         node_uuids=(node,),
-                                         project_id='another'),
-                    world.ALL_NODES)
+                    self.other,
+                    pick.NodeRequest(instance_uuid=world.new_uuid(),
+                                     node_uuids=(node,),
+                                     project_id='another'), world.ALL_NODES)
                 # NOTE: nothing but time makes what it knows too old.
                 time.sleep(max(0.0, begun + protect.FRESH
                                - clock.elapsed()))

@@ -39,6 +39,7 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.model import facts
 from tests.real import databases
 from tests.real import ironic
+from tests.real import receivers
 
 _RUNNER = """
 import sys
@@ -209,3 +210,20 @@ class DatabaseTestCase(testtools.TestCase):
                 with fixtures.EnvironmentVariable(name, value):
                     self.assertRaises(databases.Missing, self.useFixture,
                                       databases.Database('mysql'))
+
+
+class ReceiverTestCase(testtools.TestCase):
+
+    def test_message_whose_sender_was_killed_in_the_middle_is_none(
+            self) -> None:
+        receiver = self.useFixture(receivers.Receiver())
+        where = urllib.parse.urlsplit(receiver.url)
+        with socket.create_connection((where.hostname, where.port)) as sender:
+            sender.sendall(f'POST {where.path} HTTP/1.1\r\nHost: here\r\n'
+                           'webhook-id: 1\r\nwebhook-timestamp: 1\r\n'
+                           'webhook-signature: v1,x\r\n'
+                           'Content-Length: 600\r\n\r\n{"type"'.encode())
+            sender.shutdown(socket.SHUT_WR)
+            self.assertEqual(b'', sender.recv(1))
+        self.assertEqual(([], [], []), (receiver.taken, receiver.ids,
+                                        receiver.wrong))

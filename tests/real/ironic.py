@@ -22,6 +22,7 @@ import fixtures
 import requests
 from testtools import content
 
+from tests.real import forked_ironic
 from tools import all_in_one
 from tools import enrolment
 
@@ -54,7 +55,7 @@ class RealIronic(fixtures.Fixture):
 
     def _setUp(self) -> None:
         folder = self.useFixture(fixtures.TempDir()).path
-        self.service = all_in_one.AllInOne(folder, **self._arguments)
+        self.service = forked_ironic.ForkedIronic(folder, **self._arguments)
         self.session = self.service.session()
         self.addCleanup(self.session.close)
         self.addCleanup(self.service.kill)

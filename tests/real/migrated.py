@@ -59,10 +59,13 @@ class Kept:
         self._owner = os.getpid()
         self.url = self._made.url
         atexit.register(self.drop)
+        self._make_tables()
+        self._engine = sa.create_engine(self.url, pool_pre_ping=True)
+
+    def _make_tables(self) -> None:
         database = connection.Database(world.configured(self.url))
         migrate.upgrade(database)
         database.close()
-        self._engine = sa.create_engine(self.url, pool_pre_ping=True)
 
     def drop(self) -> None:
         """Drop it."""
@@ -112,7 +115,7 @@ class Kept:
 
 
 #: By the server: those that no test has now.
-_free: dict[str, list[Kept]] = {}
+_free: dict[tuple[type[Kept], str], list[Kept]] = {}
 
 
 class Database(databases.Database):
@@ -121,16 +124,20 @@ class Database(databases.Database):
     That of a server is one that a test before has left, if there is any.
     """
 
+    keeps = Kept
+
     def _setUp(self) -> None:
         if self.kind == 'sqlite':
             super()._setUp()
-            pathlib.Path(sa.make_url(self.url).database or '').write_bytes(
-                world.empty_sqlite())
+            self._fill(pathlib.Path(sa.make_url(self.url).database or ''))
             return
-        free = _free.setdefault(self.kind, [])
-        kept = free.pop() if free else Kept(self.kind)
+        free = _free.setdefault((self.keeps, self.kind), [])
+        kept = free.pop() if free else self.keeps(self.kind)
         self.addCleanup(self._give_back, kept)
         self.url = kept.url
+
+    def _fill(self, sqlite: pathlib.Path) -> None:
+        sqlite.write_bytes(world.empty_sqlite())
 
     def _give_back(self, kept: Kept) -> None:
         if not kept.is_left_alone():
@@ -138,4 +145,4 @@ class Database(databases.Database):
             return
         kept.empty()
         kept.count_anew()
-        _free[self.kind].append(kept)
+        _free[self.keeps, self.kind].append(kept)

@@ -39,7 +39,11 @@ class _Handler(server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         receiver = self.server.receiver
-        body = self.rfile.read(int(self.headers['Content-Length']))
+        length = int(self.headers['Content-Length'])
+        body = self.rfile.read(length)
+        if len(body) < length:
+            # NOTE: its sender was killed in the middle of it.
+            return
         receiver.take(self.path, dict(self.headers), body)
         receiver.act(self)
 

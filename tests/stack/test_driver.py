@@ -24,7 +24,7 @@ import shutil
 import tempfile
 import uuid as uuid_module
 
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from tests.real import distribution
 from tests.stack import base
 from tests.stack import shared
@@ -129,7 +129,7 @@ class TestDriver(TestCase):
         last, = (node for node in tried if node in told)
         # NOTE: Nova shows 255 characters, so that the zone may be cut off at
         # the end.
-        shown = told_times.moment(
+        shown = time_text.moment(
             datetime.datetime.fromisoformat(until[last]))
         self.assertIn(f'node {last} is reserved until '
                       + shown.removesuffix(' UTC'), told)

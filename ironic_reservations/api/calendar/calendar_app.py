@@ -36,7 +36,6 @@ from ironic_reservations.api import log_text
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.calendar import cookies
-from ironic_reservations.api.calendar import headers
 from ironic_reservations.api.calendar import sessions
 from ironic_reservations.api.calendar import static_files
 from ironic_reservations.api.middleware import body
@@ -123,7 +122,7 @@ class CalendarApp:
             answer = self._refusal(exc, environ)
         LOG.info('%s %s - %d', log_text.quoted(method),
                  log_text.path(environ), answer.status)
-        return headers.secured(answer).send(start_response,
+        return secured(answer).send(start_response,
                                             with_body=method != 'HEAD')
 
     def _answer(self, environ: wsgi.Environ) -> wsgi.Answer:
@@ -229,7 +228,7 @@ class CalendarApp:
         answer = wsgi.call(self._api, asked)
         if answer.status == 401:
             raise errors.SessionEnded()
-        return headers.for_page(answer)
+        return for_page(answer)
 
     # Refusals
 
@@ -256,10 +255,7 @@ def _alone(environ: wsgi.Environ) -> wsgi.Environ:
 
 
 def _check_plain(environ: wsgi.Environ, below: str) -> None:
-    """Raise unless a path has only one interpretation.
-
-    :raises Malformed: a proxy may interpret it in another way.
-    """
+    """Raise unless a path has only one interpretation."""
     raw = next((environ[key] for key in _RAW if environ.get(key)), '')
     if not _PLAIN.fullmatch(below) or _ENCODED.search(
             str(raw).partition('?')[0]):
@@ -278,10 +274,7 @@ def _to_the_page(environ: wsgi.Environ) -> wsgi.Answer:
 
 def _methods(environ: wsgi.Environ,
              **served: Callable[[wsgi.Environ], wsgi.Answer]) -> wsgi.Answer:
-    """Return the answer of the function for the method of a request.
-
-    :raises MethodNotAllowed: there is none.
-    """
+    """Return the answer of the function for the method of a request."""
     method = environ['REQUEST_METHOD']
     serves = served.get('GET' if method == 'HEAD' else method)
     if serves is None:
@@ -302,3 +295,40 @@ def _json(document: dict[str, Any],
 
 def _nothing() -> errors.ResourceNotFound:
     return errors.ResourceNotFound('There is nothing at this path.')
+
+
+#: Allows only resources of this server: no inline scripts, no frames, no forms
+#: to other sites.
+_POLICY = '; '.join((
+    "default-src 'none'", "script-src 'self'", "style-src 'self'",
+    "img-src 'self' data:", "connect-src 'self'", "font-src 'self'",
+    "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"))
+_SECURITY = (
+    ('Content-Security-Policy', _POLICY),
+    ('X-Content-Type-Options', 'nosniff'),
+    ('X-Frame-Options', 'DENY'),
+    ('Referrer-Policy', 'no-referrer'),
+    ('Cross-Origin-Resource-Policy', 'same-origin'),
+    ('Cross-Origin-Opener-Policy', 'same-origin'),
+)
+#: Headers of the API that are removed: they would open the browser's own
+#: sign-in dialogue, set other cookies, or repeat those above.
+_NOT_FOR_PAGES = frozenset(('www-authenticate', 'set-cookie',
+                            *(name.lower() for name, _ in _SECURITY)))
+
+
+def secured(answer: wsgi.Answer) -> wsgi.Answer:
+    """Return an answer with the security headers."""
+    named = {name.lower() for name, _ in answer.headers}
+    added = list(_SECURITY)
+    if 'cache-control' not in named:
+        added.append(('Cache-Control', 'no-store'))
+    return wsgi.Answer(answer.status, [*answer.headers, *added], answer.body,
+                       answer.reason)
+
+
+def for_page(answer: wsgi.Answer) -> wsgi.Answer:
+    """Return an answer of the API without headers that are not for a page."""
+    return wsgi.Answer(answer.status, [
+        (name, value) for name, value in answer.headers
+        if name.lower() not in _NOT_FOR_PAGES], answer.body, answer.reason)

@@ -141,10 +141,7 @@ class PasswordFile:
         return user, ends
 
     def _entries(self) -> dict[str, bytes]:
-        """Return the password hashes by user.
-
-        :raises Unexpected: the file cannot be read.
-        """
+        """Return the password hashes by user."""
         found: dict[str, bytes] = {}
         try:
             with open(self._path, encoding='utf-8') as file:

@@ -40,7 +40,7 @@ class Session:
 
 
 class Strategy(Protocol):
-    """How users sign in."""
+    """The ways in which users sign in."""
 
     #: Its value of ``auth_strategy``.
     name: str

@@ -14,13 +14,52 @@
 
 from __future__ import annotations
 
+import secrets
+from typing import Any
+
 from oslo_config import cfg
 
-from ironic_reservations.api.calendar import noauth
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
 from ironic_reservations.api.calendar import password_file
 from ironic_reservations.api.calendar import sessions
 from ironic_reservations.api.calendar import tokens
 from ironic_reservations.clouds import keystone
+
+
+class NoAuth:
+    """Sessions without a sign-in; the cookie is only for the CSRF token."""
+
+    name = 'noauth'
+
+    def begin(self) -> str:
+        """Return a random value for the cookie."""
+        return secrets.token_urlsafe(32)
+
+    def fingerprint(self, user_id: str | None) -> str:
+        """Return an empty fingerprint: there are no passwords."""
+        return ''
+
+    def sign_in(self, document: Any, environ: wsgi.Environ) -> str:
+        """Refuse, since there is no authentication.
+
+        :raises InvalidValue: always.
+        """
+        raise errors.InvalidValue(
+            'This service has no authentication (auth_strategy is noauth), so '
+            'there is no sign-in. Use it without one.')
+
+    def look(self, value: str | None,
+             environ: wsgi.Environ) -> sessions.Session:
+        """Return an anonymous session."""
+        return sessions.Session()
+
+    def credentials(self, value: str | None) -> wsgi.Environ:
+        """Return no credentials, since the API needs none."""
+        return {}
+
+    def sign_out(self, value: str) -> None:
+        """Do nothing: the session is only the cookie."""
 
 
 def make(auth_strategy: str, settings: cfg.ConfigOpts, conf: cfg.ConfigOpts,
@@ -40,4 +79,4 @@ def make(auth_strategy: str, settings: cfg.ConfigOpts, conf: cfg.ConfigOpts,
     if auth_strategy == 'keystone':
         assert identify is not None
         return tokens.Tokens(keystone.Keystone(settings, conf), identify)
-    return noauth.NoAuth()
+    return NoAuth()

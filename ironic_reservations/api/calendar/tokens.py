@@ -65,7 +65,6 @@ class Tokens:
         """Return a token for the credentials of a user.
 
         :raises SignInRefused: Keystone refuses them.
-        :raises KeystoneUnavailable: Keystone does not answer.
         """
         address = environ.get('REMOTE_ADDR', '')
         if isinstance(document, dict) and _BY_CREDENTIAL[0] in document:
@@ -95,7 +94,6 @@ class Tokens:
         """Return the session of a token.
 
         :raises SessionEnded: the token is not valid, or not any more.
-        :raises KeystoneUnavailable: Keystone does not answer.
         """
         shown = {**environ, **self.credentials(value),
                  'REQUEST_METHOD': 'GET', 'QUERY_STRING': ''}
@@ -120,10 +118,7 @@ class Tokens:
         return {_TOKEN: value}
 
     def sign_out(self, value: str) -> None:
-        """Have Keystone revoke the token.
-
-        :raises KeystoneUnavailable: Keystone does not answer.
-        """
+        """Have Keystone revoke the token."""
         self._ended.add(value)
         self._keystone.revoke(value)
 

@@ -42,11 +42,7 @@ class Controller(pecan_rest.RestController):
 
     def _authorize(self, call: expose.Call, action: str,
                    **target: Any) -> None:
-        """Check that the caller may do something.
-
-        :param target: to what, if not to a thing of the caller's own project.
-        :raises Forbidden: the policy does not allow it.
-        """
+        """Check that the caller may do something."""
         self._enforcer.authorize(call.context, self._policy + action, {
             'project_id': call.context.project_id, **target})
 

@@ -68,7 +68,7 @@ def _only_tried(query: str) -> bool:
     for name, value in parse.parse_qsl(query):
         if name == 'dry_run':
             try:
-                return basic.Flag.validate(value)
+                return basic.to_flag(value)
             except ValueError:
                 return False
     return False

@@ -75,10 +75,7 @@ class Front:
 
 
 def _make_plain(environ: wsgi.Environ) -> None:
-    """Remove a trailing slash from the path, and make HEAD a GET.
-
-    :raises Malformed: the path is not UTF-8.
-    """
+    """Remove a trailing slash from the path, and make HEAD a GET."""
     path = environ.get('PATH_INFO', '')
     try:
         path.encode('latin-1').decode('utf-8')

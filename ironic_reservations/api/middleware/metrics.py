@@ -124,10 +124,7 @@ class _Gauges(prometheus_registry.Collector):
         return families
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Add the values.
-
-        :raises DatabaseUnavailable: they cannot be read.
-        """
+        """Add the values."""
         raise NotImplementedError
 
 

@@ -94,8 +94,6 @@ class Strict:
 
     def _find(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the path as in the routes, and the segments that ANY matched.
-
-        :raises ResourceNotFound: no route matches.
         """
         segments = tuple(path.encode('latin-1').decode().split('/')[1:])
         if segments in self._routes and ANY not in segments:
@@ -113,11 +111,7 @@ def _nothing() -> errors.ResourceNotFound:
 
 
 def _check_method(handlers: Handlers, environ: wsgi.Environ) -> list[str]:
-    """Return the methods that are allowed at a path.
-
-    :raises ResourceNotFound: there are none in the version in use.
-    :raises MethodNotAllowed: the method of the request is not among them.
-    """
+    """Return the methods that are allowed at a path."""
     method, minor = environ['REQUEST_METHOD'], environ[front.MINOR]
     allow = [each for each, handler in handlers.items()
              if handler.since <= minor]

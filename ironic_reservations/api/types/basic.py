@@ -22,6 +22,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import datetime
 import re
+import types
 from typing import Any
 from typing import TypeVar
 
@@ -56,116 +57,81 @@ _MAX_PROJECT = 255
 _MAX_SECONDS = 2 ** 31 - 1
 
 
-class Uuid(wtypes.UserType):
-    """A UUID in any case, with or without hyphens; returned as canonical."""
-
-    name = 'uuid'
-
-    @staticmethod
-    def validate(value: Any) -> str:
-        if not isinstance(value, str) or not _UUID.fullmatch(value):
-            raise ValueError(f'{shown(value)} is not a UUID')
-        plain = value.replace('-', '').lower()
-        return '-'.join((plain[:8], plain[8:12], plain[12:16], plain[16:20],
-                         plain[20:]))
+def to_uuid(value: Any) -> str:
+    """Return the canonical form of a UUID in any case, hyphens or not."""
+    if not isinstance(value, str) or not _UUID.fullmatch(value):
+        raise ValueError(f'{shown(value)} is not a UUID')
+    plain = value.replace('-', '').lower()
+    return '-'.join((plain[:8], plain[8:12], plain[12:16], plain[16:20],
+                     plain[20:]))
 
 
-class Uuids(wtypes.UserType):
-    """A list of UUIDs; duplicates are removed."""
-
-    name = 'uuids'
-
-    @staticmethod
-    def validate(value: Any) -> tuple[str, ...]:
-        if isinstance(value, str):
-            raise ValueError('a list of UUIDs is expected, not a single '
-                             'string: put it in brackets')
-        if not isinstance(value, list):
-            raise ValueError(f'a list of UUIDs is expected, not '
-                             f'{shown(value)}')
-        if not value:
-            raise ValueError('the list is empty; send at least one UUID')
-        return tuple(dict.fromkeys(Uuid.validate(item) for item in value))
+def to_uuids(value: Any) -> tuple[str, ...]:
+    """Return a list of UUIDs without duplicates."""
+    if isinstance(value, str):
+        raise ValueError('a list of UUIDs is expected, not a single '
+                         'string: put it in brackets')
+    if not isinstance(value, list):
+        raise ValueError(f'a list of UUIDs is expected, not '
+                         f'{shown(value)}')
+    if not value:
+        raise ValueError('the list is empty; send at least one UUID')
+    return tuple(dict.fromkeys(to_uuid(item) for item in value))
 
 
-class Instant(wtypes.UserType):
-    """An instant in ISO 8601 with a zone; returned in UTC."""
-
-    name = 'instant'
-
-    @staticmethod
-    def validate(value: Any) -> datetime.datetime:
-        expected = ('an instant in ISO 8601 with a zone is expected, such as '
-                    '2026-11-21T10:00:00+00:00')
-        if not isinstance(value, str) or not _INSTANT.fullmatch(value):
-            raise ValueError(f'{expected}, not {shown(value)}')
-        try:
-            return datetime.datetime.fromisoformat(
-                value.upper()).astimezone(datetime.UTC)
-        except (ValueError, OverflowError) as exc:
-            raise ValueError(f'{expected}; {shown(value)} is not a valid '
-                             'date') from exc
+def to_instant(value: Any) -> datetime.datetime:
+    """Return an instant in ISO 8601 with a zone, in UTC."""
+    expected = ('an instant in ISO 8601 with a zone is expected, such as '
+                '2026-11-21T10:00:00+00:00')
+    if not isinstance(value, str) or not _INSTANT.fullmatch(value):
+        raise ValueError(f'{expected}, not {shown(value)}')
+    try:
+        return datetime.datetime.fromisoformat(
+            value.upper()).astimezone(datetime.UTC)
+    except (ValueError, OverflowError) as exc:
+        raise ValueError(f'{expected}; {shown(value)} is not a valid '
+                         'date') from exc
 
 
-class Seconds(wtypes.UserType):
-    """A whole number of seconds, at least one."""
-
-    name = 'seconds'
-
-    @staticmethod
-    def validate(value: Any) -> int:
-        # NOTE: bool is a subclass of int.
-        if (not isinstance(value, int) or isinstance(value, bool)
-                or not 1 <= value <= _MAX_SECONDS):
-            raise ValueError('a whole number of seconds above 0 is expected, '
-                             f'not {shown(value)}')
-        return value
+def to_seconds(value: Any) -> int:
+    """Return a whole number of seconds, at least one."""
+    # NOTE: bool is a subclass of int.
+    if (not isinstance(value, int) or isinstance(value, bool)
+            or not 1 <= value <= _MAX_SECONDS):
+        raise ValueError('a whole number of seconds above 0 is expected, '
+                         f'not {shown(value)}')
+    return value
 
 
-class ResourceClass(wtypes.UserType):
-    """The name of a resource class, as in Ironic."""
-
-    name = 'resource class'
-
-    @staticmethod
-    def validate(value: Any) -> str:
-        if (not isinstance(value, str) or not value.isprintable()
-                or not 1 <= len(value.strip()) <= len(value) <= _MAX_CLASS):
-            raise ValueError('a name of 1 to '
-                             f'{_MAX_CLASS} characters is expected, not '
-                             f'{shown(value)}')
-        return value
+def to_resource_class(value: Any) -> str:
+    """Return the name of a resource class, as in Ironic."""
+    if (not isinstance(value, str) or not value.isprintable()
+            or not 1 <= len(value.strip()) <= len(value) <= _MAX_CLASS):
+        raise ValueError('a name of 1 to '
+                         f'{_MAX_CLASS} characters is expected, not '
+                         f'{shown(value)}')
+    return value
 
 
-class Traits(wtypes.UserType):
-    """A list of traits."""
-
-    name = 'traits'
-
-    @staticmethod
-    def validate(value: Any) -> frozenset[str]:
-        if not isinstance(value, list):
-            raise ValueError(f'a list of traits is expected, not '
-                             f'{shown(value)}')
-        if len(value) > _MAX_TRAITS:
-            raise ValueError(f'at most {_MAX_TRAITS} traits are accepted, not '
-                             f'{len(value)}')
-        for item in value:
-            if not isinstance(item, str) or not _TRAIT.fullmatch(item):
-                raise ValueError(
-                    f'{shown(item)} is not a trait; traits are upper case '
-                    'letters, digits and underscores, such as CUSTOM_GOLD')
-        return frozenset(value)
+def to_traits(value: Any) -> frozenset[str]:
+    """Return a list of traits."""
+    if not isinstance(value, list):
+        raise ValueError(f'a list of traits is expected, not '
+                         f'{shown(value)}')
+    if len(value) > _MAX_TRAITS:
+        raise ValueError(f'at most {_MAX_TRAITS} traits are accepted, not '
+                         f'{len(value)}')
+    for item in value:
+        if not isinstance(item, str) or not _TRAIT.fullmatch(item):
+            raise ValueError(
+                f'{shown(item)} is not a trait; traits are upper case '
+                'letters, digits and underscores, such as CUSTOM_GOLD')
+    return frozenset(value)
 
 
-class Flavor(wtypes.UserType):
-    """A flavor as Nova shows it; returned as its requirements on nodes."""
-
-    name = 'flavor'
-
-    @staticmethod
-    def validate(value: Any) -> node_flavors.Wish:
-        return of_flavor(value, node_flavors.wish)
+def to_flavor(value: Any) -> node_flavors.FlavorRequest:
+    """Return the requirements on nodes of a flavor as Nova shows it."""
+    return of_flavor(value, node_flavors.requested)
 
 
 def of_flavor(value: Any, read: Callable[[Mapping[str, Any]], _R]) -> _R:
@@ -183,73 +149,48 @@ def of_flavor(value: Any, read: Callable[[Mapping[str, Any]], _R]) -> _R:
         raise ValueError(str(exc).removesuffix('.')) from exc
 
 
-class Limit(wtypes.UserType):
-    """The size of a page, in a query."""
-
-    name = 'limit'
-
-    @staticmethod
-    def validate(value: Any) -> int:
-        if not _INTEGER.fullmatch(value) or int(value) <= 0:
-            raise ValueError('a whole number above 0 is expected, not '
-                             f'{shown(value)}')
-        return int(value)
+def to_limit(value: Any) -> int:
+    """Return the size of a page, in a query."""
+    if not _INTEGER.fullmatch(value) or int(value) <= 0:
+        raise ValueError('a whole number above 0 is expected, not '
+                         f'{shown(value)}')
+    return int(value)
 
 
-class Name(wtypes.UserType):
-    """The id of a project."""
-
-    name = 'name'
-
-    @staticmethod
-    def validate(value: Any) -> str:
-        if not value.isprintable() or not 1 <= len(value) <= _MAX_PROJECT:
-            raise ValueError(f'{shown(value)} is not the id of a project')
-        return str(value)
+def to_name(value: Any) -> str:
+    """Return the id of a project."""
+    if not value.isprintable() or not 1 <= len(value) <= _MAX_PROJECT:
+        raise ValueError(f'{shown(value)} is not the id of a project')
+    return str(value)
 
 
-class Whole(wtypes.UserType):
-    """A whole number above zero, in a query."""
-
-    name = 'number'
-
-    @staticmethod
-    def validate(value: Any) -> int:
-        if (not _INTEGER.fullmatch(value)
-                or not 1 <= int(value) <= _MAX_SECONDS):
-            raise ValueError('a whole number above 0 is expected, not '
-                             f'{shown(value)}')
-        return int(value)
+def to_whole(value: Any) -> int:
+    """Return a whole number above zero, in a query."""
+    if (not _INTEGER.fullmatch(value)
+            or not 1 <= int(value) <= _MAX_SECONDS):
+        raise ValueError('a whole number above 0 is expected, not '
+                         f'{shown(value)}')
+    return int(value)
 
 
-class Text(wtypes.UserType):
-    """Any string."""
-
-    name = 'text'
-
-    @staticmethod
-    def validate(value: Any) -> str:
-        if not isinstance(value, str):
-            raise ValueError('a string is expected, not '
-                             f'{shown(value)}')
-        return value
+def to_text(value: Any) -> str:
+    """Return any string."""
+    if not isinstance(value, str):
+        raise ValueError('a string is expected, not '
+                         f'{shown(value)}')
+    return value
 
 
-class Properties(Text):
-    """Requirements on hosts, without invisible characters."""
-
-    name = 'properties'
-
-    @staticmethod
-    def validate(value: Any) -> str:
-        text = Text.validate(value)
-        # NOTE: characters that move the cursor or reverse the direction of
-        # writing would show readers another text than the one that is used.
-        # JSON can escape them.
-        if not text.isprintable() and not _printable(text):
-            raise ValueError('printable characters and white space are '
-                             f'expected, not {shown(text)}')
-        return text
+def to_properties(value: Any) -> str:
+    """Return requirements on hosts, without invisible characters."""
+    text = to_text(value)
+    # NOTE: characters that move the cursor or reverse the direction of
+    # writing would show readers another text than the one that is used.
+    # JSON can escape them.
+    if not text.isprintable() and not _printable(text):
+        raise ValueError('printable characters and white space are '
+                         f'expected, not {shown(text)}')
+    return text
 
 
 def _printable(text: str) -> bool:
@@ -257,31 +198,21 @@ def _printable(text: str) -> bool:
                for each in text)
 
 
-class Boolean(wtypes.UserType):
-    """True or false."""
-
-    name = 'boolean'
-
-    @staticmethod
-    def validate(value: Any) -> bool:
-        if not isinstance(value, bool):
-            raise ValueError('true or false is expected, not '
-                             f'{shown(value)}')
-        return value
+def to_boolean(value: Any) -> bool:
+    """Return true or false."""
+    if not isinstance(value, bool):
+        raise ValueError('true or false is expected, not '
+                         f'{shown(value)}')
+    return value
 
 
-class Flag(wtypes.UserType):
-    """True or false in a query, case-insensitive."""
-
-    name = 'flag'
-
-    @staticmethod
-    def validate(value: Any) -> bool:
-        word = value.lower()
-        if word not in ('true', 'false'):
-            raise ValueError('true or false is expected, not '
-                             f'{shown(value)}')
-        return bool(word == 'true')
+def to_flag(value: Any) -> bool:
+    """Return true or false in a query, case-insensitive."""
+    word = value.lower()
+    if word not in ('true', 'false'):
+        raise ValueError('true or false is expected, not '
+                         f'{shown(value)}')
+    return bool(word == 'true')
 
 
 class OneOf(wtypes.UserType):
@@ -293,7 +224,7 @@ class OneOf(wtypes.UserType):
         self.since = since
 
     def validate(self, value: Any) -> str:
-        if value not in self.since:
+        if not isinstance(value, str) or value not in self.since:
             raise ValueError(f'{shown(value)} is not one of '
                              f'{", ".join(self.since)}')
         return str(value)
@@ -323,14 +254,26 @@ class Some(OneOf):
             OneOf.check(self, name, word, minor)
 
 
+class _Parsed(wtypes.UserType):
+    """A type whose values a function reads, or refuses with ValueError."""
+
+    def __init__(self, read: Callable[[Any], Any]) -> None:
+        self.name = read.__name__
+        self.validate = read
+
+
 class attribute(wtypes.wsattr):
     """A part of a request.
 
+    :param datatype: a type of WSME, or a function that returns the value, and
+        raises ValueError with what is expected instead.
     :param since: the version that added it.
     """
 
     def __init__(self, datatype: Any, since: int = versions.SEED,
                  **kwargs: Any) -> None:
+        if isinstance(datatype, types.FunctionType):
+            datatype = _Parsed(datatype)
         super().__init__(datatype, **kwargs)
         self.since = since
 
@@ -351,14 +294,14 @@ FIELDS = {
 class NewReservation(wtypes.Base):
     """The body of ``POST /v1/reservations``."""
 
-    instance_uuid = attribute(Uuid(), mandatory=True)
-    node_uuid = attribute(Uuids())
-    uuid = attribute(Uuid(), since=versions.TIMES)
-    expires_at = attribute(Instant(), since=versions.TIMES)
-    ttl = attribute(Seconds(), since=versions.TIMES)
-    resource_class = attribute(ResourceClass(), since=versions.PICK)
-    traits = attribute(Traits(), since=versions.PICK)
-    flavor = attribute(Flavor(), since=versions.FLAVORS)
+    instance_uuid = attribute(to_uuid, mandatory=True)
+    node_uuid = attribute(to_uuids)
+    uuid = attribute(to_uuid, since=versions.TIMES)
+    expires_at = attribute(to_instant, since=versions.TIMES)
+    ttl = attribute(to_seconds, since=versions.TIMES)
+    resource_class = attribute(to_resource_class, since=versions.PICK)
+    traits = attribute(to_traits, since=versions.PICK)
+    flavor = attribute(to_flavor, since=versions.FLAVORS)
 
 
 class NoQuery(wtypes.Base):
@@ -374,11 +317,11 @@ class ShowQuery(wtypes.Base):
 class ListQuery(ShowQuery):
     """The query of ``GET /v1/reservations``."""
 
-    node = attribute(Uuid(), since=versions.PAGES)
-    instance = attribute(Uuid(), since=versions.PAGES)
-    project = attribute(Name(), since=versions.PAGES)
-    limit = attribute(Limit(), since=versions.PAGES)
-    marker = attribute(Uuid(), since=versions.PAGES)
+    node = attribute(to_uuid, since=versions.PAGES)
+    instance = attribute(to_uuid, since=versions.PAGES)
+    project = attribute(to_name, since=versions.PAGES)
+    limit = attribute(to_limit, since=versions.PAGES)
+    marker = attribute(to_uuid, since=versions.PAGES)
     sort_key = attribute(
         OneOf(**{key: FIELDS[key] for key in find.SORT_KEYS}),
         since=versions.PAGES)
@@ -389,46 +332,41 @@ class ListQuery(ShowQuery):
 class LimitsQuery(wtypes.Base):
     """The query of ``GET /v1/limits``."""
 
-    project = attribute(Name(), since=versions.LIMITS)
+    project = attribute(to_name, since=versions.LIMITS)
 
 
-class Day(wtypes.UserType):
-    """A day in UTC, in a query."""
-
-    name = 'day'
-
-    @staticmethod
-    def validate(value: Any) -> datetime.date:
-        try:
-            if not _DAY.fullmatch(value):
-                raise ValueError
-            day = datetime.date.fromisoformat(value)
-        except ValueError:
-            raise ValueError('a day such as 2026-03-31 is expected, not '
-                             f'{shown(value)}') from None
-        if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
-            raise ValueError(f'a year from {_FIRST_YEAR} to {_LAST_YEAR} is '
-                             f'expected, not {day.year}')
-        return day
+def to_day(value: Any) -> datetime.date:
+    """Return a day in UTC, in a query."""
+    try:
+        if not _DAY.fullmatch(value):
+            raise ValueError
+        day = datetime.date.fromisoformat(value)
+    except ValueError:
+        raise ValueError('a day such as 2026-03-31 is expected, not '
+                         f'{shown(value)}') from None
+    if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+        raise ValueError(f'a year from {_FIRST_YEAR} to {_LAST_YEAR} is '
+                         f'expected, not {day.year}')
+    return day
 
 
 class UsageQuery(wtypes.Base):
     """The query of ``GET /v1/usage``."""
 
-    first_day = attribute(Day(), since=versions.USAGE)
-    last_day = attribute(Day(), since=versions.USAGE)
+    first_day = attribute(to_day, since=versions.USAGE)
+    last_day = attribute(to_day, since=versions.USAGE)
     by = attribute(Some(**{each.value: versions.USAGE
                              for each in usage.Group}),
                    since=versions.USAGE)
-    project = attribute(Name(), since=versions.USAGE)
-    all_projects = attribute(Flag(), since=versions.USAGE)
+    project = attribute(to_name, since=versions.USAGE)
+    all_projects = attribute(to_flag, since=versions.USAGE)
 
 
 class Renewal(wtypes.Base):
     """The keys that a JSON patch may replace."""
 
-    expires_at = attribute(Instant(), since=versions.TIMES)
-    ttl = attribute(Seconds(), since=versions.TIMES)
+    expires_at = attribute(to_instant, since=versions.TIMES)
+    ttl = attribute(to_seconds, since=versions.TIMES)
 
 
 def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:

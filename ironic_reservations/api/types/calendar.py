@@ -20,49 +20,39 @@ from wsme import types as wtypes
 
 from ironic_reservations.api import versions
 from ironic_reservations.api.types import basic
-from ironic_reservations.api.types import lease as lease_types
+from ironic_reservations.api.types import dates
 
 #: The maximum length of a capability.
 _MAX_RACK = 1000
 
 
-class ResourceClasses(wtypes.UserType):
-    """Names of resource classes; an empty one is for hosts without one."""
-
-    name = 'resource classes'
-
-    @staticmethod
-    def validate(value: Any) -> frozenset[str | None]:
-        return frozenset(
-            basic.ResourceClass.validate(each) if each else None
-            for each in value)
+def to_resource_classes(value: Any) -> frozenset[str | None]:
+    """Return names of resource classes; an empty one: hosts without one."""
+    return frozenset(
+        basic.to_resource_class(each) if each else None
+        for each in value)
 
 
-class Rack(wtypes.UserType):
-    """The name of a rack; an empty one is for hosts without a rack."""
-
-    name = 'rack'
-
-    @staticmethod
-    def validate(value: Any) -> str:
-        if not isinstance(value, str) or len(value) > _MAX_RACK:
-            raise ValueError(f'at most {_MAX_RACK} characters are expected')
-        return value
+def to_rack(value: Any) -> str:
+    """Return the name of a rack; an empty one is for hosts without a rack."""
+    if not isinstance(value, str) or len(value) > _MAX_RACK:
+        raise ValueError(f'at most {_MAX_RACK} characters are expected')
+    return value
 
 
 class CalendarQuery(wtypes.Base):
     """The query of ``GET /v1/calendar``."""
 
     # NOTE: "from" is a keyword of Python.
-    from_ = basic.attribute(lease_types.Date(), name='from')
-    to = basic.attribute(lease_types.Date())
-    resource_class = basic.attribute(ResourceClasses())
-    rows = basic.attribute(basic.Flag())
-    racks = basic.attribute(basic.Flag(), since=versions.RACKS)
-    rack = basic.attribute(Rack(), since=versions.RACKS)
-    node = basic.attribute(basic.Uuids())
-    marker = basic.attribute(basic.Whole())
-    limit = basic.attribute(basic.Limit())
+    from_ = basic.attribute(dates.read, name='from')
+    to = basic.attribute(dates.read)
+    resource_class = basic.attribute(to_resource_classes)
+    rows = basic.attribute(basic.to_flag)
+    racks = basic.attribute(basic.to_flag, since=versions.RACKS)
+    rack = basic.attribute(to_rack, since=versions.RACKS)
+    node = basic.attribute(basic.to_uuids)
+    marker = basic.attribute(basic.to_whole)
+    limit = basic.attribute(basic.to_limit)
 
 
 class FeedQuery(wtypes.Base):

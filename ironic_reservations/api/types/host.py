@@ -36,52 +36,47 @@ _SLOTS = re.compile('[1-9]|1[0-9]|20')
 class HostQuery(wtypes.Base):
     """The query of ``GET /v1/os-hosts``."""
 
-    limit = basic.attribute(basic.Limit())
-    marker = basic.attribute(basic.Whole())
+    limit = basic.attribute(basic.to_limit)
+    marker = basic.attribute(basic.to_whole)
 
 
 class AllocationQuery(wtypes.Base):
     """The query of the allocations of hosts."""
 
-    lease_id = basic.attribute(basic.Uuid())
-    reservation_id = basic.attribute(basic.Uuid())
+    lease_id = basic.attribute(basic.to_uuid)
+    reservation_id = basic.attribute(basic.to_uuid)
 
 
 class PropertyQuery(wtypes.Base):
     """The query of ``GET /v1/os-hosts/properties``."""
 
-    detail = basic.attribute(basic.Flag())
-    all = basic.attribute(basic.Flag())
+    detail = basic.attribute(basic.to_flag)
+    all = basic.attribute(basic.to_flag)
 
 
 class PropertyUpdate(wtypes.Base):
     """The body of ``PATCH /v1/os-hosts/properties/<name>``."""
 
-    private = basic.attribute(basic.Boolean())
+    private = basic.attribute(basic.to_boolean)
 
 
-class Slots(wtypes.UserType):
-    """The number of slots."""
-
-    name = 'number of slots'
-
-    @staticmethod
-    def validate(value: Any) -> int:
-        if not _SLOTS.fullmatch(value):
-            raise ValueError('a whole number from 1 to 20 is expected, not '
-                             f'{basic.shown(value)}')
-        return int(value)
+def to_slots(value: Any) -> int:
+    """Return the number of slots."""
+    if not _SLOTS.fullmatch(value):
+        raise ValueError('a whole number from 1 to 20 is expected, not '
+                         f'{basic.shown(value)}')
+    return int(value)
 
 
 class AvailabilityQuery(lease_types.Window):
     """The query of ``GET /v1/availability``."""
 
-    resource_class = basic.attribute(basic.ResourceClass())
-    hypervisor_properties = basic.attribute(basic.Properties())
-    resource_properties = basic.attribute(basic.Properties())
-    count = basic.attribute(basic.Whole())
-    duration = basic.attribute(basic.Whole())
-    slots = basic.attribute(Slots())
+    resource_class = basic.attribute(basic.to_resource_class)
+    hypervisor_properties = basic.attribute(basic.to_properties)
+    resource_properties = basic.attribute(basic.to_properties)
+    count = basic.attribute(basic.to_whole)
+    duration = basic.attribute(basic.to_whole)
+    slots = basic.attribute(to_slots)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -50,7 +50,7 @@ Resolve = Callable[[Collection[int]], Mapping[int, str]]
 def new_lease(document: Any, now: datetime.datetime,
               project_id: str | None, user_id: str | None,
               key: str | None,
-              minor: int = versions.SEED) -> leases.LeaseAsk:
+              minor: int = versions.SEED) -> leases.LeaseRequest:
     """Parse the body of a request for a lease.
 
     :param now: the time that "now" means, except for the start.
@@ -77,25 +77,21 @@ def new_lease(document: Any, now: datetime.datetime,
         # NOTE: Blazar stores events and never acts on them; here they are
         # only parsed, so that its clients work.
         pass
-    ask = leases.LeaseAsk(
+    request = leases.LeaseRequest(
         name=name, start=None if start == dates.NOW else start,
         end=at(end, now),
         before_end=at(basic.given(wanted.before_end_date), now),
-        wishes=tuple(_wishes(wanted)), project_id=project_id,
+        reservations=tuple(_reservations(wanted)), project_id=project_id,
         user_id=user_id, key=key, flexible=flexible, queue=queue,
         priority=basic.given(wanted.priority) or 0)
-    if ask.end <= (ask.start or now):
+    if request.end <= (request.start or now):
         raise errors.InvalidValue('End date must be later than start date.')
-    return ask
+    return request
 
 
 def _check_keys(document: Any, minor: int,
                 since_of: Mapping[str, int]) -> None:
-    """Raise if a request has keys of a later version.
-
-    :param since_of: the version that added each key.
-    :raises UnknownKey: it has.
-    """
+    """Raise if a request has keys of a later version."""
     for name, since in since_of.items():
         if minor < since and isinstance(document, dict) and name in document:
             raise errors.UnknownKey(
@@ -105,10 +101,7 @@ def _check_keys(document: Any, minor: int,
 
 
 def _flexible(wanted: Any, now: datetime.datetime) -> leases.Flexible | None:
-    """Return the open dates of a new lease, ``None`` without them.
-
-    :raises InvalidValue: a part of them is missing, or dates are set, too.
-    """
+    """Return the open dates of a new lease, ``None`` without them."""
     between = basic.given(wanted.between)
     if between is None:
         for name in ('duration', 'fix_before'):
@@ -127,10 +120,7 @@ def _flexible(wanted: Any, now: datetime.datetime) -> leases.Flexible | None:
 
 
 def _queue(wanted: Any, flexible: leases.Flexible | None) -> bool:
-    """Return whether a lease is to be queued if it does not fit.
-
-    :raises InvalidValue: the keys contradict each other.
-    """
+    """Return whether a lease is to be queued if it does not fit."""
     queue = basic.given(wanted.on_refusal) == 'queue'
     if queue and flexible is not None:
         raise errors.InvalidValue(
@@ -176,16 +166,13 @@ def lease_change(document: Any, now: datetime.datetime,
         start=at(either(wanted, 'start'), now),
         end=at(either(wanted, 'end'), now),
         before_end=at(basic.given(wanted.before_end_date), now),
-        wishes=tuple(_wish_change(index, change, uuids)
+        reservations=tuple(_wish_change(index, change, uuids)
                      for index, change in enumerate(changes)),
         heal=bool(basic.given(wanted.heal)), opened=_opened(wanted, now))
 
 
 def _opened(wanted: Any, now: datetime.datetime) -> leases.OpenDates | None:
-    """Return the change of open dates, ``None`` without one.
-
-    :raises InvalidValue: dates are set, too.
-    """
+    """Return the change of open dates, ``None`` without one."""
     between = basic.given(wanted.between)
     duration = basic.given(wanted.duration)
     opened = leases.OpenDates(
@@ -200,10 +187,7 @@ def _opened(wanted: Any, now: datetime.datetime) -> leases.OpenDates | None:
 
 def _window(between: tuple[Any, datetime.datetime], now: datetime.datetime
             ) -> tuple[datetime.datetime, datetime.datetime]:
-    """Return the window of open dates.
-
-    :raises InvalidValue: it ends before it starts.
-    """
+    """Return the window of open dates."""
     first, last = at(between[0], now), between[1]
     if last <= first:
         raise errors.InvalidValue('The second date of "between" must be later '
@@ -212,10 +196,7 @@ def _window(between: tuple[Any, datetime.datetime], now: datetime.datetime
 
 
 def _check_no_dates(wanted: Any) -> None:
-    """Raise if a date is set beside open dates.
-
-    :raises InvalidValue: one is.
-    """
+    """Raise if a date is set beside open dates."""
     for name in ('start_date', 'end_date', 'start', 'end', 'before_end_date'):
         if basic.given(getattr(wanted, name)) is not None:
             raise errors.InvalidValue(
@@ -265,7 +246,7 @@ def _one(where: str, item: dict[str, Any], datatype: Any) -> Any:
         raise type(exc)(f'{where}: {exc}') from exc
 
 
-def _wishes(wanted: Any) -> Iterator[leases.Wish]:
+def _reservations(wanted: Any) -> Iterator[leases.LeaseReservationRequest]:
     for index, item in enumerate(basic.given(wanted.reservations) or ()):
         # NOTE: checked first, since each kind has its own keys.
         _check_kind(f'reservations[{index}]', item.get('resource_type'))
@@ -276,24 +257,25 @@ def _wishes(wanted: Any) -> Iterator[leases.Wish]:
                else _of_instances(where, kind, read))
 
 
-def _of_hosts(where: str, read: Any) -> leases.Wish:
+def _of_hosts(where: str, read: Any) -> leases.LeaseReservationRequest:
     least, most = basic.given(read.min), basic.given(read.max)
     for name, value in (('min', least), ('max', most)):
         if value is None:
             raise _missing(name, where)
     _check_range(where, least, most)
-    return leases.Wish(
+    return leases.LeaseReservationRequest(
         least=least, most=most,
         hypervisor_properties=basic.given(read.hypervisor_properties) or '',
         resource_properties=basic.given(read.resource_properties) or '',
         before_end=basic.given(read.before_end) or 'default')
 
 
-def _of_instances(where: str, kind: str, read: Any) -> leases.Wish:
+def _of_instances(where: str, kind: str,
+                  read: Any) -> leases.LeaseReservationRequest:
     amount = basic.given(read.amount)
     if amount is None:
         raise _missing('amount', where)
-    wish = leases.Wish(
+    requested = leases.LeaseReservationRequest(
         least=amount, most=amount, resource_type=kind,
         resource_properties=basic.given(read.resource_properties) or '')
     (affinity,) = basic.given(read.affinity) or (None,)
@@ -303,12 +285,14 @@ def _of_instances(where: str, kind: str, read: Any) -> leases.Wish:
                 f'{where}: affinity cannot be chosen for the instances of a '
                 'flavor. Leave affinity out, or send the resource_type '
                 f'{instance_reservations.VIRTUAL_INSTANCE}.')
-        return _of_flavor(where, read, wish)
+        return _of_flavor(where, read, requested)
     return dataclasses.replace(
-        wish, instances=_of_sizes(where, read, affinity))
+        requested, instances=_of_sizes(where, read, affinity))
 
 
-def _of_flavor(where: str, read: Any, wish: leases.Wish) -> leases.Wish:
+def _of_flavor(
+    where: str, read: Any, requested: leases.LeaseReservationRequest
+) -> leases.LeaseReservationRequest:
     sent = basic.given(read.flavor)
     flavor_id = basic.given(read.flavor_id)
     if flavor_id is None and sent is not None:
@@ -320,7 +304,7 @@ def _of_flavor(where: str, read: Any, wish: leases.Wish) -> leases.Wish:
     if sent is None:
         # NOTE: if sizes are sent, Nova is not asked for the flavor.
         return dataclasses.replace(
-            wish, flavor_id=None if sizes else flavor_id,
+            requested, flavor_id=None if sizes else flavor_id,
             instances=_of_sizes(where, read, None, flavor_id) if sizes
             else None)
     if sizes:
@@ -331,7 +315,7 @@ def _of_flavor(where: str, read: Any, wish: leases.Wish) -> leases.Wish:
         raise errors.InvalidValue(
             f'{where}: flavor_id is {basic.shown(flavor_id)}, but flavor is '
             'a different one. Leave one of them out.')
-    return dataclasses.replace(wish, instances=(
+    return dataclasses.replace(requested, instances=(
         instance_reservations.InstanceWish.of_flavor(flavor_id,
                                                      sent.flavor)))
 
@@ -368,7 +352,7 @@ def _check_range(where: str, least: int | None, most: int | None) -> None:
 
 
 def _wish_change(index: int, read: Any,
-                 uuids: Mapping[int, str]) -> leases.WishChange:
+                 uuids: Mapping[int, str]) -> leases.LeaseReservationChange:
     where = f'reservations[{index}]'
     ident = basic.given(read.id)
     if ident is None:
@@ -380,7 +364,7 @@ def _wish_change(index: int, read: Any,
         basic.given(read.vcpus), basic.given(read.memory_mb),
         basic.given(read.disk_gb), affinity and affinity[0],
         affinity is None)
-    return leases.WishChange(
+    return leases.LeaseReservationChange(
         id=ident, least=least, most=most, amount=basic.given(read.amount),
         instances=None if instances == instance_reservations.InstanceChange()
         else instances,

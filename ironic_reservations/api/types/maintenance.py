@@ -27,51 +27,41 @@ _MAX_NODES = 10_000
 _MAX_NAME = 255
 
 
-class Reason(wtypes.UserType):
-    """The reason of a maintenance, as Ironic shows it."""
-
-    name = 'reason'
-
-    @staticmethod
-    def validate(value: Any) -> str:
-        if (not isinstance(value, str) or not value.isprintable()
-                or not 1 <= len(value.strip()) <= len(value) <= _MAX_REASON):
-            raise ValueError(f'a text of 1 to {_MAX_REASON} characters is '
-                             f'expected, not {basic.shown(value)}')
-        return value
+def to_reason(value: Any) -> str:
+    """Return the reason of a maintenance, as Ironic shows it."""
+    if (not isinstance(value, str) or not value.isprintable()
+            or not 1 <= len(value.strip()) <= len(value) <= _MAX_REASON):
+        raise ValueError(f'a text of 1 to {_MAX_REASON} characters is '
+                         f'expected, not {basic.shown(value)}')
+    return value
 
 
-class Nodes(wtypes.UserType):
-    """A list of nodes, each by its name or uuid."""
-
-    name = 'nodes'
-
-    @staticmethod
-    def validate(value: Any) -> tuple[str, ...]:
-        if not isinstance(value, list) or not 1 <= len(value) <= _MAX_NODES:
-            raise ValueError(f'a list of 1 to {_MAX_NODES} names or UUIDs of '
-                             f'nodes is expected, not {basic.shown(value)}')
-        for item in value:
-            if (not isinstance(item, str) or not item.isprintable()
-                    or not 1 <= len(item) <= _MAX_NAME):
-                raise ValueError(f'{basic.shown(item)} is neither the name '
-                                 'nor the UUID of a node')
-        return tuple(dict.fromkeys(value))
+def to_nodes(value: Any) -> tuple[str, ...]:
+    """Return a list of nodes, each by its name or uuid."""
+    if not isinstance(value, list) or not 1 <= len(value) <= _MAX_NODES:
+        raise ValueError(f'a list of 1 to {_MAX_NODES} names or UUIDs of '
+                         f'nodes is expected, not {basic.shown(value)}')
+    for item in value:
+        if (not isinstance(item, str) or not item.isprintable()
+                or not 1 <= len(item) <= _MAX_NAME):
+            raise ValueError(f'{basic.shown(item)} is neither the name '
+                             'nor the UUID of a node')
+    return tuple(dict.fromkeys(value))
 
 
 class NewMaintenance(wtypes.Base):
     """The body of ``POST /v1/maintenances``."""
 
-    name = basic.attribute(lease_types.Name(), since=versions.MAINTENANCE,
+    name = basic.attribute(lease_types.to_name, since=versions.MAINTENANCE,
                            mandatory=True)
-    reason = basic.attribute(Reason(), since=versions.MAINTENANCE)
-    starts_at = basic.attribute(basic.Instant(), since=versions.MAINTENANCE)
-    ends_at = basic.attribute(basic.Instant(), since=versions.MAINTENANCE,
+    reason = basic.attribute(to_reason, since=versions.MAINTENANCE)
+    starts_at = basic.attribute(basic.to_instant, since=versions.MAINTENANCE)
+    ends_at = basic.attribute(basic.to_instant, since=versions.MAINTENANCE,
                               mandatory=True)
-    nodes = basic.attribute(Nodes(), since=versions.MAINTENANCE)
-    resource_class = basic.attribute(basic.ResourceClass(),
+    nodes = basic.attribute(to_nodes, since=versions.MAINTENANCE)
+    resource_class = basic.attribute(basic.to_resource_class,
                                      since=versions.MAINTENANCE)
-    resource_properties = basic.attribute(basic.Properties(),
+    resource_properties = basic.attribute(basic.to_properties,
                                           since=versions.MAINTENANCE)
-    drain = basic.attribute(basic.Boolean(), since=versions.MAINTENANCE)
-    force = basic.attribute(basic.Boolean(), since=versions.MAINTENANCE)
+    drain = basic.attribute(basic.to_boolean, since=versions.MAINTENANCE)
+    force = basic.attribute(basic.to_boolean, since=versions.MAINTENANCE)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How many hosts are free over time, drawn."""
+"""A chart of the number of free hosts over time."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class AvailabilityChart:
                          options: console.ConsoleOptions
                          ) -> Iterator[text.Text]:
         found = self._found
-        start, end = (times.told(found['start_date']),
-                      times.told(found['end_date']))
+        start, end = (times.parsed(found['start_date']),
+                      times.parsed(found['end_date']))
         classes = found['classes']
         yield text.Text(f'Free hosts from {times.shown(start, self._local)} '
                         f'until {times.shown(end, self._local)}')
@@ -83,7 +83,7 @@ class AvailabilityChart:
         if self._found['earliest'] is None:
             return text.Text(f'{self._asked}: not within a year', 'red')
         return text.Text.assemble(f'{self._asked}: ', (
-            times.shown(times.told(self._found['earliest']), self._local),
+            times.shown(times.parsed(self._found['earliest']), self._local),
             'bold green'))
 
 
@@ -99,7 +99,7 @@ class AvailabilityChart:
         yield text.Text('The first possible starts in this period:')
         for each in slots:
             start, end = (
-                times.shown(times.told(each[key]), self._local)
+                times.shown(times.parsed(each[key]), self._local)
                 for key in ('start_date', 'end_date'))
             yield text.Text.assemble('  ', (start, 'bold green'),
                                      f' until {end}')
@@ -133,7 +133,7 @@ def title(found: Mapping[str, Any], local: bool) -> text.Text:
         lowest = min(spans, key=lambda span: span['free'])
         line.append(f", at least {lowest['free']} free")
         if lowest['free'] < max(span['free'] for span in spans):
-            end = times.told(lowest['end_date'])
+            end = times.parsed(lowest['end_date'])
             line.append(f' (from {times.shown(_start(lowest), local)} until '
                         f'{times.shown(end, local)})')
     return line
@@ -170,7 +170,7 @@ def lowest(spans: Sequence[Mapping[str, Any]],
     """
     told: list[int | None] = [None] * scale.columns
     for span in spans:
-        begin, end = _start(span), times.told(span['end_date'])
+        begin, end = _start(span), times.parsed(span['end_date'])
         last = scale.column(end)
         if scale.edge(last) >= end and last:
             # NOTE: a span that ends where a column begins is not in it.
@@ -183,7 +183,7 @@ def lowest(spans: Sequence[Mapping[str, Any]],
 
 
 def _start(span: Mapping[str, Any]) -> Any:
-    return times.told(span['start_date'])
+    return times.parsed(span['start_date'])
 
 
 def _level(free: int, hosts: int, height: int) -> int:

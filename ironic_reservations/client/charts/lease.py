@@ -40,7 +40,7 @@ _NARROWEST = 20
 
 
 class LeasePlan:
-    """When a lease is, which nodes it has, and what it waits for.
+    """The window of a lease, its nodes, and the events that it waits for.
 
     :param plan: the lease, as ``plan`` in the room of the commands gives it.
     :param now: the time.
@@ -57,8 +57,8 @@ class LeasePlan:
                          options: console.ConsoleOptions
                          ) -> Iterator[console.RenderableType]:
         plan = self._plan
-        start, end = (times.told(plan['start_date']),
-                      times.told(plan['end_date']))
+        start, end = (times.parsed(plan['start_date']),
+                      times.parsed(plan['end_date']))
         yield text.Text.assemble((plan['name'], 'bold'), '  ',
                             _styled(plan['status']), f'  {plan["id"]}')
         yield text.Text(f'{times.shown(start, self._local)} until '
@@ -66,7 +66,7 @@ class LeasePlan:
                         f'({times.shown_duration(end - start)}); '
                         + self._now_is(start, end))
         if not plan.get('fixed', True):
-            first, last = (times.shown(times.told(each), self._local)
+            first, last = (times.shown(times.parsed(each), self._local)
                            for each in plan['between'])
             before = datetime.timedelta(seconds=plan['fix_before'])
             yield text.Text(
@@ -134,7 +134,7 @@ class LeasePlan:
                 if each['event_type'] in order else len(order))):
             events.add_row(
                 _EVENTS.get(event['event_type'], event['event_type']),
-                times.shown(times.told(event['time']), self._local),
+                times.shown(times.parsed(event['time']), self._local),
                 _styled(event['status']))
         return events
 
@@ -184,7 +184,8 @@ def _reservation(reservation: Mapping[str, Any],
                           if node.get('lent_until') == until)
         yield text.Text(
             'Lent by another project, at present until '
-            f'{times.shown(times.told(until), local)} at the latest: {those}')
+            f'{times.shown(times.parsed(until), local)} at the latest: {those}'
+        )
 
 
 def _wanted(reservation: Mapping[str, Any]) -> str:

@@ -43,7 +43,6 @@ class ShowAvailability(chart_command.ChartCommand):
     """Show how many hosts leases could have, when"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the hosts, and when."""
         parser = super().get_parser(prog_name)
         selection.add(parser)
         chart_command.add_time(
@@ -74,7 +73,6 @@ class ShowAvailability(chart_command.ChartCommand):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Look."""
         if (parsed_args.hosts is None) != (parsed_args.duration is None):
             raise exc.CommandError(
                 'The earliest start depends on the number of hosts and on the '

@@ -48,7 +48,6 @@ class ShowCalendar(chart_command.ChartCommand):
     """Show when how many hosts are free, and who has which host"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the window, and what is wanted of it."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--resource-class',
@@ -82,7 +81,6 @@ class ShowCalendar(chart_command.ChartCommand):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Ask for it."""
         if parsed_args.watch and (parsed_args.formatter != 'table'
                                   or parsed_args.columns):
             raise exc.CommandError('--watch draws the calendar, so it cannot '

@@ -44,14 +44,12 @@ class Deletion(command.Command, abc.ABC):
         """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add what is to be deleted."""
         parser = super().get_parser(prog_name)
         parser.add_argument('idents', metavar=f'<{self.thing}>', nargs='+',
                             help=self.named)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Delete all of them that can be deleted."""
         verb, done = self.verbs
         failures = []
         for ident in parsed_args.idents:

@@ -52,7 +52,6 @@ class ListHosts(zone.Zoned, command.Lister):
     """List hosts, which are the nodes that are open to leases"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the selection."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--resource-class',
@@ -67,7 +66,6 @@ class ListHosts(zone.Zoned, command.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """List them, in the order in which they were opened."""
         limit, wanted = parsed_args.limit, parsed_args.resource_class
         options.check_page(parsed_args)
         # NOTE: the service lists all classes, so a limit is for what is left.
@@ -84,13 +82,11 @@ class ShowHost(zone.Zoned, command.ShowOne):
     """Show a host"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the host."""
         parser = super().get_parser(prog_name)
         _add_host(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """Show it, with its properties."""
         return _shown(host.HostManager(
             self.app.client_manager.baremetal).get(parsed_args.host))
 
@@ -99,7 +95,6 @@ class SetHost(zone.Zoned, command.ShowOne):
     """Set properties of a host, or open or close it to new leases"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the host, and what changes."""
         parser = super().get_parser(prog_name)
         _add_host(parser)
         parser.add_argument(
@@ -127,7 +122,6 @@ class SetHost(zone.Zoned, command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """Change it, and show it."""
         if not parsed_args.capabilities and parsed_args.reservable is None:
             raise exc.CommandError(
                 'No change was given. Use --property, --reservable or '
@@ -142,7 +136,6 @@ class UnsetHost(zone.Zoned, command.ShowOne):
     """Unset properties of a host"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the host, and the properties."""
         parser = super().get_parser(prog_name)
         _add_host(parser)
         parser.add_argument(
@@ -155,7 +148,6 @@ class UnsetHost(zone.Zoned, command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """Change it, and show it."""
         manager = host.HostManager(self.app.client_manager.baremetal)
         found = manager.get(parsed_args.host)
         unknown = [name for name in parsed_args.names

@@ -43,7 +43,6 @@ class ImportHosts(command.ShowOne):
     _failed = 0
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the nodes, and their properties."""
         parser = super().get_parser(prog_name)
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument(
@@ -73,7 +72,6 @@ class ImportHosts(command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Open them one after the other, and count."""
         client = self.app.client_manager.baremetal
         manager = host.HostManager(client)
         hosts = {each.node_uuid for each in manager.list()}

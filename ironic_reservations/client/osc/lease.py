@@ -33,7 +33,7 @@ from ironic_reservations.client.osc import chart_command
 from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import instances
 from ironic_reservations.client.osc import lease_plan
-from ironic_reservations.client.osc import naming
+from ironic_reservations.client.osc import named_nodes
 from ironic_reservations.client.osc import options
 from ironic_reservations.client.osc import selection
 from ironic_reservations.client.osc import zone
@@ -61,7 +61,6 @@ class CreateLease(lease_plan.Planned):
     """Lease bare metal hosts for a time"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add how many hosts of which kind, and when."""
         parser = super().get_parser(prog_name)
         parser.add_argument('name', metavar='<name>',
                             help='Name of the lease.')
@@ -141,7 +140,6 @@ class CreateLease(lease_plan.Planned):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Ask for the lease, and show its plan."""
         client = self.app.client_manager.baremetal
         chosen = selection.read(parsed_args)
         if parsed_args.instances is None:
@@ -170,7 +168,6 @@ class SetLease(lease_plan.Planned):
     """Extend, shorten, move, grow, shrink, heal or rename a lease"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the lease, and what changes."""
         parser = super().get_parser(prog_name)
         _add_lease(parser)
         parser.add_argument('--name', metavar='<name>', help='New name of the '
@@ -236,7 +233,6 @@ class SetLease(lease_plan.Planned):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Change the lease as a whole, and show its plan."""
         client = self.app.client_manager.baremetal
         manager = lease.LeaseManager(client)
         found = manager.find(parsed_args.lease)
@@ -258,7 +254,6 @@ class ListLeases(zone.Zoned, command.Lister):
     """List leases"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the selection."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--project',
@@ -273,7 +268,6 @@ class ListLeases(zone.Zoned, command.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """List them, the oldest first."""
         options.check_page(parsed_args)
         found = lease.LeaseManager(self.app.client_manager.baremetal).list(
             project=parsed_args.project, limit=parsed_args.limit,
@@ -290,13 +284,11 @@ class ShowLease(zone.Zoned, command.ShowOne):
     """Show a lease"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the lease."""
         parser = super().get_parser(prog_name)
         _add_lease(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Return it as the service has it."""
         client = self.app.client_manager.baremetal
         found = lease.LeaseManager(client).find(parsed_args.lease)
         names = {} if parsed_args.formatter != 'table' else {
@@ -385,10 +377,7 @@ def _add_lease(parser: argparse.ArgumentParser) -> None:
 
 def _body(parsed_args: argparse.Namespace,
           wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return the body that asks for a lease.
-
-    :raises CommandError: options contradict each other.
-    """
+    """Return the body that asks for a lease."""
     if parsed_args.between is None:
         if parsed_args.fix_before is not None:
             raise exc.CommandError('--fix-before requires --between.')
@@ -429,16 +418,13 @@ def _new_end(found: lease.Lease,
              parsed_args: argparse.Namespace) -> times.Instant | None:
     by = parsed_args.extend or -(parsed_args.shorten or 0)
     if by:
-        return _plus(times.told(found.end_date), by)
+        return _plus(times.parsed(found.end_date), by)
     end: times.Instant | None = parsed_args.end
     return end
 
 
 def _open_dates(parsed_args: argparse.Namespace) -> dict[str, Any]:
-    """Return what changes of the dates that are left open.
-
-    :raises CommandError: others are set.
-    """
+    """Return what changes of the dates that are left open."""
     opened = {name: value for name, value in (
         ('between', parsed_args.between), ('duration', parsed_args.duration),
         ('fix_before', parsed_args.fix_before)) if value is not None}
@@ -490,7 +476,7 @@ def _reservations(client: Any, found: lease.Lease,
             {'amount': value} if option == '--instances'
             else dict(zip(('min', 'max'), value, strict=True)))}
     for name in parsed_args.give_back:
-        uuid = naming.node_uuid(client, name)
+        uuid = named_nodes.node_uuid(client, name)
         holder = next((each['id'] for each in found.reservations
                        for node in each['nodes'] if node['uuid'] == uuid),
                       None)

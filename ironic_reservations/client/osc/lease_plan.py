@@ -62,7 +62,6 @@ class ShowLeasePlan(Planned):
     """Show which nodes a lease has, when, and what it waits for"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the lease."""
         parser = super().get_parser(prog_name)
         parser.add_argument('lease', metavar='<lease>',
                             help='Name or ID of the lease.')
@@ -70,7 +69,6 @@ class ShowLeasePlan(Planned):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        """Return the lease, and what Ironic says of its nodes."""
         timeout = parsed_args.wait_timeout
         options.check_wait(parsed_args)
         client = self.app.client_manager.baremetal

@@ -33,7 +33,6 @@ class ListLimits(command.Lister):
     """List what your project may have, and what of it is used"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say whose."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--project',
@@ -44,7 +43,6 @@ class ListLimits(command.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace
                     ) -> tuple[Sequence[str], Iterable[Any]]:
-        """List them."""
         found = limits.LimitsManager(
             self.app.client_manager.baremetal).get(parsed_args.project)
         # NOTE: a service before 1.13 has no limits by class.

@@ -51,7 +51,6 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the window, and which nodes."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'name', metavar='<name>', help='Name of the maintenance window.')
@@ -97,7 +96,6 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """Book them, and show what that does."""
         wanted = selection.read(parsed_args)
         if not (parsed_args.nodes or any(wanted.values())):
             raise exc.CommandError(
@@ -125,7 +123,6 @@ class ListMaintenances(zone.Zoned, command.Lister):
     """List maintenance windows"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add how much to show."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--long',
@@ -134,7 +131,6 @@ class ListMaintenances(zone.Zoned, command.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """List them, the first to start first."""
         columns = _LONG if parsed_args.long else _COLUMNS
         client = self.app.client_manager.baremetal
         found = maintenance.MaintenanceManager(client).list()
@@ -147,7 +143,6 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
     """Show a maintenance window"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the window."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'maintenance', metavar='<maintenance>',
@@ -155,7 +150,6 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """Show it, with its nodes."""
         manager = maintenance.MaintenanceManager(
             self.app.client_manager.baremetal)
         # NOTE: the list, in which names are found, tells less.

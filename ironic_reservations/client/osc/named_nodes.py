@@ -19,6 +19,7 @@ import contextlib
 from typing import Any
 
 from ironicclient import exc
+from oslo_utils import uuidutils
 
 from ironic_reservations.client import errors
 from ironic_reservations.client.osc import lease_plan
@@ -47,3 +48,15 @@ def _names(client: Any, uuids: set[str]) -> dict[str, str]:
         return {}
     return {uuid: node['name'] for uuid, node in known.items()
             if node['name']}
+
+
+def node_uuid(client: Any, ident: str) -> str:
+    """Return the UUID of a node.
+
+    :param client: an Ironic client.
+    :param ident: its name or UUID.
+    :raises NotFound: Ironic shows no such node.
+    """
+    if uuidutils.is_uuid_like(ident):
+        return ident
+    return str(client.node.get(ident, fields=['uuid']).uuid)

@@ -34,7 +34,6 @@ from ironic_reservations.client import reservation
 from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import flavor_file
 from ironic_reservations.client.osc import named_nodes
-from ironic_reservations.client.osc import naming
 from ironic_reservations.client.osc import options
 from ironic_reservations.client.osc import zone
 
@@ -49,7 +48,6 @@ class CreateReservation(zone.Zoned, command.ShowOne):
     """Reserve a bare metal node"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Name the nodes, or what they must be like, and for how long."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'nodes',
@@ -91,7 +89,6 @@ class CreateReservation(zone.Zoned, command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """Reserve one of the nodes and show the reservation."""
         client = self.app.client_manager.baremetal
         if not (parsed_args.nodes or parsed_args.resource_class
                 or parsed_args.traits or parsed_args.flavor_file):
@@ -100,7 +97,8 @@ class CreateReservation(zone.Zoned, command.ShowOne):
                 '--resource-class, --trait or --flavor-file to let the '
                 'service choose.')
         options.check_wait(parsed_args)
-        nodes = [naming.node_uuid(client, node) for node in parsed_args.nodes]
+        nodes = [named_nodes.node_uuid(client, node)
+                 for node in parsed_args.nodes]
         with named_nodes.in_refusals(client):
             made = reservation.ReservationManager(client).create(
                 instance_uuid=parsed_args.instance or str(uuid.uuid4()),
@@ -118,7 +116,6 @@ class ListReservations(zone.Zoned, command.Lister):
     """List reservations of bare metal nodes"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the selection, and what is shown."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--node',
@@ -151,7 +148,6 @@ class ListReservations(zone.Zoned, command.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """List them."""
         client = self.app.client_manager.baremetal
         options.check_page(parsed_args)
         sorting = [key.partition(':')
@@ -162,7 +158,7 @@ class ListReservations(zone.Zoned, command.Lister):
         fetched = (list(dict.fromkeys([*columns, *(k for k, _, _ in sorting)]))
                    if parsed_args.fields else None)
         found = reservation.ReservationManager(client).list(
-            node=(naming.node_uuid(client, parsed_args.node)
+            node=(named_nodes.node_uuid(client, parsed_args.node)
                   if parsed_args.node else None),
             instance=parsed_args.instance, project=parsed_args.project,
             limit=parsed_args.limit, marker=parsed_args.marker,
@@ -181,14 +177,12 @@ class ShowReservation(zone.Zoned, command.ShowOne):
     """Show a reservation of a bare metal node"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the reservation, and what is shown."""
         parser = super().get_parser(prog_name)
         _add_reservation(parser)
         _add_fields(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """Show it."""
         fields = _fields(parsed_args)
         found = reservation.ReservationManager(
             self.app.client_manager.baremetal).get(
@@ -200,14 +194,12 @@ class RenewReservation(zone.Zoned, command.ShowOne):
     """Set anew when a reservation expires"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the reservation, and for how long."""
         parser = super().get_parser(prog_name)
         _add_reservation(parser)
         _add_times(parser, required=True)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """Renew it and show it."""
         return _shown(reservation.ReservationManager(
             self.app.client_manager.baremetal).renew(
                 parsed_args.reservation, ttl=parsed_args.ttl,
@@ -221,7 +213,7 @@ class DeleteReservation(deletion.Deletion):
     named = 'UUIDs of the reservations to delete.'
 
     def delete(self, client: Any, ident: str) -> None:
-        """Give one back."""
+        """Delete one reservation."""
         reservation.ReservationManager(client).delete(ident)
 
 
@@ -229,7 +221,6 @@ class DeployReservation(command.ShowOne):
     """Deploy the node of a reservation, with the reservation as proof"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the reservation, and what to deploy."""
         parser = super().get_parser(prog_name)
         _add_reservation(parser)
         parser.add_argument(
@@ -256,7 +247,6 @@ class DeployReservation(command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        """Deploy the node and show how far it is."""
         client = self.app.client_manager.baremetal
         options.check_wait(parsed_args)
         deploy_steps = utils.handle_json_arg(parsed_args.deploy_steps,
@@ -269,7 +259,7 @@ class DeployReservation(command.ShowOne):
             parsed_args.reservation,
             configdrive=_config_drive(parsed_args.config_drive),
             deploysteps=deploy_steps, wait=parsed_args.wait_timeout,
-            node=(naming.node_uuid(client, parsed_args.node)
+            node=(named_nodes.node_uuid(client, parsed_args.node)
                   if parsed_args.node else None))
         node = client.node.get(held.node_uuid, fields=[
             'uuid', 'name', 'provision_state', 'target_provision_state',

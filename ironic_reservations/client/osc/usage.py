@@ -40,7 +40,6 @@ class ListUsage(command.Lister):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Say when, whose, and what is told apart."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--first-day', metavar='<day>',
@@ -64,7 +63,6 @@ class ListUsage(command.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace
                     ) -> tuple[Sequence[str], Iterable[Any]]:
-        """List them."""
         by = [name for name in _GROUPS
               if name in (parsed_args.by or _GROUPS)]
         found = usage.UsageManager(self.app.client_manager.baremetal).get(

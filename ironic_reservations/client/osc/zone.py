@@ -49,7 +49,6 @@ class Zoned(command.Command):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Add the option."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--local',
@@ -132,6 +131,6 @@ def _moment(name: str, value: Any) -> datetime.datetime | None:
     if name not in _INSTANTS or not isinstance(value, str):
         return None
     try:
-        return times.told(value)
+        return times.parsed(value)
     except (ValueError, OverflowError):
         return None

@@ -152,7 +152,7 @@ def renew(conn: connection.Connection, reservation: str | Reservation,
 
 def release(conn: connection.Connection,
             reservation: str | Reservation) -> None:
-    """Give a node back.
+    """Delete a reservation.
 
     :param conn: a connection.
     :param reservation: its reservation, or the UUID of that.

@@ -25,7 +25,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 from urllib import parse
-import uuid
 
 from openstack import connection
 from openstack import utils
@@ -33,6 +32,7 @@ import requests
 
 from ironic_reservations.client import calendar as client_calendar
 from ironic_reservations.client import lease_payload
+from ironic_reservations.client import payload
 from ironic_reservations.client import times
 from ironic_reservations.client.sdk import transport
 from ironic_reservations.client.sdk.lease import Host
@@ -78,7 +78,7 @@ def post(conn: connection.Connection, body: Mapping[str, Any],
     """
     return _read(transport.request(
         conn, 'POST', Lease.base_path, of_leases=True, json=dict(body),
-        headers=_key(dry_run, key), params=_trying(dry_run)))
+        **payload.once(key, dry_run)))
 
 
 def leases(conn: connection.Connection,
@@ -123,7 +123,7 @@ def change(conn: connection.Connection, lease: str | Lease, *,
     return _read(transport.request(
         conn, 'PUT', utils.urljoin(Lease.base_path, transport.ident(lease)),
         of_leases=True, json=lease_payload.change(**changes),
-        headers=_key(dry_run, key), params=_trying(dry_run)))
+        **payload.once(key, dry_run)))
 
 
 def end(conn: connection.Connection, lease: str | Lease) -> None:
@@ -261,12 +261,3 @@ def _read(response: requests.Response) -> Lease:
     found = Lease.new(moves=response.json().get('moves'))
     found._translate_response(response)
     return found
-
-
-def _key(dry_run: bool, key: str | None) -> dict[str, str]:
-    return {} if dry_run else {
-        lease_payload.KEY_HEADER: key or str(uuid.uuid4())}
-
-
-def _trying(dry_run: bool) -> dict[str, str]:
-    return {'dry_run': 'true'} if dry_run else {}

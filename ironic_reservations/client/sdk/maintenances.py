@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-import uuid
 
 from openstack import connection
 from openstack import utils
@@ -44,11 +43,9 @@ def create(conn: connection.Connection, body: Mapping[str, Any],
         default is a new one, which protects the retries of this call.
     :raises Conflict: somebody is in the way; ``reasons`` say who.
     """
-    headers = {} if dry_run else {
-        payload.KEY_HEADER: key or str(uuid.uuid4())}
     found: dict[str, Any] = transport.request(
-        conn, 'POST', _PATH, json=dict(body), headers=headers,
-        params={'dry_run': 'true'} if dry_run else {}).json()['maintenance']
+        conn, 'POST', _PATH, json=dict(body),
+        **payload.once(key, dry_run)).json()['maintenance']
     return found
 
 

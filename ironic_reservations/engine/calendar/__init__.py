@@ -47,8 +47,8 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import host_states
 from ironic_reservations.planner import timeline
 
 #: The longest window.
@@ -74,7 +74,7 @@ class Found:
     now: datetime.datetime
     margin: int
     sequence: str
-    _wanted: calendar.Wanted
+    _wanted: calendar.CalendarRequest
     _viewer: calendar.Viewer
     _hosts: _Hosts
     _free: _Free
@@ -114,12 +114,11 @@ class Calendars:
         self._hosts = _Hosts((), self._rack)
         self._free = _Free(timeline.Timeline.of(()))
 
-    def sequence(self, wanted: calendar.Wanted,
+    def sequence(self, wanted: calendar.CalendarRequest,
                  viewer: calendar.Viewer) -> str:
         """Return the sequence that :meth:`look` would return.
 
         :raises InvalidValue: the window is not valid.
-        :raises DatabaseUnavailable: nothing could be read.
         """
         if wanted.nodes is not None:
             # NOTE: which nodes are shown depends on whose leases they have.
@@ -128,18 +127,17 @@ class Calendars:
         return retry.until_committed(functools.partial(
             self._sequence, wanted, viewer))
 
-    def look(self, wanted: calendar.Wanted,
+    def look(self, wanted: calendar.CalendarRequest,
              viewer: calendar.Viewer) -> Found:
         """Return the contents for one viewer.
 
         :raises InvalidValue: the window is not valid.
-        :raises DatabaseUnavailable: nothing could be read.
         """
         _check(wanted)
         return retry.until_committed(functools.partial(self._look, wanted,
                                                        viewer))
 
-    def _sequence(self, wanted: calendar.Wanted,
+    def _sequence(self, wanted: calendar.CalendarRequest,
                   viewer: calendar.Viewer) -> str:
         snapshot = self._snapshot()
         page, _ = self._page(snapshot, wanted, viewer)
@@ -152,7 +150,7 @@ class Calendars:
         return _sequence(snapshot, _only(generations, on_nodes),
                          _loan(snapshot, wanted, viewer))
 
-    def _look(self, wanted: calendar.Wanted,
+    def _look(self, wanted: calendar.CalendarRequest,
               viewer: calendar.Viewer) -> Found:
         snapshot = self._snapshot()
         page, more = self._page(snapshot, wanted, viewer)
@@ -202,13 +200,14 @@ class Calendars:
 
     def _known(self, snapshot: snapshots.Snapshot) -> _Hosts:
         found = self._hosts
-        if found.standings is not snapshot.standings:
-            found = self._hosts = _Hosts(snapshot.standings, self._rack)
+        if found.states is not snapshot.states:
+            found = self._hosts = _Hosts(snapshot.states, self._rack)
         return found
 
-    def _page(self, snapshot: snapshots.Snapshot, wanted: calendar.Wanted,
-              viewer: calendar.Viewer
-              ) -> tuple[list[calendar_rows.Promised], bool]:
+    def _page(
+            self, snapshot: snapshots.Snapshot,
+            wanted: calendar.CalendarRequest, viewer: calendar.Viewer
+    ) -> tuple[list[calendar_rows.Promised], bool]:
         """Return a page of hosts, and whether there is another one.
 
         Hosts that are named are on one page.
@@ -275,22 +274,22 @@ class _Group:
     @functools.cached_property
     def members(self) -> int:
         """Return the set of these hosts."""
-        return fleet.mask(self.numbers)
+        return host_sets.mask(self.numbers)
 
 
 class _Hosts:
     """The hosts of a snapshot, in the order in which they are shown."""
 
-    def __init__(self, standings: Sequence[standing.Standing | None],
+    def __init__(self, states: Sequence[host_states.HostState | None],
                  rack: str) -> None:
-        self.standings = standings
+        self.states = states
         self._rack = rack
 
     @functools.cached_property
     def classes(self) -> list[_Group]:
         """Return the resource classes that there are."""
         found: dict[str | None, _Group] = {}
-        for number, here in enumerate(self.standings):
+        for number, here in enumerate(self.states):
             if here is None:
                 continue
             name = here.host.node.resource_class
@@ -303,8 +302,8 @@ class _Hosts:
         return [found[name] for name in sorted(
             found, key=lambda name: name or '')]
 
-    def after(self, wanted: calendar.Wanted
-              ) -> Iterator[tuple[int, standing.Standing]]:
+    def after(self, wanted: calendar.CalendarRequest
+              ) -> Iterator[tuple[int, host_states.HostState]]:
         """Yield the hosts that a page may have, with their numbers."""
         ids, there = self._ordered
         for place in range(bisect.bisect_right(ids, wanted.marker or 0),
@@ -317,9 +316,9 @@ class _Hosts:
 
     @functools.cached_property
     def _ordered(self) -> tuple[list[int],
-                                list[tuple[int, standing.Standing]]]:
+                                list[tuple[int, host_states.HostState]]]:
         there = sorted(((number, here) for number, here
-                        in enumerate(self.standings) if here is not None),
+                        in enumerate(self.states) if here is not None),
                        key=lambda each: each[1].host.id)
         return [here.host.id for _, here in there], there
 
@@ -333,8 +332,8 @@ class _Free:
         self._steps = 0
         self._lock = threading.Lock()
 
-    def steps(self, there: _Group, wanted: calendar.Wanted, loan: _Loan
-              ) -> list[tuple[int, int]]:
+    def steps(self, there: _Group, wanted: calendar.CalendarRequest,
+              loan: _Loan) -> list[tuple[int, int]]:
         """Return pairs of a second and the number free from it on."""
         lent = there.members & loan.hosts
         loan = _Loan(lent, loan.until) if lent else _Loan()
@@ -356,8 +355,8 @@ class _Free:
                 self._kept[key] = found
                 self._steps += len(found)
 
-    def _count(self, there: _Group, wanted: calendar.Wanted, loan: _Loan
-               ) -> list[tuple[int, int]]:
+    def _count(self, there: _Group, wanted: calendar.CalendarRequest,
+               loan: _Loan) -> list[tuple[int, int]]:
         origin = instants.instant(wanted.start)
         # NOTE: the last count that begins within a second is the one with
         # which the next second begins.
@@ -373,7 +372,7 @@ class _Free:
         return steps
 
 
-def _loan(snapshot: snapshots.Snapshot, wanted: calendar.Wanted,
+def _loan(snapshot: snapshots.Snapshot, wanted: calendar.CalendarRequest,
           viewer: calendar.Viewer) -> _Loan:
     """Return which hosts are only lent to the viewer."""
     if not wanted.loans:
@@ -384,7 +383,7 @@ def _loan(snapshot: snapshots.Snapshot, wanted: calendar.Wanted,
     return _Loan(hosts, until) if hosts else _Loan()
 
 
-def _steps(there: _Group, free: _Free, wanted: calendar.Wanted,
+def _steps(there: _Group, free: _Free, wanted: calendar.CalendarRequest,
            loan: _Loan) -> calendar.Steps:
     return calendar.Steps(
         there.name, len(there.numbers), there.conditions,
@@ -393,7 +392,7 @@ def _steps(there: _Group, free: _Free, wanted: calendar.Wanted,
         if wanted.racks else ())
 
 
-def _check(wanted: calendar.Wanted) -> None:
+def _check(wanted: calendar.CalendarRequest) -> None:
     if wanted.end <= wanted.start:
         raise errors.InvalidValue(
             f'"to" ({wanted.end.isoformat()}) is not after "from" '
@@ -413,10 +412,7 @@ def _on_nodes(page: Iterable[calendar_rows.Promised]
 
 def _only(read: Mapping[str, _T],
           on_nodes: Mapping[str, frozenset[str]]) -> dict[str, _T]:
-    """Return the entries of the leases that are shown.
-
-    :raises Conflict: one is missing, so the snapshot is out of date.
-    """
+    """Return the entries of the leases that are shown."""
     shown = frozenset[str]().union(*on_nodes.values())
     if not shown <= read.keys():
         raise db_connection.Conflict('a lease has just been forgotten')

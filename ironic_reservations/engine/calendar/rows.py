@@ -24,7 +24,7 @@ from ironic_reservations.model import calendar
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_states
 
 #: How long before a late node may be promised again.
 _LATE = 120 * instants.SECOND
@@ -83,7 +83,7 @@ def second(instant: int, origin: int) -> int:
     return -((origin - instant) // instants.SECOND)
 
 
-def promised(here: standing.Standing, wanted: calendar.Wanted,
+def promised(here: host_states.HostState, wanted: calendar.CalendarRequest,
              now: datetime.datetime, margin: int, lent: bool) -> Promised:
     """Return the promises of a host within a window.
 
@@ -95,12 +95,12 @@ def promised(here: standing.Standing, wanted: calendar.Wanted,
         list(_maintained(here, wanted, now)), condition(here), lent)
 
 
-def condition(here: standing.Standing) -> str:
+def condition(here: host_states.HostState) -> str:
     """Return one of :data:`calendar.CONDITIONS`."""
     return calendar.condition(here.host, here.maintained())
 
 
-def _maintained(here: standing.Standing, wanted: calendar.Wanted,
+def _maintained(here: host_states.HostState, wanted: calendar.CalendarRequest,
                 now: datetime.datetime) -> Iterator[Maintained]:
     origin = instants.instant(wanted.start)
     for each in here.windows:
@@ -109,7 +109,7 @@ def _maintained(here: standing.Standing, wanted: calendar.Wanted,
         ends = instants.instant(each.ends_at)
         if each.late(now):
             # NOTE: as on the timeline.
-            ends = max(ends, standing.late(now))
+            ends = max(ends, host_states.late(now))
         end = second(ends, origin)
         if end > 0:
             yield Maintained(
@@ -117,7 +117,7 @@ def _maintained(here: standing.Standing, wanted: calendar.Wanted,
                 each.has_node(now), each.window_id)
 
 
-def _promises(here: standing.Standing, wanted: calendar.Wanted,
+def _promises(here: host_states.HostState, wanted: calendar.CalendarRequest,
               now: datetime.datetime, margin: int) -> Iterator[Promise]:
     origin, seconds = instants.instant(wanted.start), wanted.seconds
     for row, _ in here.promised:
@@ -127,7 +127,7 @@ def _promises(here: standing.Standing, wanted: calendar.Wanted,
         if row.begun and row.ends_at <= now:
             # NOTE: the node is late. The time until it may be back at the
             # earliest includes its cleaning.
-            ends = max(ends, standing.late(now) - min(
+            ends = max(ends, host_states.late(now) - min(
                 _LATE, 0 if here.host.node.compute else margin))
         end = second(ends, origin)
         if end > 0:

@@ -43,7 +43,6 @@ def read_due(engine: Engine, limit: int) -> list[str]:
     """Read the leases that are due and not claimed, the oldest first.
 
     :param limit: how many to read at most.
-    :raises DatabaseUnavailable: nothing can be read.
     """
     with engine.database.read() as connection:
         return db_lease_work.read_due(connection, engine.clock(), limit)
@@ -81,7 +80,7 @@ def extend(engine: Engine, claims: Collection[Claim]
 
 
 def drop(engine: Engine, claims: Collection[Taken]) -> None:
-    """Give claims back, so that other processes can take the leases at once.
+    """Release claims, so that other processes can take the leases at once.
 
     :raises DatabaseUnavailable: it is not known whether they were given back.
     :raises Conflict: another process was quicker.

@@ -27,7 +27,9 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.passages import tickets
+from ironic_reservations.engine import seen
+from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
@@ -99,7 +101,6 @@ class Context:
         :raises Conflict: the lease or its booking has changed.
         :raises Lost: the lease is another worker's.
         :raises Refused: the node cannot be changed now.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         ironic = self.ironic
         self._send(booking, in_flight.Act.LESSEE,
@@ -114,7 +115,6 @@ class Context:
         :raises Conflict: the lease or its booking has changed.
         :raises Lost: the lease is another worker's.
         :raises Refused: the state of the node does not allow it.
-        :raises IronicUnavailable: Ironic did not answer.
         """
         ironic = self.ironic
         call = {in_flight.Act.UNDEPLOY: ironic.undeploy,
@@ -146,6 +146,20 @@ class Context:
         if not db_leases.update(connection, before, after, self.due_at):
             raise db_connection.Conflict('the lease has changed meanwhile')
         return dataclasses.replace(after, generation=before.generation + 1)
+
+    def committed(self, nodes: seen.Seen, lease: leases.Lease,
+                  bookings: Mapping[leases.NodeBooking,
+                                    leases.NodeBooking | None]) -> None:
+        """Put what was committed into the snapshot of this process.
+
+        :param nodes: the generations that the commit named.
+        :param bookings: the bookings of the lease that it changed, as they
+            were read and as they are now; ``None`` for one that is gone.
+        """
+        self.engine.snapshots.commit(
+            nodes.generations, bookings, snapshots.promised(
+                lease, [each for each in bookings.values()
+                        if each is not None]))
 
     def tell(self, event: str, lease: leases.Lease,
              reason: str | None = None) -> None:

@@ -25,9 +25,9 @@ from ironic_reservations.clouds import enforcement
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_usage as db_lease_usage
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import enforcement_commits
@@ -53,7 +53,7 @@ def tell_before_end(context: lease_context.Context,
     :raises Conflict: somebody has changed the lease meanwhile.
     """
     now = context.engine.clock()
-    after = _told(context, lease, now)
+    after = _notified(context, lease, now)
     with context.engine.database.write() as connection:
         after = context.update(connection, lease, after)
         notices.write(context.engine.conf, connection,
@@ -61,7 +61,7 @@ def tell_before_end(context: lease_context.Context,
     return lease_context.Outcome(True, lease=after)
 
 
-def _told(context: lease_context.Context, lease: leases.Lease,
+def _notified(context: lease_context.Context, lease: leases.Lease,
           now: datetime.datetime) -> leases.Lease:
     kind = leases.EventType.BEFORE_END
     after = lease_context.with_event(lease, kind, leases.EventStatus.DONE, now)
@@ -95,12 +95,13 @@ def close(context: lease_context.Context,
         after = context.update(connection, lease, after)
         enforcement_commits.write(context.engine.conf, connection,
                                   [lease.id], now)
+    ended = {booking: dataclasses.replace(
+        booking, state=leases.BookingState.ENDING)
+        if booking.begun else None for booking in lease.bookings}
+    context.committed(nodes, lease, ended)
     lease_hold.take_back(context.engine, held)
-    after = lease_context.with_bookings(after, {
-        booking.id: dataclasses.replace(
-            booking, state=leases.BookingState.ENDING)
-        if booking.begun else None for booking in lease.bookings})
-    return lease_context.Outcome(True, lease=after)
+    return lease_context.Outcome(True, lease=lease_context.with_bookings(
+        after, {row.id: booking for row, booking in ended.items()}))
 
 
 def _closed(context: lease_context.Context, lease: leases.Lease,
@@ -112,7 +113,7 @@ def _closed(context: lease_context.Context, lease: leases.Lease,
             lease = lease_context.with_event(lease, kind,
                                              leases.EventStatus.ERROR, now)
     elif lease_context.undone(lease, leases.EventType.BEFORE_END):
-        lease = _told(context, lease, now)
+        lease = _notified(context, lease, now)
     return lease_context.with_event(dataclasses.replace(
         lease, status=leases.LeaseStatus.TERMINATING, updated_at=now),
         leases.EventType.END, leases.EventStatus.IN_PROGRESS, now)
@@ -206,13 +207,16 @@ def take_back(context: lease_context.Context,
         if broken:
             notices.write(engine.conf, connection, notices.Kind.BROKEN, after,
                           now, lease_context.sentence(found.waits))
+    changed: dict[leases.NodeBooking, leases.NodeBooking | None] = {
+        **dict.fromkeys(found.gone),
+        **{booking: dataclasses.replace(booking, lessee=None,
+                                        lessee_before=None)
+           for booking in found.untouched}}
+    context.committed(nodes, lease, changed)
     lease_hold.take_back(engine, held)
     return lease_context.Outcome(
         True, tuple(found.waits), lease_context.with_bookings(after, {
-            **{booking.id: None for booking in found.gone},
-            **{booking.id: dataclasses.replace(booking, lessee=None,
-                                               lessee_before=None)
-               for booking in found.untouched}}))
+            row.id: booking for row, booking in changed.items()}))
 
 
 def _busy(context: lease_context.Context,
@@ -226,12 +230,12 @@ def _busy(context: lease_context.Context,
     ending = {booking.node_uuid for booking in lease.bookings
               if booking.state is leases.BookingState.ENDING}
     with context.engine.database.read() as connection:
-        busy = db_passages.read_busy(connection, ending)
+        busy = db_in_flight.read_busy(connection, ending)
     if not busy:
         return busy
     with context.engine.database.write() as connection:
-        db_passages.void_tickets(connection, lease.id)
-        return db_passages.read_busy(connection, ending)
+        db_in_flight.void_tickets(connection, lease.id)
+        return db_in_flight.read_busy(connection, ending)
 
 
 def _take_back(context: lease_context.Context, booking: leases.NodeBooking,

@@ -41,7 +41,7 @@ from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_states
 
 LOG = log.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def check(engine: Engine) -> None:
     now = engine.clock()
     snapshot = engine.snapshots.snapshot(engine.database, now)
     missing = _missing(snapshot)
-    _wake_without_lessee(engine, snapshot.standings, now)
+    _wake_without_lessee(engine, snapshot.states, now)
     with engine.database.read() as connection:
         flags = db_lease_work.read_flags(connection, missing.keys())
     degraded = {each.lease_id for key, each in flags.items()
@@ -118,21 +118,23 @@ def _missing(snapshot: snapshots.Snapshot) -> dict[str, list[str]]:
 def _why(snapshot: snapshots.Snapshot, booking: leases.NodeBooking,
          wanted: requirements.Requirement) -> str:
     """Return what is wrong with the host of a booking."""
-    number = snapshot.fleet.number(booking.node_uuid)
-    here = snapshot.standing(number)
+    number = snapshot.host_set.number(booking.node_uuid)
+    here = snapshot.host_state(number)
     told = lease_cycle.has(here.host.node, snapshot.suits(number, wanted))
     if told is None and not booking.begun:
         told = here.unfit()
+    if told is None:
+        told = here.interruption(booking, snapshot.now)
     return lease_context.about(
         here.host.node, booking.node_uuid,
         told or 'has too little room for all that is promised on it')
 
 
 def _wake_without_lessee(engine: Engine,
-                         standings: Iterable[standing.Standing | None],
+                         host_states: Iterable[host_states.HostState | None],
                          now: datetime.datetime) -> None:
     """Make leases due whose nodes have another lessee in Ironic."""
-    lacking = {here.host.node.uuid for here in standings if here is not None
+    lacking = {here.host.node.uuid for here in host_states if here is not None
                and any(lease_cycle.lacks_lessee(booking, here.host.node)
                        for booking, _ in here.promised)}
     if lacking:
@@ -142,11 +144,7 @@ def _wake_without_lessee(engine: Engine,
 
 def _flag(engine: Engine, before: leases.Lease,
           missing: Mapping[str, Sequence[str]]) -> None:
-    """Write flags, unless somebody else is changing the lease.
-
-    :param missing: what lease reservations lack, in words, by their ids; read
-        after the lease.
-    """
+    """Write flags, unless somebody else is changing the lease."""
     now = engine.clock()
     degraded = any(each.id in missing for each in before.reservations)
     reservations = tuple(

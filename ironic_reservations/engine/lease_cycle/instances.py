@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What leases have in Placement and Nova for servers.
+"""The providers and flavors of leases in Placement and Nova.
 
 Leases of instances, and where Nova is told of leases, those of hosts, too:
 each host is one server's then.  Where holds in Placement are switched off,
@@ -171,7 +171,7 @@ def _each(reservations: Collection[leases.LeaseReservation], what: str,
 
 def give(context: lease_context.Context, reservation_id: str,
          project_id: str | None, bookings: Iterable[leases.NodeBooking],
-         flavor: machine.FlavorWanted | None) -> tuple[str, ...]:
+         flavor: machine.DesiredFlavor | None) -> tuple[str, ...]:
     """Have a reservation offered on its hosts, and a flavor for it.
 
     Comes after the hosts are held, and before the bookings are written down
@@ -189,7 +189,7 @@ def give(context: lease_context.Context, reservation_id: str,
                                  if each.state is not _ENDING)
     lost = {each.node_uuid: 0 for each in bookings
             if each.state is _ENDING}
-    return _bring(context, machine.Wanted(
+    return _bring(context, machine.Desired(
         reservation_id, project_id, {**lost, **counts}, True, flavor))
 
 
@@ -211,14 +211,14 @@ def take_back(context: lease_context.Context, reservation_id: str,
         # NOTE: on a compute host nothing else says what a server has of it.
         servers = (machine.Servers.WAIT if shared(context, bookings)
                    else machine.Servers.LEAVE)
-    return _bring(context, machine.Wanted(
+    return _bring(context, machine.Desired(
         reservation_id, None,
         dict.fromkeys((each.node_uuid for each in bookings), 0), False,
         servers=servers))
 
 
 def _bring(context: lease_context.Context,
-           wanted: machine.Wanted) -> tuple[str, ...]:
+           wanted: machine.Desired) -> tuple[str, ...]:
     def before_each() -> None:
         if not context.holds():
             raise lease_context.Lost(context.lease_id)

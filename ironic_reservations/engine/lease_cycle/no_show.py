@@ -40,7 +40,6 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import no_shows as db_no_shows
-from ironic_reservations.db import observations as db_observations
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import announce
@@ -52,10 +51,10 @@ from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.lifecycle import no_show
+from ironic_reservations.model import count_text
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
-from ironic_reservations.model import told_counts
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 LOG = log.getLogger(__name__)
 
@@ -88,7 +87,6 @@ def wake(engine: Engine) -> None:
 
     To be called when the mirror has just been brought up to date.
 
-    :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another transaction was in the way.
     """
     allowed = terms(engine.conf)
@@ -114,15 +112,15 @@ def _look(engine: Engine, now: datetime.datetime) -> datetime.datetime:
     :returns: since when there has been no break.
     """
     with engine.database.read() as connection:
-        before = db_observations.read(connection, _LOOK)
+        before = db_no_shows.read_looks(connection, _LOOK)
         begun = db_no_shows.read_begun(connection, now)
         over = db_no_shows.read_over(connection)
     unbroken = None if before is None else before.unbroken(
         now, gap(engine.conf))
-    after = db_observations.Observation(unbroken or now, now)
+    after = db_no_shows.Observation(unbroken or now, now)
     try:
         with engine.database.write() as connection:
-            db_observations.write(connection, _LOOK, before, after)
+            db_no_shows.write_looks(connection, _LOOK, before, after)
             db_no_shows.finish(connection, over)
             db_no_shows.begin(connection, begun, now)
     except db_connection.Conflict:
@@ -137,7 +135,6 @@ def _read(engine: Engine, connection: sa.Connection,
           ) -> dict[str, list[no_show.Seat]]:
     """Read all nodes that leases have, and when warnings of them arrived.
 
-    :param unbroken: since when nodes have been looked at without a break.
     :returns: by the id of the lease.
     """
     found = db_no_shows.read(connection, lease_ids, unbroken)
@@ -185,7 +182,7 @@ def watch(context: lease_context.Context,
     with engine.database.read() as connection:
         looked = seen.read(connection, {booking.node_uuid for booking
                                         in there.values()})
-        look = db_observations.read(connection, _LOOK)
+        look = db_no_shows.read_looks(connection, _LOOK)
         unbroken = None if look is None else look.unbroken(
             now, gap(engine.conf))
         if unbroken is None:
@@ -223,10 +220,7 @@ def watch(context: lease_context.Context,
 
 def _deployable(context: lease_context.Context,
                 bookings: Collection[leases.NodeBooking]) -> set[str]:
-    """Return which bookings have a node that could be deployed, by Ironic.
-
-    :raises IronicUnavailable: it does not answer; nobody can deploy either.
-    """
+    """Return which bookings have a node that could be deployed, by Ironic."""
     found = set()
     for booking in bookings:
         node = context.ironic.node(booking.node_uuid)
@@ -262,14 +256,14 @@ def _warn(context: lease_context.Context, lease: leases.Lease,
                if len(bookings) == 1 else
                'them. Deploy them, or they are released, the first of them '
                'not before ')
-            + f'{told_times.moment(released_at)}.', _occurrence(now),
+            + f'{time_text.moment(released_at)}.', _occurrence(now),
             released=False, release_at=released_at.isoformat(),
             **_named(bookings))
     # NOTE: not before, so that it is told once whoever comes in between.
     context.tell(announce.NO_SHOW_WARNING,
                  _only(lease, {each.uuid for each in bookings}))
     LOG.info('Nobody has deployed %s of the lease %s, to be released if '
-             'nobody does', told_counts.counted(len(bookings), 'node'),
+             'nobody does', count_text.counted(len(bookings), 'node'),
              lease.id)
 
 
@@ -297,7 +291,7 @@ def _release(context: lease_context.Context, lease: leases.Lease,
     # nothing is released.
     context.tell(announce.LEASE_UPDATE, after, announce.NO_SHOW)
     LOG.warning('Released %s of the lease %s that nobody has deployed in '
-                'time', told_counts.counted(len(bookings), 'node'), lease.id)
+                'time', count_text.counted(len(bookings), 'node'), lease.id)
 
 
 def _named(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
@@ -322,10 +316,7 @@ def _only(lease: leases.Lease, uuids: Collection[str]) -> leases.Lease:
 
 def _smaller(lease: leases.Lease, gone: Collection[str],
              now: datetime.datetime) -> leases.Lease:
-    """Return a lease that has given some of its nodes back.
-
-    :param gone: the uuids of their bookings.
-    """
+    """Return a lease that has given some of its nodes back."""
     return dataclasses.replace(lease, updated_at=now, reservations=tuple(
         _less(each, gone, now) if any(
             booking.uuid in gone for booking in each.bookings) else each

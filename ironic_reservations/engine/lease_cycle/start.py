@@ -32,9 +32,9 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
@@ -51,6 +51,7 @@ from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 from ironic_reservations.model import requirements
 
 LOG = log.getLogger(__name__)
@@ -60,13 +61,14 @@ _PLANNED = leases.BookingState.PLANNED
 
 
 @dataclasses.dataclass(frozen=True)
-class _Ground:
-    """What stands on nodes besides one lease, read in one snapshot.
+class _Observed:
+    """The state of nodes apart from one lease, read in one snapshot.
 
     :ivar nodes: as they are mirrored.
     :ivar taken: by whom else, in words.
     :ivar hosts: the nodes as hosts; one that is no host any more is absent.
     :ivar wanted: what bookings ask of their hosts, by their ids.
+    :ivar windows: the maintenance windows of the nodes.
     :ivar maintained: nodes whose maintenance is over and not cleared yet.
     """
 
@@ -74,14 +76,12 @@ class _Ground:
     taken: Mapping[str, str]
     hosts: Mapping[str, leases.Host]
     wanted: Mapping[int, requirements.Requirement]
+    windows: Mapping[str, Sequence[maintenance.NodeWindow]]
     maintained: Collection[str] = ()
 
     def suits(self, booking: leases.NodeBooking,
               node: facts.Node | None) -> bool:
-        """Check whether a node is what a booking asks for.
-
-        :param node: as it is now.
-        """
+        """Check whether a node is what a booking asks for."""
         host = self.hosts.get(booking.node_uuid)
         return node is None or host is None or requirements.suits(
             self.wanted[booking.id], dataclasses.replace(host, node=node))
@@ -98,7 +98,6 @@ def start(context: lease_context.Context,
 
     :raises Conflict: somebody has changed the lease or its nodes meanwhile.
     :raises Lost: the lease is another worker's.
-    :raises IronicUnavailable: Ironic does not answer.
     """
     engine, now = context.engine, context.engine.clock()
     giving = lease_cycle.starting(lease, now)
@@ -107,12 +106,13 @@ def start(context: lease_context.Context,
                  if booking in giving or (
                      each.status is _PENDING
                      and booking.state is leases.BookingState.BOUND)]
-    ground = _look(engine, lease, concerned, now)
+    observed = _look(engine, lease, concerned, now)
     seen = {uuid: node if node.compute else context.ironic.node(uuid)
-            for uuid, node in ground.nodes.items()}
-    views = {booking.id: _view(booking, seen[booking.node_uuid], ground)
+            for uuid, node in observed.nodes.items()}
+    views = {booking.id: _view(booking, seen[booking.node_uuid], observed,
+                               now)
              for booking in concerned}
-    if _look_elsewhere(context, ground, seen, [
+    if _look_elsewhere(context, observed, seen, [
             booking for booking in giving
             if views[booking.id].why and not booking.begun]):
         return lease_context.Outcome(changed=True)
@@ -123,7 +123,7 @@ def start(context: lease_context.Context,
     # NOTE: once in a context, since nobody knows of another node that it can
     # be held before that is tried.
     before = {ident for ident, _ in context.looked_elsewhere}
-    if _look_elsewhere(context, ground, seen, [
+    if _look_elsewhere(context, observed, seen, [
             booking for booking in binding
             if booking.id in unheld and unheld[booking.id].elsewhere
             and not booking.begun and booking.id not in before],
@@ -142,11 +142,12 @@ def start(context: lease_context.Context,
                if _needs_intent(booking, seen[booking.node_uuid])}
     written = lease
     if intents:
-        written = _write_intents(context, lease, ground, binding, intents, now)
+        written = _write_intents(context, lease, observed, binding, intents,
+                                 now)
     refused = _write_lessees(context, written, binding, seen, views)
     refused.update({ident: each.why for ident, each in unheld.items()})
     given = [booking for booking in binding if booking.id not in refused]
-    after = _commit(context, written, ground, given, views, intents, now,
+    after = _commit(context, written, observed, given, views, intents, now,
                     complete=not refused and not unoffered,
                     why=[lease_context.about(
                         seen[booking.node_uuid], booking.node_uuid,
@@ -163,11 +164,8 @@ def start(context: lease_context.Context,
 
 def _look(engine: Engine, lease: leases.Lease,
           concerned: Collection[leases.NodeBooking],
-          now: datetime.datetime) -> _Ground:
-    """Read what stands on the nodes of bookings.
-
-    :raises Conflict: the bookings are not what they were.
-    """
+          now: datetime.datetime) -> _Observed:
+    """Read what stands on the nodes of bookings."""
     uuids = {booking.node_uuid for booking in concerned}
     own = {booking.id for booking in lease.bookings}
     with engine.database.snapshot() as connection:
@@ -175,7 +173,7 @@ def _look(engine: Engine, lease: leases.Lease,
         others = db_bookings.read_with_wants(connection, uuids)
         hosts = db_hosts.read(connection, node_uuids=uuids)
         held = db_reservations.read_of_nodes(connection, uuids)
-        busy = db_passages.read_busy(connection, uuids)
+        busy = db_in_flight.read_busy(connection, uuids)
         windows = db_maintenance.read_of_nodes(connection, uuids)
     if not set(concerned) <= {booking for booking, _ in others}:
         raise db_connection.Conflict('a booking has changed meanwhile')
@@ -196,25 +194,36 @@ def _look(engine: Engine, lease: leases.Lease,
                   for booking, _ in others
                   if booking.begun and booking.id not in own
                   and booking.node_uuid in whole})
-    return _Ground(
+    return _Observed(
         nodes, taken,
         {row.node_uuid: row.with_node(nodes[row.node_uuid])
          for row in hosts},
         {booking.id: requirements.parse(
             hypervisor, resource, None if each is None else each.need)
          for booking, (hypervisor, resource, each) in others
-         if booking.id in own}, maintained)
+         if booking.id in own}, windows, maintained)
 
 
 def _view(booking: leases.NodeBooking, node: facts.Node | None,
-          ground: _Ground) -> lease_cycle.AtStart:
-    suits = ground.suits(booking, node)
-    if node is not None and node.uuid in ground.maintained:
+          observed: _Observed, now: datetime.datetime) -> lease_cycle.AtStart:
+    view = _view_of_node(booking, node, observed)
+    if view.why is not None:
+        return view
+    # NOTE: it is used until then, but is not all that was promised.
+    return dataclasses.replace(view, why=maintenance.interruption(
+        observed.windows.get(booking.node_uuid, ()), booking.starts_at,
+        booking.ends_at, now))
+
+
+def _view_of_node(booking: leases.NodeBooking, node: facts.Node | None,
+                  observed: _Observed) -> lease_cycle.AtStart:
+    suits = observed.suits(booking, node)
+    if node is not None and node.uuid in observed.maintained:
         # NOTE: it is not broken, and will be had in a moment.
         node = dataclasses.replace(node, maintenance=False)
     if not booking.begun:
         return lease_cycle.at_start(
-            node, ground.taken.get(booking.node_uuid), suits)
+            node, observed.taken.get(booking.node_uuid), suits)
     # NOTE: it is the lease's already, or all but; what is deployed there
     # came with its proof.
     unready = lease_cycle.unready(node)
@@ -222,14 +231,11 @@ def _view(booking: leases.NodeBooking, node: facts.Node | None,
                                unready or lease_cycle.has(node, suits))
 
 
-def _look_elsewhere(context: lease_context.Context, ground: _Ground,
+def _look_elsewhere(context: lease_context.Context, observed: _Observed,
                     seen: Mapping[str, facts.Node | None],
                     homeless: Sequence[leases.NodeBooking],
                     avoiding: bool = False) -> bool:
-    """Find other nodes for those that are not ready; tells if any was.
-
-    :param avoiding: whether the mirror takes them for ready.
-    """
+    """Find other nodes for those that are not ready; tells if any was."""
     new = [booking for booking in homeless
            if (booking.id, booking.node_uuid) not in context.looked_elsewhere]
     if not new:
@@ -239,7 +245,7 @@ def _look_elsewhere(context: lease_context.Context, ground: _Ground,
     for uuid in {booking.node_uuid for booking in new}:
         # NOTE: the plan is made on the mirror, which has to know why the
         # node will not do.
-        known = ground.nodes[uuid]
+        known = observed.nodes[uuid]
         if known.compute and avoiding:
             compute_mirror.refresh(context.engine, [uuid])
         elif not known.compute and not _same(seen[uuid], known):
@@ -282,25 +288,28 @@ def _needs_intent(booking: leases.NodeBooking,
 
 
 def _write_intents(context: lease_context.Context, lease: leases.Lease,
-                   ground: _Ground, binding: Sequence[leases.NodeBooking],
+                   observed: _Observed, binding: Sequence[leases.NodeBooking],
                    intents: Mapping[int, tuple[str | None, str | None]],
                    now: datetime.datetime) -> leases.Lease:
     uuids = {booking.node_uuid for booking in binding
              if booking.id in intents}
     after = _starting(lease, now)
+    nodes = observed.looked.only(uuids)
     with context.engine.database.write() as connection:
-        commit.commit(connection, ground.looked.only(uuids), now)
+        commit.commit(connection, nodes, now)
         # NOTE: bookings that have been used already, and so are bound, are
         # planned again until it has been written, and still never move.
         db_bookings.update_lessees(connection, {
             booking: intents[booking.id] for booking in binding
             if booking.id in intents}, _PLANNED)
         after = context.update(connection, lease, after)
+    written = {booking: dataclasses.replace(
+        booking, state=_PLANNED, lessee=intents[booking.id][0],
+        lessee_before=intents[booking.id][1])
+        for booking in binding if booking.id in intents}
+    context.committed(nodes, lease, written)
     return lease_context.with_bookings(after, {
-        booking.id: dataclasses.replace(booking, state=_PLANNED,
-                                        lessee=intents[booking.id][0],
-                                        lessee_before=intents[booking.id][1])
-        for booking in binding if booking.id in intents})
+        booking.id: booking for booking in written.values()})
 
 
 def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
@@ -316,10 +325,7 @@ def _write_lessees(context: lease_context.Context, lease: leases.Lease,
                    seen: Mapping[str, facts.Node | None],
                    views: Mapping[int, lease_cycle.AtStart]
                    ) -> dict[int, str]:
-    """Have Ironic show whose the nodes are; gives what it refused.
-
-    :param lease: as it stands in the rows.
-    """
+    """Have Ironic show whose the nodes are; gives what it refused."""
     rows = {booking.id: booking for booking in lease.bookings}
     refused: dict[int, str] = {}
     for booking in binding:
@@ -338,17 +344,11 @@ def _write_lessees(context: lease_context.Context, lease: leases.Lease,
 
 
 def _commit(context: lease_context.Context, lease: leases.Lease,
-            ground: _Ground, given: Sequence[leases.NodeBooking],
+            observed: _Observed, given: Sequence[leases.NodeBooking],
             views: Mapping[int, lease_cycle.AtStart],
             intents: Collection[int], now: datetime.datetime,
             complete: bool, why: Sequence[str] = ()) -> leases.Lease:
-    """Write down what has become of the lease.
-
-    :param lease: as it stands in the rows.
-    :param given: the bookings, as they were, whose nodes are the lease's.
-    :param complete: whether all was done that was asked of others.
-    :param why: nodes are missing, in words.
-    """
+    """Write down what has become of the lease."""
     after = lease
     if complete:
         after = _settled(_starting(lease, now), views, now)
@@ -373,10 +373,10 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
     there = {rows[booking.id] for booking in new} | as_it_was.keys()
     kept = {booking for booking in there if booking.begun}
     with context.engine.database.read() as connection:
-        nodes = seen.read_again(connection, kept)
+        nodes = seen.read_again(connection, kept).also(observed.looked.only(
+            {booking.node_uuid for booking in there - kept}))
     with context.engine.database.write() as connection:
-        commit.commit(connection, nodes.also(ground.looked.only(
-            {booking.node_uuid for booking in there - kept})), now)
+        commit.commit(connection, nodes, now)
         db_bookings.update_lessees(connection, as_it_was)
         db_bookings.update_state(
             connection, [rows[booking.id] for booking in new],
@@ -401,6 +401,7 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
     for row, (lessee, before) in as_it_was.items():
         bound[row.id] = dataclasses.replace(bound[row.id], lessee=lessee,
                                             lessee_before=before)
+    context.committed(nodes, lease, {row: bound[row.id] for row in there})
     return lease_context.with_bookings(after, bound)
 
 

@@ -30,10 +30,11 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import end as lease_end
-from ironic_reservations.engine.lease_cycle import lessee as lease_lessee
 from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
 from ironic_reservations.engine.lease_cycle import start as lease_start
 from ironic_reservations.lifecycle import lease_cycle
@@ -42,6 +43,51 @@ from ironic_reservations.model import proofs
 
 LOG = log.getLogger(__name__)
 
+#: More steps than a lease has from its start to its end.
+_ROUNDS = 12
+
+
+def _keep_lessee(context: lease_context.Context,
+                 lease: leases.Lease) -> lease_context.Outcome:
+    """Write the lessee again on the nodes that have lost it.
+
+    NOTE: what was there before the lease stays what is restored at its end.
+
+    :raises Conflict: somebody has changed the lease meanwhile.
+    :raises Lost: the lease is another worker's.
+    """
+    given = {booking.node_uuid: booking for booking in lease.bookings
+             if lease_cycle.gives_lessee(booking)}
+    if lease.status is not leases.LeaseStatus.ACTIVE or not given:
+        return lease_context.Outcome()
+    with context.engine.database.read() as connection:
+        known = db_nodes.read_nodes(connection, given, with_traits=False)
+    waits = []
+    for uuid, node in known.items():
+        if lease_cycle.lacks_lessee(given[uuid], node):
+            why = _write_lessee(context, given[uuid])
+            if why is not None:
+                waits.append(lease_context.about(node, uuid, why))
+    return lease_context.Outcome(waits=tuple(waits))
+
+
+def _write_lessee(context: lease_context.Context,
+                  booking: leases.NodeBooking) -> str | None:
+    """Write the lessee, if Ironic shows another; gives why it could not."""
+    node = context.ironic.node(booking.node_uuid)
+    if node is not None and lease_cycle.lacks_lessee(booking, node):
+        try:
+            context.write_lessee(booking, booking.lessee)
+        except ironic_client.Refused as exc:
+            return f'has lost its lessee: {exc}'
+        LOG.warning('Node %s had the lessee %s in the middle of the lease '
+                    '%s; it is %s again', booking.node_uuid, node.lessee,
+                    context.lease_id, booking.lessee)
+    # NOTE: so that nobody comes back because of an old mirror.
+    mirror.refresh_node(context.engine, booking.node_uuid)
+    return None
+
+
 _STEPS: dict[lease_cycle.Task, Callable[
     [lease_context.Context, leases.Lease], lease_context.Outcome]] = {
         lease_cycle.Task.START: lease_start.start,
@@ -49,10 +95,8 @@ _STEPS: dict[lease_cycle.Task, Callable[
         lease_cycle.Task.CLOSE: lease_end.close,
         lease_cycle.Task.TAKE_BACK: lease_end.take_back,
         lease_cycle.Task.FINISH: lease_end.finish,
-        lease_cycle.Task.KEEP: lease_lessee.keep,
+        lease_cycle.Task.KEEP: _keep_lessee,
         lease_cycle.Task.NO_SHOW: lease_no_show.watch}
-#: More steps than a lease has from its start to its end.
-_ROUNDS = 12
 
 
 def sync(engine: Engine, claim: db_lease_work.Claim,

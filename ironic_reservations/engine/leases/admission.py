@@ -21,18 +21,18 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import refused as lease_refused
 from ironic_reservations.engine.leases import slides as lease_slides
-from ironic_reservations.engine.leases import starts as lease_starts
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import offers
@@ -46,16 +46,16 @@ _QUEUE_HORIZON = datetime.timedelta(days=366)
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class PreparedRequest:
     """A request, with all that stays the same from one attempt to the next.
 
-    :ivar ask: the request.
+    :ivar request: the request.
     :ivar ids: the id of each reservation of the lease.
     :ivar requirements: what the hosts of each reservation must be like.
     :ivar allowed: the limits of the caller.
     """
 
-    ask: leases.LeaseAsk
+    request: leases.LeaseRequest
     ids: Sequence[str]
     requirements: Sequence[requirements.Requirement]
     allowed: limits.Limits
@@ -63,7 +63,7 @@ class Wanted:
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """When and where a lease can be promised.
+    """The window and the hosts with which a lease can be promised.
 
     :ivar snapshot: on which it was planned.
     :ivar start: the start of the lease.
@@ -94,8 +94,8 @@ class Admission:
         an earlier attempt; others are preferred.
     """
 
-    def __init__(self, engine: Engine, wanted: Wanted,
-                 starts: lease_starts.Starts, snapshot: snapshots.Snapshot,
+    def __init__(self, engine: Engine, wanted: PreparedRequest,
+                 starts: Starts, snapshot: snapshots.Snapshot,
                  project: lease_limits.Project,
                  outrun: Collection[str]) -> None:
         self._engine = engine
@@ -111,9 +111,9 @@ class Admission:
         :raises LeaseLimit: there are free hosts, but the project may not have
             them.
         """
-        ask, starts = self._wanted.ask, self._starts
+        request, starts = self._wanted.request, self._starts
         first = starts.first
-        if ask.flexible is None or self._project.permits(starts.at(first)):
+        if request.flexible is None or self._project.permits(starts.at(first)):
             outcome = self._plan(first)
             if starts.fixed or isinstance(outcome, plans.Plan):
                 return self._place(first, outcome)
@@ -122,11 +122,13 @@ class Admission:
             least, instants.instant(starts.last) + _length(least))
         if start is not None and start <= starts.last:
             return self._place(start, self._plan(start))
-        outcome = planning.plan(self.snapshot.timeline, least)
+        outcome = planning.plan(self.snapshot.timeline, least,
+                                hard_requests.limits())
         if isinstance(outcome, plans.Plan):
             # NOTE: there are hosts, so a limit of the project is in the way;
             # this raises it.
-            self._project.mosts(ask.wishes, first, starts.at(first).end)
+            self._project.mosts(request.reservations, first,
+                                starts.at(first).end)
         return self._place(first, outcome)
 
     def with_slides(self) -> Place | bool:
@@ -150,8 +152,8 @@ class Admission:
 
         room = lease_slides.make_room(
             self._engine, self.snapshot.now, wanted.requirements, demands_of,
-            lease_slides.Asked(
-                wanted.ask.project_id, wanted.allowed, starts.first,
+            lease_slides.SlideRequest(
+                wanted.request.project_id, wanted.allowed, starts.first,
                 starts.at(starts.last).end,
                 None if starts.fixed else instants.instant(starts.last), held,
                 lambda project, start: project.permits(
@@ -166,12 +168,12 @@ class Admission:
 
         :returns: ``None`` if it may not wait, or never finds a place.
         """
-        ask, starts = self._wanted.ask, self._starts
-        if not ask.queue:
+        request, starts = self._wanted.request, self._starts
+        if not request.queue:
             return None
         now = self.snapshot.now
         latest = lease_terms.latest_end(self._wanted.allowed, now) or (
-            max(ask.end, now) + _QUEUE_HORIZON)
+            max(request.end, now) + _QUEUE_HORIZON)
         start = self._earliest(self._least(self.snapshot, starts.first),
                                instants.instant(latest))
         if start is None:
@@ -198,8 +200,8 @@ class Admission:
         if starts.fixed:
             return refusal
         return errors.LeaseRefused(
-            f'No start from {told_times.moment(starts.first)} until '
-            f'{told_times.moment(starts.last)} was found. For the first of '
+            f'No start from {time_text.moment(starts.first)} until '
+            f'{time_text.moment(starts.last)} was found. For the first of '
             f'them: {refusal}', **refusal.details)
 
     def _place(self, start: datetime.datetime,
@@ -219,14 +221,12 @@ class Admission:
 
     def _earliest(self, least: Sequence[bookings.Demand],
                   latest_end: int) -> datetime.datetime | None:
-        """Return the earliest start with hosts that the project may have.
-
-        :param least: the demands at the first start.
-        """
+        """Return the earliest start with hosts that the project may have."""
         found = offers.earliest(
             self.snapshot.timeline, least, latest_end, _GRAIN,
             lambda moved: self._project.permits(
-                self._starts.at(instants.moment(moved[0].start))))
+                self._starts.at(instants.moment(moved[0].start))),
+            hard_requests.limits())
         return instants.moment(found[0].start) if found else None
 
     def _plan(self, start: datetime.datetime) -> plans.Plan | plans.Refusal:
@@ -234,14 +234,14 @@ class Admission:
         asked = self._starts.at(start)
         return planning.plan(self.snapshot.timeline, self._demands(
             self.snapshot, asked, start, self._project.mosts(
-                asked.wishes, start, asked.end)))
+                asked.reservations, start, asked.end)), hard_requests.limits())
 
     def _least(self, snapshot: snapshots.Snapshot,
                start: datetime.datetime) -> list[bookings.Demand]:
         """Return demands for the least number of hosts."""
-        return self._demands(
-            snapshot, self._starts.at(start), start,
-            [wish.least for wish in self._wanted.ask.wishes])
+        return self._demands(snapshot, self._starts.at(start), start, [
+            requested.least for requested in self._wanted.request.reservations
+        ])
 
     def _most(self, snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
         """Return demands for as many hosts as are known to be allowed.
@@ -249,30 +249,96 @@ class Admission:
         NOTE: if the dates are open, how many more than the least these are
         depends on the start.
         """
-        ask, first = self._wanted.ask, self._starts.first
-        if ask.flexible is not None:
+        request, first = self._wanted.request, self._starts.first
+        if request.flexible is not None:
             return self._least(snapshot, first)
-        return self._demands(snapshot, ask, first, self._project.mosts(
-            ask.wishes, first, ask.end))
+        return self._demands(snapshot, request, first, self._project.mosts(
+            request.reservations, first, request.end))
 
-    def _demands(self, snapshot: snapshots.Snapshot, asked: leases.LeaseAsk,
-                 start: datetime.datetime, mosts: Sequence[int]
-                 ) -> list[bookings.Demand]:
+    def _demands(self, snapshot: snapshots.Snapshot,
+                 asked: leases.LeaseRequest, start: datetime.datetime,
+                 mosts: Sequence[int]) -> list[bookings.Demand]:
         begin = max(start, snapshot.now)
         # NOTE: a lease that starts at once prefers hosts that are ready.
         preferred = snapshot.ready if begin <= snapshot.now else 0
         if self._outrun:
-            preferred = (preferred or snapshot.usable) & ~snapshot.fleet.mask(
-                self._outrun)
+            preferred = (preferred or snapshot.usable
+                         ) & ~snapshot.host_set.mask(self._outrun)
         margin = self._engine.conf.leases.cleaning_time * instants.SECOND
         return [snapshot.loans.limit(lease_demands.of(
             each, instants.instant(begin), instants.instant(asked.end),
-            wish.least, most, snapshot.eligible(requirement), margin,
-            preferred, wish.instances), asked.project_id)
-            for each, wish, most, requirement in zip(
-                self._wanted.ids, asked.wishes, mosts,
+            requested.least, most, snapshot.eligible(requirement), margin,
+            preferred, requested.instances), asked.project_id)
+            for each, requested, most, requirement in zip(
+                self._wanted.ids, asked.reservations, mosts,
                 self._wanted.requirements, strict=True)]
 
 
 def _length(demands: Sequence[bookings.Demand]) -> int:
     return demands[0].end - demands[0].start
+
+
+@dataclasses.dataclass(frozen=True)
+class Starts:
+    """A request, and between which instants its lease may start.
+
+    :ivar request: the request.
+    :ivar first: the earliest start.
+    :ivar last: the latest start; the same as ``first`` unless the dates of the
+        lease are open. A lease that waits in the queue may start later still.
+    """
+
+    request: leases.LeaseRequest
+    first: datetime.datetime
+    last: datetime.datetime
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the lease can only start at ``first``."""
+        return self.first == self.last
+
+    def at(self, start: datetime.datetime) -> leases.LeaseRequest:
+        """Return the request as if it had asked for this start only.
+
+        The lease lasts as long as it would from ``first`` on.
+        """
+        request = self.request
+        if request.flexible is not None:
+            return dataclasses.replace(
+                request, start=start, end=start + request.flexible.duration,
+                flexible=None)
+        if not request.queue or start <= self.first:
+            return request
+        later = start - self.first
+        return dataclasses.replace(
+            request, start=start, end=request.end + later,
+            before_end=None if request.before_end is None
+            else request.before_end + later)
+
+    def queued(self, start: datetime.datetime) -> leases.Queued | None:
+        """Return what a lease waits for that is planned at ``start``.
+
+        :returns: ``None`` if it does not wait.
+        """
+        if not self.request.queue or start <= self.first:
+            return None
+        return leases.Queued(self.first, start, self.request.priority)
+
+
+def starts_of(request: leases.LeaseRequest, allowed: limits.Limits,
+              now: datetime.datetime) -> Starts:
+    """Return the starts that a request allows at a given time.
+
+    :param allowed: the limits of the caller; no lease may end beyond the
+        horizon.
+    :raises InvalidValue: the start has passed.
+    """
+    flexible = request.flexible
+    if flexible is None:
+        first = lease_terms.start(request.start, now)
+        return Starts(request, first, first)
+    first = max(request.start or now, now)
+    horizon = lease_terms.latest_end(allowed, now)
+    latest_end = (flexible.latest if horizon is None
+                  else min(flexible.latest, horizon))
+    return Starts(request, first, max(first, latest_end - flexible.duration))

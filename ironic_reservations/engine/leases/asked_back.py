@@ -33,11 +33,12 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import notice_quota
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine import told_lately
+from ironic_reservations.engine.leases import slides
 from ironic_reservations.model import leases
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 #: How many nodes a notice names.
 _NAMED = 100
@@ -58,35 +59,38 @@ class Lessee:
     owner: str
 
 
-def find(engine: Engine, snapshot: snapshots.Snapshot, lease: leases.Lease,
-         rows: Iterable[leases.NodeBooking],
-         gone: Collection[leases.NodeBooking] = ()) -> list[Lessee]:
-    """Return the leases that an owner's lease follows on its nodes.
-
-    :param lease: the owner's lease, before it is written.
-    :param rows: its new bookings.
-    :param gone: bookings that the same plan moves to another node or time.
-    """
-    found = _before(engine, snapshot, (
-        dataclasses.replace(row, project_id=lease.project_id)
-        for row in rows), gone)
-    return _lessees(engine, found, dict.fromkeys(found, lease.id))
-
-
-def find_moved(engine: Engine, snapshot: snapshots.Snapshot,
-               homes: Mapping[leases.NodeBooking, str],
-               gone: Collection[leases.NodeBooking] = ()) -> list[Lessee]:
-    """Return the leases that owners' leases follow after these have moved.
+def find(engine: Engine, snapshot: snapshots.Snapshot,
+         homes: Mapping[leases.NodeBooking, str],
+         slid: Sequence[slides.Change] = (),
+         written: leases.Lease | None = None,
+         before: leases.Lease | None = None) -> list[Lessee]:
+    """Return the leases that owners' leases follow after a commit.
 
     :param homes: the new node of each booking that moves.
-    :param gone: other bookings that the same plan moves to another node or
-        time.
+    :param slid: the leases that get other dates.
+    :param written: the lease that is made or changed.
+    :param before: the lease as it was; ``None``: it is made.
     """
-    found = _before(engine, snapshot, (
+    gone = {*homes, *slides.removed(slid)}
+    moved = _before(engine, snapshot, (
         dataclasses.replace(row, node_uuid=uuid)
-        for row, uuid in homes.items()), {*gone, *homes})
-    if not found:
-        return []
+        for row, uuid in homes.items()), gone)
+    found = _of_moved(engine, moved) if moved else []
+    changed = [(each.before, each.after) for each in slid]
+    for was, lease in (changed if written is None
+                       else [(before, written), *changed]):
+        had = set() if was is None else {
+            (row.node_uuid, row.starts_at) for row in was.bookings}
+        new = _before(engine, snapshot, (
+            dataclasses.replace(row, project_id=lease.project_id)
+            for row in lease.bookings
+            if (row.node_uuid, row.starts_at) not in had), gone)
+        found.extend(_lessees(engine, new, dict.fromkeys(new, lease.id)))
+    return found
+
+
+def _of_moved(engine: Engine,
+              found: Mapping[leases.NodeBooking, str]) -> list[Lessee]:
     with engine.database.snapshot() as connection:
         named = lease_names.read_by_reservation(
             connection, {row.reservation_id for row in found})
@@ -99,17 +103,12 @@ def _before(engine: Engine, snapshot: snapshots.Snapshot,
             rows: Iterable[leases.NodeBooking],
             gone: Collection[leases.NodeBooking]
             ) -> dict[leases.NodeBooking, str]:
-    """Return the lease reservation of another project before each booking.
-
-    :param rows: bookings before they are written; only those on nodes of
-        their own project count.
-    :param gone: bookings that will have gone.
-    """
+    """Return the lease reservation of another project before each booking."""
     if not engine.conf.leases.owner_notice:
         return {}
     found = {}
     for row in rows:
-        here = snapshot.standing(snapshot.fleet.number(row.node_uuid))
+        here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
         if row.project_id is None or here.host.node.owner != row.project_id:
             continue
         # NOTE: earlier ones are limited by the last one anyway.
@@ -124,11 +123,7 @@ def _before(engine: Engine, snapshot: snapshots.Snapshot,
 
 def _lessees(engine: Engine, found: Mapping[leases.NodeBooking, str],
              owners: Mapping[leases.NodeBooking, str]) -> list[Lessee]:
-    """Return the lessees, one for each pair of leases.
-
-    :param found: the lease reservation before each booking of an owner.
-    :param owners: the id of the owner's lease of each booking.
-    """
+    """Return the lessees, one for each pair of leases."""
     if not found:
         return []
     with engine.database.snapshot() as connection:
@@ -159,11 +154,11 @@ def write(engine: Engine, connection: sa.Connection,
         return lessees
     written = collections.Counter(db_outbox.count_written(
         connection, notices.Kind.ASKED_BACK,
-        {each.lease.id for each in lessees}, now - told_lately.DAY))
+        {each.lease.id for each in lessees}, now - notice_quota.DAY))
     cleaning = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)
     told = []
     for each in lessees:
-        if written[each.lease.id] >= told_lately.A_DAY:
+        if written[each.lease.id] >= notice_quota.A_DAY:
             continue
         written[each.lease.id] += 1
         told.append(each)
@@ -172,8 +167,8 @@ def write(engine: Engine, connection: sa.Connection,
         notices.write(
             engine.conf, connection, notices.Kind.ASKED_BACK, each.lease, now,
             (_of_started if each.lease.start <= now else _of_planned)(
-                count, told_times.moment(each.since),
-                told_times.moment(until)),
+                count, time_text.moment(each.since),
+                time_text.moment(until)),
             f'asked back by {each.owner} for {each.since.isoformat()}',
             nodes=count, node_uuids=list(each.nodes[:_NAMED]),
             back_at=each.since.isoformat(), extend_until=until.isoformat())

@@ -123,11 +123,11 @@ class _Request:
             before = lease_find.read(connection, self._lease_id,
                                      self._project_id)
         with request_keys.refused_if_unserved(engine, known):
-            return self._carry_out(known, before, now)
+            return self._plan_and_commit(known, before, now)
 
-    def _carry_out(self, known: request_keys.Known | None,
-                   before: leases.Lease, now: datetime.datetime
-                   ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
+    def _plan_and_commit(self, known: request_keys.Known | None,
+                         before: leases.Lease, now: datetime.datetime
+                         ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
         engine = self._engine
         if known is not None and known.again is not None:
             lease_slides.tell(engine, self._unsure)
@@ -148,8 +148,11 @@ class _Request:
         slid = () if replanned is None else replanned.slid
         if not self._dry_run:
             try:
-                change_commit.commit(engine, before, after, replanned, now,
-                                     self._allowed, known=known)
+                with engine.snapshots.committing(
+                        {} if replanned is None
+                        else replanned.difference.seen.generations):
+                    change_commit.commit(engine, before, after, replanned,
+                                         now, self._allowed, known=known)
             except errors.OutcomeUnknown:
                 self._unsure.extend(slid)
                 raise
@@ -169,12 +172,7 @@ class _Request:
 
     def _replan(self, before: leases.Lease, after: leases.Lease,
                 now: datetime.datetime) -> lease_replan.Replanned:
-        """Plan the hosts again; other leases slide only if they have to.
-
-        :raises LeaseRefused: the lease cannot be served.
-        :raises LeaseLimit: its project may not have that much.
-        :raises Conflict: something has changed since it was read.
-        """
+        """Plan the hosts again; other leases slide only if they have to."""
         engine, changes, allowed = self._engine, self._changes, self._allowed
         project = limit_checks.project(engine, allowed, before.project_id,
                                        now, before.id)
@@ -212,10 +210,7 @@ class _Request:
 
     def _ask_enforcement(self, before: leases.Lease,
                          after: leases.Lease) -> None:
-        """Ask the operator's enforcement service, once for the same terms.
-
-        :raises LeaseNotPermitted: it refuses the change.
-        """
+        """Ask the operator's enforcement service, once for the same terms."""
         if self._changes == leases.LeaseChange(name=self._changes.name):
             # NOTE: a new name needs nobody's permission, in Blazar either.
             return
@@ -229,10 +224,7 @@ class _Request:
 def _window(lease: leases.Lease, changes: leases.LeaseChange,
             allowed: limits.Limits, now: datetime.datetime
             ) -> lease_replan.Window | None:
-    """Return when a lease may start, where its dates are open.
-
-    :param lease: with its new terms.
-    """
+    """Return when a lease may start, where its dates are open."""
     between = lease.between
     if between is None or changes.opened is None and (
             between.fix_at is None or between.fix_at <= now):
@@ -264,4 +256,4 @@ def _keeps_hosts(before: leases.Lease, after: leases.Lease,
         for one, other in zip(before.reservations, after.reservations,
                               strict=True)) and (
         (before.start, before.end) == (after.start, after.end)) and not any(
-            wish.give_back for wish in changes.wishes)
+            requested.give_back for requested in changes.reservations)

@@ -57,8 +57,9 @@ def commit(engine: Engine, before: leases.Lease, after: leases.Lease,
         passed since.
     """
     slid = () if replanned is None else replanned.slid
-    lessees = [] if replanned is None else _lessees(engine, before,
-                                                    replanned)
+    lessees = [] if replanned is None else lease_asked_back.find(
+        engine, replanned.snapshot, replanned.difference.homes, slid,
+        replanned.lease, before)
     with engine.database.write() as connection:
         if replanned is not None:
             counted = lease_slides.projects(engine.conf, slid)
@@ -96,7 +97,7 @@ def commit(engine: Engine, before: leases.Lease, after: leases.Lease,
     # NOTE: when a booking ends that is taken back, the statement decides.
     if replanned is not None and not replanned.ended:
         engine.snapshots.commit(
-            replanned.difference.seen.generations, replanned.snapshot.now,
+            replanned.difference.seen.generations,
             [*before.bookings, *lease_slides.removed(slid)],
             [*snapshots.promised(after, after.bookings),
              *lease_slides.added(slid)],
@@ -106,34 +107,12 @@ def commit(engine: Engine, before: leases.Lease, after: leases.Lease,
 
 def _check_extended(allowed: limits.Limits, lease: leases.Lease,
                     moment: datetime.datetime) -> None:
-    """Check that a lease may be extended when that is written.
-
-    :param lease: as it was.
-    :raises Conflict: it is too late by now.
-    """
+    """Check that a lease may be extended when that is written."""
     try:
         lease_terms.check_extension(allowed, lease, moment)
     except errors.LeaseLimit as exc:
         # NOTE: planned anew, it is found out before, and said.
         raise db_connection.Conflict(str(exc)) from exc
-
-
-def _lessees(engine: Engine, before: leases.Lease,
-             replanned: lease_replan.Replanned
-             ) -> list[lease_asked_back.Lessee]:
-    """Return who has nodes that a lease of their owner has after them."""
-    homes = replanned.difference.homes
-    gone = {*homes, *lease_slides.removed(replanned.slid)}
-    found = lease_asked_back.find_moved(engine, replanned.snapshot, homes,
-                                        gone)
-    for was, made in ((before, replanned.lease),
-                      *((one.before, one.after) for one in replanned.slid)):
-        had = {(row.node_uuid, row.starts_at) for row in was.bookings}
-        found.extend(lease_asked_back.find(
-            engine, replanned.snapshot, made,
-            [row for row in made.bookings
-             if (row.node_uuid, row.starts_at) not in had], gone))
-    return found
 
 
 def _write(connection: sa.Connection, before: leases.Lease,

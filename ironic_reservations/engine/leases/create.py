@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from collections.abc import Sequence
+import dataclasses
 import datetime
 from typing import Any
 import uuid as uuid_module
@@ -44,14 +45,12 @@ from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
-from ironic_reservations.engine.leases import request_key
 from ironic_reservations.engine.leases import slides as lease_slides
-from ironic_reservations.engine.leases import starts as lease_starts
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import leases
 
 
-def create(engine: Engine, ask: leases.LeaseAsk,
+def create(engine: Engine, request: leases.LeaseRequest,
            dry_run: bool = False,
            allowed: limits.Limits | None = None) -> leases.Lease:
     """Make a lease, or raise the reasons and the offers.
@@ -70,43 +69,42 @@ def create(engine: Engine, ask: leases.LeaseAsk,
         lease that it made is gone.
     :raises NovaUnavailable: the flavor could not be read.
     :raises Contention: other requests changed the hosts each time.
-    :raises DatabaseUnavailable: nothing could be read or written.
     :raises OutcomeUnknown: the lease may or may not have been made.
     """
-    return _create(engine, ask, dry_run, allowed)[0]
+    return _create(engine, request, dry_run, allowed)[0]
 
 
-def rehearse(engine: Engine, ask: leases.LeaseAsk,
+def rehearse(engine: Engine, request: leases.LeaseRequest,
              allowed: limits.Limits | None = None
              ) -> lease_rehearsal.Rehearsal:
     """Return what :func:`create` would do, and do nothing.
 
     :raises: as that.
     """
-    return lease_rehearsal.rehearsal(engine, *_create(engine, ask, True,
+    return lease_rehearsal.rehearsal(engine, *_create(engine, request, True,
                                                       allowed))
 
 
-def _create(engine: Engine, ask: leases.LeaseAsk, dry_run: bool,
+def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
             allowed: limits.Limits | None
             ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
-    key = request_key.of(ask)
-    if lease_flavors.unread(ask):
+    key = _key_of(request)
+    if lease_flavors.unread(request):
         # NOTE: a repeated request is answered even if its flavor is gone.
-        served = None if key is None else request_key.served(
+        served = None if key is None else _served(
             engine, _known(engine, key))
         if served is not None:
             return served, lease_rehearsal.Displaced()
-        ask = lease_flavors.read(engine, ask)
+        request = lease_flavors.read(engine, request)
     if allowed is None:
         allowed = limits.of(engine.conf, 'leases')
-    request = _Request(engine, ask, allowed, key, dry_run)
+    creation = _Request(engine, request, allowed, key, dry_run)
     try:
-        lease = retry.until_committed(request.attempt, request.look)
+        lease = retry.until_committed(creation.attempt, creation.look)
     except errors.LeaseLimit as exc:
-        exc.details['offers'] = request.offers_within_limits()
+        exc.details['offers'] = creation.offers_within_limits()
         raise
-    return lease, request.displaced
+    return lease, creation.displaced
 
 
 def _known(engine: Engine, key: request_keys.Key) -> request_keys.Known:
@@ -120,21 +118,22 @@ class _Request:
     :ivar displaced: what the last attempt moves to make room.
     """
 
-    def __init__(self, engine: Engine, ask: leases.LeaseAsk,
+    def __init__(self, engine: Engine, request: leases.LeaseRequest,
                  allowed: limits.Limits, key: request_keys.Key | None,
                  dry_run: bool, asks_enforcement: bool = True) -> None:
-        if not ask.wishes:
+        if not request.reservations:
             raise errors.InvalidValue(
                 'The lease has no reservations. Send at least one.')
-        for wish in ask.wishes:
-            lease_terms.check_wish(wish.least, wish.most, wish.resource_type,
-                                   wish.instances)
+        for requested in request.reservations:
+            lease_terms.check_wish(requested.least, requested.most,
+                                   requested.resource_type,
+                                   requested.instances)
         requirements = [lease_terms.requirement(
-            wish.hypervisor_properties, wish.resource_properties,
-            wish.instances) for wish in ask.wishes]
+            requested.hypervisor_properties, requested.resource_properties,
+            requested.instances) for requested in request.reservations]
         lease_terms.check_terms(requirements)
         self._engine = engine
-        self._ask = ask
+        self._request = request
         self._allowed = allowed
         self._dry_run = dry_run
         self._asks_enforcement = asks_enforcement
@@ -142,8 +141,8 @@ class _Request:
         # NOTE: ids are chosen once, so that a lease of which the COMMIT was
         # not answered is found again.
         self._lease_id = str(uuid_module.uuid4())
-        self._wanted = admission.Wanted(
-            ask, [str(uuid_module.uuid4()) for _ in ask.wishes],
+        self._wanted = admission.PreparedRequest(
+            request, [str(uuid_module.uuid4()) for _ in request.reservations],
             requirements, allowed)
         self._permitted: set[Hashable] = set()
         self._outrun: set[str] = set()
@@ -165,17 +164,17 @@ class _Request:
         now = engine.clock()
         known = None if self._key is None else _known(engine, self._key)
         if known is not None and known.again is not None:
-            served = request_key.served(engine, known)
+            served = _served(engine, known)
             if served is None:
                 raise db_connection.Conflict('the lease has been deleted')
             return served
         with request_keys.refused_if_unserved(engine, known):
-            return self._carry_out(known, now)
+            return self._plan_and_commit(known, now)
 
-    def _carry_out(self, known: request_keys.Known | None,
-                   now: datetime.datetime) -> leases.Lease:
-        engine, ask = self._engine, self._ask
-        starts = lease_starts.of(ask, self._allowed, now)
+    def _plan_and_commit(self, known: request_keys.Known | None,
+                         now: datetime.datetime) -> leases.Lease:
+        engine, request = self._engine, self._request
+        starts = admission.starts_of(request, self._allowed, now)
         project = self._check(starts, now)
         snapshot = engine.snapshots.snapshot(
             engine.database, now, self._wanted.requirements,
@@ -192,55 +191,51 @@ class _Request:
             frozenset() if room is None else room.own)
         self.displaced = lease_rehearsal.Displaced(changes.homes, slid)
         if not self._dry_run:
-            self._commit(place.snapshot, lease, changes, slid, known)
+            with engine.snapshots.committing(changes.seen.generations):
+                self._commit(place.snapshot, lease, changes, slid, known)
             self._tell(lease)
         return lease
 
     def offers_within_limits(self) -> list[dict[str, Any]]:
         """Return offers like the request that exceed no limit."""
         now = self._engine.clock()
-        starts = lease_starts.of(self._ask, self._allowed, now)
+        starts = admission.starts_of(self._request, self._allowed, now)
         made = []
-        for kind, ask in self._project(now).alternatives(
+        for kind, request in self._project(now).alternatives(
                 starts.at(starts.first), starts.first):
             # NOTE: the enforcement service decides on what is asked for, and
             # not on each offer.
-            offer = _Request(self._engine, ask, self._allowed, None,
+            offer = _Request(self._engine, request, self._allowed, None,
                              dry_run=True, asks_enforcement=False)
             try:
                 offer.attempt()
             except (errors.ReservationError, db_connection.Conflict):
                 continue
-            made.append(lease_offers.within_limits(kind, now, ask))
+            made.append(lease_offers.within_limits(kind, now, request))
         return made
 
-    def _check(self, starts: lease_starts.Starts,
+    def _check(self, starts: admission.Starts,
                now: datetime.datetime) -> lease_limits.Project:
         """Check dates and limits; return what the project holds."""
-        ask, first = self._ask, starts.first
+        request, first = self._request, starts.first
         asked = starts.at(first)
         lease_terms.check_window(self._allowed, first, asked.end, now)
         lease_terms.before_end(self._engine.conf, first, asked.end,
-                               ask.before_end)
+                               request.before_end)
         project = self._project(now)
         project.check_one_more()
-        if ask.flexible is None:
-            project.mosts(ask.wishes, first, asked.end)
+        if request.flexible is None:
+            project.mosts(request.reservations, first, asked.end)
         else:
-            lease_terms.check_flexible(ask.flexible, first)
+            lease_terms.check_flexible(request.flexible, first)
         return project
 
     def _project(self, now: datetime.datetime) -> lease_limits.Project:
         return limit_checks.project(self._engine, self._allowed,
-                                    self._ask.project_id, now)
+                                    self._request.project_id, now)
 
     def _find_place(self, search: admission.Admission) -> admission.Place:
-        """Return where the lease can be promised.
-
-        :raises LeaseRefused: there is no place.
-        :raises Conflict: the snapshot is out of date, or bookings that were
-            in the way have just been planned anew.
-        """
+        """Return where the lease can be promised."""
         found = search.alone()
         if isinstance(found, admission.Place):
             return found
@@ -259,39 +254,41 @@ class _Request:
         return later
 
     def _ask_enforcement(self, lease: leases.Lease) -> None:
-        """Ask the operator's enforcement service, once for the same terms.
-
-        :raises LeaseNotPermitted: it refuses the lease.
-        """
+        """Ask the operator's enforcement service, once for the same terms."""
         # NOTE: a later attempt may find another start or other numbers.
         terms = enforcement.terms(lease)
         if self._asks_enforcement and terms not in self._permitted:
             enforcement.check_create(self._engine.conf, lease)
             self._permitted.add(terms)
 
-    def _lease(self, starts: lease_starts.Starts, place: admission.Place,
+    def _lease(self, starts: admission.Starts, place: admission.Place,
                now: datetime.datetime) -> leases.Lease:
         start = place.start
-        ask, flexible = starts.at(start), self._ask.flexible
-        told = lease_terms.before_end(self._engine.conf, start, ask.end,
-                                      ask.before_end)
-        reservations = tuple(_reservation(each, wish, now, lease_granted.rows(
-            place.snapshot, each, granted, ask.project_id))
-            for each, wish, granted in zip(self._wanted.ids, ask.wishes,
-                                           place.plan.granted, strict=True))
+        request, flexible = starts.at(start), self._request.flexible
+        told = lease_terms.before_end(self._engine.conf, start, request.end,
+                                      request.before_end)
+        reservations = tuple(
+            _reservation(
+                each, requested, now,
+                lease_granted.rows(place.snapshot, each, granted,
+                                   request.project_id))
+            for each, requested, granted in zip(self._wanted.ids,
+                                                request.reservations,
+                                                place.plan.granted,
+                                                strict=True))
         times = ((leases.EventType.START, start),
                  (leases.EventType.BEFORE_END, told),
-                 (leases.EventType.END, ask.end))
+                 (leases.EventType.END, request.end))
         lease = leases.Lease(
-            id=self._lease_id, name=ask.name, start=start, end=ask.end,
+            id=self._lease_id, name=request.name, start=start, end=request.end,
             status=leases.LeaseStatus.PENDING, created_at=now,
-            before_end=told, updated_at=now, project_id=ask.project_id,
-            user_id=ask.user_id, reservations=reservations,
+            before_end=told, updated_at=now, project_id=request.project_id,
+            user_id=request.user_id, reservations=reservations,
             events=tuple(leases.Event(
                 str(uuid_module.uuid4()), kind, time,
                 leases.EventStatus.UNDONE, now) for kind, time in times),
             between=None if flexible is None else lease_terms.between(
-                self._engine.conf, self._ask.start or start, flexible
+                self._engine.conf, self._request.start or start, flexible
             ).fixed_for(start, now),
             queued=starts.queued(start))
         return lease if self._engine.nova is None else (
@@ -303,12 +300,8 @@ class _Request:
                 known: request_keys.Known | None) -> None:
         engine = self._engine
         self._outrun.update(changes.seen.generations)
-        gone = {*changes.homes, *lease_slides.removed(slid)}
-        lessees = [each for made in (lease, *(one.after for one in slid))
-                   for each in lease_asked_back.find(
-                       engine, snapshot, made, made.bookings, gone)]
-        lessees.extend(lease_asked_back.find_moved(engine, snapshot,
-                                                   changes.homes, gone))
+        lessees = lease_asked_back.find(engine, snapshot, changes.homes, slid,
+                                        lease)
         with engine.database.write() as connection:
             counted = lease_slides.projects(engine.conf, slid)
             if self._allowed.counted:
@@ -337,8 +330,7 @@ class _Request:
             lease_dates.check_movable(changes.homes, snapshot.now, moment)
             lease_dates.check_begun(lease, snapshot.now, moment)
         engine.snapshots.commit(
-            changes.seen.generations, snapshot.now,
-            removed=lease_slides.removed(slid),
+            changes.seen.generations, removed=lease_slides.removed(slid),
             added=[*snapshots.promised(lease, lease.bookings),
                    *lease_slides.added(slid)],
             homes=changes.homes)
@@ -349,16 +341,66 @@ class _Request:
         lease_slides.tell(self._engine, self.displaced.slid)
 
 
-def _reservation(ident: str, wish: leases.Wish, now: datetime.datetime,
-                 booked: tuple[leases.NodeBooking, ...]
-                 ) -> leases.LeaseReservation:
+def _reservation(
+        ident: str, requested: leases.LeaseReservationRequest,
+        now: datetime.datetime, booked: tuple[leases.NodeBooking,
+                                              ...]) -> leases.LeaseReservation:
     resource_id = str(uuid_module.uuid4())
     return leases.LeaseReservation(
-        id=ident, status=leases.ReservationStatus.PENDING, least=wish.least,
-        most=wish.most, created_at=now, resource_id=resource_id,
-        resource_type=wish.resource_type,
-        hypervisor_properties=wish.hypervisor_properties,
-        resource_properties=wish.resource_properties,
-        before_end=wish.before_end, bookings=booked,
-        instances=None if wish.instances is None else (
-            wish.instances.reserved(resource_id, ident, wish.most)))
+        id=ident,
+        status=leases.ReservationStatus.PENDING,
+        least=requested.least,
+        most=requested.most,
+        created_at=now,
+        resource_id=resource_id,
+        resource_type=requested.resource_type,
+        hypervisor_properties=requested.hypervisor_properties,
+        resource_properties=requested.resource_properties,
+        before_end=requested.before_end,
+        bookings=booked,
+        instances=None if requested.instances is None else
+        (requested.instances.reserved(resource_id, ident, requested.most)))
+
+
+def _key_of(request: leases.LeaseRequest) -> request_keys.Key | None:
+    """Return the identity of a request, if it has one."""
+    if request.key is None:
+        return None
+    written = dataclasses.asdict(request)
+    if request.flexible is None:
+        # NOTE: so that the digests of older requests still match.
+        del written['flexible']
+    else:
+        # NOTE: which is the duration after now, where it starts now.
+        del written['end']
+    if not request.queue:
+        del written['queue'], written['priority']
+    # NOTE: so that the digests of older requests still match.
+    written['wishes'] = written.pop('reservations')
+    for requested in written['wishes']:
+        if requested['flavor_id'] is None:
+            del requested['flavor_id']
+        if requested['instances'] is None:
+            del requested['instances']
+        elif requested['instances']['flavor'] is None:
+            del requested['instances']['flavor']
+    return request_keys.Key(
+        'lease', request_keys.sha256([request.project_id, request.key]),
+        request_keys.sha256(written))
+
+
+def _served(engine: Engine,
+            known: request_keys.Known) -> leases.Lease | None:
+    """Return the lease that the same request has made.
+
+    :returns: ``None`` if it has made none, or if the lease has been deleted
+        since its key was read.
+    :raises IdempotencyKeyReused: it had been deleted before.
+    """
+    if known.again is None:
+        return None
+    if known.again.until is not None:
+        raise known.ended()
+    with engine.database.snapshot() as connection:
+        made = db_leases.read(connection, (known.again.ident,))
+    return made[0] if made else None

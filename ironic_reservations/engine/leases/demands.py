@@ -22,7 +22,7 @@ from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_states
 
 
 def of(ident: str, start: int, end: int, least: int, most: int,
@@ -45,7 +45,7 @@ def of(ident: str, start: int, end: int, least: int, most: int,
 
 
 def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
-            eligible: int, margin: int, here: standing.Standing
+            eligible: int, margin: int, here: host_states.HostState
             ) -> bookings.Demand:
     """Return the demand that some rows of one lease reservation answer.
 
@@ -56,14 +56,14 @@ def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
               wanted=here.instances.get(group), group=group)
 
 
-def wanted_of(here: standing.Standing, row: leases.NodeBooking
+def wanted_of(here: host_states.HostState, row: leases.NodeBooking
               ) -> requirements.Requirement:
     """Return the requirement of a row on a host."""
     return next(wanted for other, wanted in here.promised
                 if other.uuid == row.uuid)
 
 
-def unit_of(here: standing.Standing, row: leases.NodeBooking) -> str:
+def unit_of(here: host_states.HostState, row: leases.NodeBooking) -> str:
     """Return a key that rows have in common if they must share a host.
 
     :param here: the host of the row.
@@ -71,7 +71,7 @@ def unit_of(here: standing.Standing, row: leases.NodeBooking) -> str:
     asked = here.instances.get(row.reservation_id)
     if asked is not None and asked.affinity:
         return row.reservation_id
-    return standing.name(row)
+    return host_states.name(row)
 
 
 def units(snapshot: snapshots.Snapshot, rows: Iterable[leases.NodeBooking]
@@ -79,6 +79,6 @@ def units(snapshot: snapshots.Snapshot, rows: Iterable[leases.NodeBooking]
     """Group rows that must be on the same host."""
     found: dict[str, list[leases.NodeBooking]] = {}
     for row in rows:
-        here = snapshot.standing(snapshot.fleet.number(row.node_uuid))
+        here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
         found.setdefault(unit_of(here, row), []).append(row)
     return list(found.values())

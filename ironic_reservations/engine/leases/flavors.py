@@ -25,12 +25,12 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
 
-def unread(ask: leases.LeaseAsk) -> bool:
+def unread(request: leases.LeaseRequest) -> bool:
     """Return whether Nova has to be asked what a request means."""
-    return any(map(_unread, ask.wishes))
+    return any(map(_unread, request.reservations))
 
 
-def read(engine: Engine, ask: leases.LeaseAsk) -> leases.LeaseAsk:
+def read(engine: Engine, request: leases.LeaseRequest) -> leases.LeaseRequest:
     """Return a request that says what the flavors are that it names.
 
     :raises InvalidValue: one of them is nothing that can be reserved for, or
@@ -39,22 +39,23 @@ def read(engine: Engine, ask: leases.LeaseAsk) -> leases.LeaseAsk:
     :raises NovaUnavailable: it cannot be known.
     """
     found: dict[str, flavors.Flavor] = {}
-    wishes = []
-    for place, wish in enumerate(ask.wishes):
-        if _unread(wish):
-            assert wish.flavor_id is not None
-            if wish.flavor_id not in found:
-                found[wish.flavor_id] = _read(engine, place, wish.flavor_id,
-                                              ask.project_id)
-            wish = dataclasses.replace(wish, instances=(
+    reservations = []
+    for place, requested in enumerate(request.reservations):
+        if _unread(requested):
+            assert requested.flavor_id is not None
+            if requested.flavor_id not in found:
+                found[requested.flavor_id] = _read(engine, place,
+                                                   requested.flavor_id,
+                                                   request.project_id)
+            requested = dataclasses.replace(requested, instances=(
                 instance_reservations.InstanceWish.of_flavor(
-                    wish.flavor_id, found[wish.flavor_id])))
-        wishes.append(wish)
-    return dataclasses.replace(ask, wishes=tuple(wishes))
+                    requested.flavor_id, found[requested.flavor_id])))
+        reservations.append(requested)
+    return dataclasses.replace(request, reservations=tuple(reservations))
 
 
-def _unread(wish: leases.Wish) -> bool:
-    return wish.flavor_id is not None and wish.instances is None
+def _unread(requested: leases.LeaseReservationRequest) -> bool:
+    return requested.flavor_id is not None and requested.instances is None
 
 
 def _read(engine: Engine, place: int, ident: str,

@@ -30,8 +30,13 @@ def rows(snapshot: snapshots.Snapshot, reservation_id: str,
 
     :param first: the place of the first row in its reservation.
     """
-    return tuple(leases.NodeBooking(
-        0, reservation_id, first + place, snapshot.fleet.uuids[booking.node],
-        instants.moment(booking.start), instants.moment(booking.end),
-        project_id=project_id, uuid=str(uuid_module.uuid4()))
+    return tuple(
+        leases.NodeBooking(0,
+                           reservation_id,
+                           first + place,
+                           snapshot.host_set.uuids[booking.node],
+                           instants.moment(booking.start),
+                           instants.moment(booking.end),
+                           project_id=project_id,
+                           uuid=str(uuid_module.uuid4()))
         for place, booking in enumerate(granted))

@@ -39,10 +39,10 @@ from ironic_reservations.engine.leases import placeholders
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import host_states
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
-from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
 #: How many times bookings without a host are tried, as others move away.
@@ -82,7 +82,7 @@ def makes_room(engine: Engine) -> bool:
     """
     snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
     # NOTE: on a host that can serve nothing new they are in nobody's way.
-    if not any(snapshot.usable >> snapshot.fleet.number(row.node_uuid) & 1
+    if not any(snapshot.usable >> snapshot.host_set.number(row.node_uuid) & 1
                for row, _ in snapshot.displaced()):
         return False
     try:
@@ -111,10 +111,10 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
         uuids = {booking.uuid for lease in found
                  for each in lease.reservations
                  for booking in _leaving(each, booking_ids)}
-        moving = [each for here in snapshot.standings if here is not None
+        moving = [each for here in snapshot.states if here is not None
                   for each in here.promised if each[0].uuid in uuids]
         return _rehouse(engine, snapshot, moving,
-                        snapshot.ready & ~snapshot.fleet.mask(avoiding),
+                        snapshot.ready & ~snapshot.host_set.mask(avoiding),
                         flag=False, tried=tried)
     return retry.until_committed(attempt, tried.look)
 
@@ -133,11 +133,7 @@ def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
 def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
              homeless: Sequence[snapshots.Displaced], hosts: int,
              flag: bool, tried: _Moves) -> int:
-    """Plan bookings one by one, in the order of their starts, and commit.
-
-    :param hosts: the set of hosts that may be used.
-    :param flag: whether to flag the lease reservations whose nodes change.
-    """
+    """Plan bookings one by one, in the order of their starts, and commit."""
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     homes: dict[str, leases.NodeBooking] = {}
     free = snapshot.timeline
@@ -155,17 +151,17 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
             there = _without(snapshot, free, rows)
             if there is None:
                 continue
-            leaving = gone | set(map(standing.name, rows))
+            leaving = gone | set(map(host_states.name, rows))
             hidden = _hidden(snapshot, there, leaving,
                              vacated | _hosts(snapshot, rows))
             outcome = planning.plan(there.adding(hidden), [
                 snapshot.loans.limit(lease_demands.of_rows(
-                    f'{standing.name(booking)}:home', rows,
+                    f'{host_states.name(booking)}:home', rows,
                     instants.instant(booking.starts_at),
                     instants.instant(booking.ends_at),
                     snapshot.eligible(wanted[booking]) & hosts, margin,
-                    snapshot.standing(
-                        snapshot.fleet.number(booking.node_uuid))),
+                    snapshot.host_state(
+                        snapshot.host_set.number(booking.node_uuid))),
                     booking.project_id)])
             if isinstance(outcome, plans.Refusal):
                 left.append(rows)
@@ -174,7 +170,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
             # the next ones may move them.
             free = outcome.timeline.without(hidden)
             gone = leaving
-            vacated = fleet.mask(each.node for each in hidden)
+            vacated = host_sets.mask(each.node for each in hidden)
             homes.update((placed.id, row) for row, placed
                          in zip(rows, outcome.granted[0], strict=True))
         if len(left) in (0, len(waiting)):
@@ -188,9 +184,9 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     if not difference.homes:
         return 0
     left_behind = seen.Seen(dict(
-        snapshot.generation(snapshot.fleet.number(row.node_uuid))
+        snapshot.generation(snapshot.host_set.number(row.node_uuid))
         for row in moved))
-    lessees = lease_asked_back.find_moved(engine, snapshot, difference.homes)
+    lessees = lease_asked_back.find(engine, snapshot, difference.homes)
     tried.homes = difference.homes
     tried.moved = moved
     with engine.database.write() as connection:
@@ -206,7 +202,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
         lease_dates.check_movable(difference.homes, snapshot.now,
                                   engine.clock())
     engine.snapshots.commit(left_behind.also(difference.seen).generations,
-                            snapshot.now, homes=difference.homes)
+                            homes=difference.homes)
     return tried.tell()
 
 
@@ -226,10 +222,7 @@ class _Moves:
     lessees: Sequence[lease_asked_back.Lessee] = ()
 
     def look(self) -> int | None:
-        """Return how many have moved; ``None`` if they have not.
-
-        :raises DatabaseUnavailable: it cannot be known.
-        """
+        """Return how many have moved; ``None`` if they have not."""
         with self.engine.database.snapshot() as connection:
             there = {booking.uuid: booking.node_uuid for lease
                      in db_leases.read_of_reservations(connection, {
@@ -254,9 +247,9 @@ def _without(snapshot: snapshots.Snapshot, there: timeline.Timeline,
 
     :returns: ``None`` if a plan for another booking has moved them already.
     """
-    names = {standing.name(row) for row in rows}
+    names = {host_states.name(row) for row in rows}
     drawn: list[bookings.Booking] = []
-    for number in fleet.members(_hosts(snapshot, rows)):
+    for number in host_sets.members(_hosts(snapshot, rows)):
         found = _parts(there, number, names)
         if not found and _parts(snapshot.timeline, number, names):
             return None
@@ -270,15 +263,13 @@ def _hidden(snapshot: snapshots.Snapshot, there: timeline.Timeline,
 
     NOTE: for example, a booking that is about to start may hide a maintenance
     window; after it has left, nobody else may have the time of the window.
-
-    :param there: the timeline without the bookings that leave.
     """
     hidden: list[bookings.Booking] = []
-    for number in fleet.members(hosts):
+    for number in host_sets.members(hosts):
         hidden.extend(placeholders.of_host(snapshot, number, leaving, [
             *((each.start, each.end)
               for each in snapshot.timeline.rows[number]
-              if standing.whole(each.id) not in leaving),
+              if host_states.whole(each.id) not in leaving),
             *((each.start, each.end + each.margin)
               for each in there.rows[number])]))
     return hidden
@@ -287,13 +278,13 @@ def _hidden(snapshot: snapshots.Snapshot, there: timeline.Timeline,
 def _hosts(snapshot: snapshots.Snapshot,
            rows: Iterable[leases.NodeBooking]) -> int:
     """Return the set of hosts that rows are on."""
-    return snapshot.fleet.mask(row.node_uuid for row in rows)
+    return snapshot.host_set.mask(row.node_uuid for row in rows)
 
 
 def _parts(there: timeline.Timeline, number: int,
            names: Set[str]) -> list[bookings.Booking]:
     return [each for each in there.rows[number]
-            if standing.whole(each.id) in names]
+            if host_states.whole(each.id) in names]
 
 
 def _tell(engine: Engine, reservation_ids: Set[str]) -> None:

@@ -37,10 +37,7 @@ _CHANGES = frozenset((
 
 
 def read(engine: Engine, lease: leases.Lease) -> list[Entry]:
-    """Read the history of a lease, the oldest entry first.
-
-    :raises DatabaseUnavailable: nothing could be read.
-    """
+    """Read the history of a lease, the oldest entry first."""
     with engine.database.snapshot() as connection:
         bookings = db_history.read_bookings(connection, lease.id)
         periods = db_history.read_periods(connection, lease.id)

@@ -34,7 +34,6 @@ def read(engine: Engine, found: Collection[leases.Lease]
 
     :returns: by the id of the lease and the node; leases without such nodes
         are left out.
-    :raises DatabaseUnavailable: nothing could be read.
     """
     conf = engine.conf.leases
     nodes = {booking.node_uuid for lease in found

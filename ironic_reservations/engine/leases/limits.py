@@ -27,8 +27,8 @@ import json
 from ironic_reservations import errors
 from ironic_reservations.engine import class_admission
 from ironic_reservations.engine import limits
+from ironic_reservations.model import count_text
 from ironic_reservations.model import leases
-from ironic_reservations.model import told_counts
 from ironic_reservations.planner import allowance
 
 _HOUR = 3600
@@ -66,15 +66,12 @@ class _Kind:
         return ('' if self.resource_class is None
                 else f' of the class {self.resource_class}')
 
-    def told(self, number: int) -> str:
+    def text(self, number: int) -> str:
         """Return a number with its name."""
-        return told_counts.counted(number, self.what) + self._of_class
+        return count_text.counted(number, self.what) + self._of_class
 
     def counts(self, whole: bool, classes: Collection[str]) -> bool:
-        """Check whether a booking is of this kind.
-
-        :param classes: the resource classes that its host may have.
-        """
+        """Check whether a booking is of this kind."""
         if self.resource_class is None:
             return whole is self.whole
         return self.resource_class in classes
@@ -99,7 +96,7 @@ def _kinds(allowed: limits.Limits) -> tuple[_Kind, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class _Room:
-    """How much of a limit is left.
+    """The rest of a limit.
 
     :ivar left: the number of hosts, or instances, over the whole window.
     """
@@ -112,7 +109,7 @@ class _Room:
 
 
 class Project:
-    """What a project holds, and how much more its limits allow.
+    """The holdings of a project, and the rest of its limits.
 
     :param allowed: the limits of the caller.
     :param held: the bookings of the project that are not over.
@@ -165,27 +162,27 @@ class Project:
         if most and self._count >= most:
             raise errors.LeaseLimit(
                 'The project has '
-                f'{told_counts.counted(self._count, "lease")}, and [leases] '
+                f'{count_text.counted(self._count, "lease")}, and [leases] '
                 f'max_leases_per_project allows {most}. End one of them '
                 'first.', limit='max_leases_per_project', allowed=most,
                 used=self._count, asked=1)
 
-    def mosts(self, wishes: Sequence[leases.Wish], begin: datetime.datetime,
-              end: datetime.datetime) -> list[int]:
-        """Return the largest number that is allowed for each wish.
+    def mosts(self, requests: Sequence[leases.LeaseReservationRequest],
+              begin: datetime.datetime, end: datetime.datetime) -> list[int]:
+        """Return the largest number that is allowed for each reservation.
 
-        :raises LeaseLimit: not even the least of all wishes is allowed.
+        :raises LeaseLimit: not even the least of all reservations is allowed.
         """
-        mosts = [wish.most for wish in wishes]
+        mosts = [requested.most for requested in requests]
         for kind in self._kinds:
-            places = self._places(kind, wishes)
-            least = sum(wishes[place].least for place in places)
+            places = self._places(kind, requests)
+            least = sum(requests[place].least for place in places)
             self._check(kind, least, begin, end)
             for room in self._rooms(kind, begin, end):
                 spare = room.left - least
                 for place in places:
-                    more = min(mosts[place] - wishes[place].least, spare)
-                    mosts[place] = wishes[place].least + more
+                    more = min(mosts[place] - requests[place].least, spare)
+                    mosts[place] = requests[place].least + more
                     spare -= more
         return mosts
 
@@ -255,11 +252,11 @@ class Project:
             return False
         return True
 
-    def permits(self, ask: leases.LeaseAsk) -> bool:
+    def permits(self, request: leases.LeaseRequest) -> bool:
         """Return whether the limits allow the least of a request."""
-        begin = ask.start or self._now
+        begin = request.start or self._now
         try:
-            self.mosts(ask.wishes, begin, ask.end)
+            self.mosts(request.reservations, begin, request.end)
         except errors.LeaseLimit:
             return False
         return True
@@ -277,18 +274,19 @@ class Project:
             return False
         return True
 
-    def next_start(self, ask: leases.LeaseAsk) -> datetime.datetime | None:
+    def next_start(self,
+                   request: leases.LeaseRequest) -> datetime.datetime | None:
         """Return a later start at which the limits may allow a request.
 
         :returns: ``None`` if a later start makes no difference.
         """
-        begin = start = ask.start or self._now
+        begin = start = request.start or self._now
         for kind in self._kinds:
-            asked = sum(ask.wishes[place].least
-                        for place in self._places(kind, ask.wishes))
+            asked = sum(request.reservations[place].least
+                        for place in self._places(kind, request.reservations))
             if not (asked and kind.at_once):
                 continue
-            full = allowance.beyond(self._held[kind], begin, ask.end,
+            full = allowance.beyond(self._held[kind], begin, request.end,
                                     kind.at_once - asked)
             if full is not None:
                 start = max(start, full[1])
@@ -316,14 +314,15 @@ class Project:
                     seconds=max(0, left)))
         return end
 
-    def alternatives(self, ask: leases.LeaseAsk, begin: datetime.datetime
-                     ) -> Iterator[tuple[str, leases.LeaseAsk]]:
+    def alternatives(
+            self, request: leases.LeaseRequest, begin: datetime.datetime
+    ) -> Iterator[tuple[str, leases.LeaseRequest]]:
         """Yield similar requests within the limits, the best first.
 
         :returns: the kind of the offer (``shorter`` or ``fewer``), and the
             request.
         """
-        seconds = [(ask.end - begin).total_seconds()]
+        seconds = [(request.end - begin).total_seconds()]
         if self._limits.max_duration:
             seconds.append(self._limits.max_duration)
         if self._limits.max_horizon:
@@ -331,8 +330,8 @@ class Project:
                            - (begin - self._now).total_seconds())
         longest = min(seconds)
         for kind in self._kinds:
-            least = sum(ask.wishes[place].least
-                        for place in self._places(kind, ask.wishes))
+            least = sum(request.reservations[place].least
+                        for place in self._places(kind, request.reservations))
             if kind.hours and least:
                 seconds.append((kind.hours * _HOUR - self._ahead[kind])
                                // least)
@@ -340,41 +339,38 @@ class Project:
             if length < 1:
                 continue
             end = begin + datetime.timedelta(seconds=length)
-            wishes = self._fewer(ask.wishes, begin, end)
-            if wishes is None:
+            requests = self._fewer(request.reservations, begin, end)
+            if requests is None:
                 continue
-            within = _ending(ask, end, wishes)
-            if within != ask:
-                yield 'shorter' if wishes == ask.wishes else 'fewer', within
+            within = _ending(request, end, requests)
+            if within != request:
+                yield ('shorter' if requests == request.reservations
+                       else 'fewer'), within
 
-    def _fewer(self, wishes: tuple[leases.Wish, ...],
+    def _fewer(self, requests: tuple[leases.LeaseReservationRequest, ...],
                begin: datetime.datetime, end: datetime.datetime
-               ) -> tuple[leases.Wish, ...] | None:
-        """Return smaller wishes that are allowed, or ``None``."""
-        reduced = list(wishes)
+               ) -> tuple[leases.LeaseReservationRequest, ...] | None:
+        """Return smaller requests that are allowed, or ``None``."""
+        reduced = list(requests)
         for kind in self._kinds:
-            places = self._places(kind, wishes)
+            places = self._places(kind, requests)
             for room in self._rooms(kind, begin, end):
                 left, others = room.left, len(places)
                 if left < others:
                     return None
                 for place in places:
                     others -= 1
-                    wish = reduced[place]
-                    least = min(wish.least, left - others)
+                    requested = reduced[place]
+                    least = min(requested.least, left - others)
                     left -= least
-                    if least < wish.least:
+                    if least < requested.least:
                         reduced[place] = dataclasses.replace(
-                            wish, least=least, most=least)
+                            requested, least=least, most=least)
         return tuple(reduced)
 
     def _check(self, kind: _Kind, asked: int, begin: datetime.datetime,
                end: datetime.datetime, kept: Collection[str] = ()) -> None:
-        """Check the limits of one kind.
-
-        :param asked: the number that is asked for.
-        :param kept: options not to check, as no more is asked for than before.
-        """
+        """Check the limits of one kind."""
         for room in self._rooms(kind, begin, end):
             if asked and asked > room.left and room.option not in kept:
                 of_class = {} if kind.resource_class is None else {
@@ -392,7 +388,7 @@ class Project:
             yield _Room(
                 kind.at_once_option, kind.at_once, used,
                 max(0, kind.at_once - used),
-                f'The project may have {kind.told(kind.at_once)} at the same '
+                f'The project may have {kind.text(kind.at_once)} at the same '
                 f'time ([leases] {kind.at_once_option}), and has {used} of '
                 'them in that window.')
         if kind.hours:
@@ -402,7 +398,7 @@ class Project:
             yield _Room(
                 kind.hours_option, kind.hours, round(ahead / _HOUR), left,
                 'The project may have '
-                f'{told_counts.counted(kind.hours, "hour")} of {kind.plural} '
+                f'{count_text.counted(kind.hours, "hour")} of {kind.plural} '
                 'ahead in all of its leases together ([leases] '
                 f'{kind.hours_option}), and has {ahead / _HOUR:.0f}; for '
                 f'{length / _HOUR:.1f} hours it can have {left} more.')
@@ -427,17 +423,20 @@ class Project:
                 held, self._classes)
         return found
 
-    def _places(self, kind: _Kind, wishes: Sequence[leases.Wish]
-                ) -> list[int]:
-        return [place for place, wish in enumerate(wishes)
-                if self._counts(kind, wish)]
+    def _places(
+            self, kind: _Kind,
+            requests: Sequence[leases.LeaseReservationRequest]) -> list[int]:
+        return [place for place, requested in enumerate(requests)
+                if self._counts(kind, requested)]
 
     def _taken(self, kind: _Kind, lease: leases.Lease) -> int:
         return sum(_there(each) for each in lease.reservations
                    if self._counts(kind, each))
 
-    def _counts(self, kind: _Kind,
-                asked: leases.Wish | leases.LeaseReservation) -> bool:
+    def _counts(
+        self, kind: _Kind,
+        asked: leases.LeaseReservationRequest | leases.LeaseReservation
+    ) -> bool:
         one = _one(asked, _ANY_TIME, _ANY_TIME)
         return kind.counts(one.whole, self._may_be_of(one))
 
@@ -449,14 +448,14 @@ def held(lease: leases.Lease, begin: datetime.datetime,
             for one in [_one(each, begin, end)] * _there(each)]
 
 
-def least(ask: leases.LeaseAsk,
+def least(request: leases.LeaseRequest,
           begin: datetime.datetime) -> list[allowance.Held]:
     """Return the least that a request would hold."""
-    return [one for wish in ask.wishes
-            for one in [_one(wish, begin, ask.end)] * wish.least]
+    return [one for requested in request.reservations
+            for one in [_one(requested, begin, request.end)] * requested.least]
 
 
-def _one(asked: leases.Wish | leases.LeaseReservation,
+def _one(asked: leases.LeaseReservationRequest | leases.LeaseReservation,
          begin: datetime.datetime, end: datetime.datetime) -> allowance.Held:
     return allowance.Held(
         begin, end, asked.resource_type == leases.PHYSICAL_HOST,
@@ -487,9 +486,11 @@ def _is_within(lease: leases.Lease, before: leases.Lease) -> bool:
     return before.start <= lease.start and lease.end <= before.end
 
 
-def _ending(ask: leases.LeaseAsk, end: datetime.datetime,
-            wishes: tuple[leases.Wish, ...]) -> leases.LeaseAsk:
-    before = ask.before_end
+def _ending(
+    request: leases.LeaseRequest, end: datetime.datetime,
+    requests: tuple[leases.LeaseReservationRequest,
+                    ...]) -> leases.LeaseRequest:
+    before = request.before_end
     return dataclasses.replace(
-        ask, end=end, wishes=wishes, key=None,
+        request, end=end, reservations=requests, key=None,
         before_end=None if before is None or before > end else before)

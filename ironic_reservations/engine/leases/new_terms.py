@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a lease becomes by a change, before its hosts are planned again."""
+"""The terms of a lease after a change, before its hosts are planned again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 
 def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
@@ -57,7 +57,7 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
         end = now + datetime.timedelta(seconds=1)
     moved = (begin, end) != (lease.start, lease.end)
     over = lease.status.over or lease.end <= now
-    if over and (moved or changes.wishes or changes.heal
+    if over and (moved or changes.reservations or changes.heal
                  or changes.before_end is not None):
         raise errors.LeaseFrozen(
             f'The lease {lease.id} is over; only its name can be changed.')
@@ -71,12 +71,12 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
         told = max(begin, end - (lease.end - lease.before_end))
     told = (lease.before_end if told is None
             else lease_terms.before_end(conf, begin, end, told))
-    wishes = _wishes(lease, changes, now)
-    if any(wish.hypervisor_properties or wish.resource_properties
-           for wish in changes.wishes):
+    requests = _reservations(lease, changes, now)
+    if any(requested.hypervisor_properties or requested.resource_properties
+           for requested in changes.reservations):
         lease_terms.check_terms(lease_terms.requirement(
             each.hypervisor_properties, each.resource_properties,
-            each.instances) for each in wishes)
+            each.instances) for each in requests)
     # NOTE: dates that its owner sets are open no more, even if they are those
     # that it has.
     is_set = moved or (lease.between is not None
@@ -85,13 +85,13 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
     after = dataclasses.replace(
         lease, name=lease.name if changes.name is None else changes.name,
         start=begin, end=end, before_end=told,
-        reservations=wishes,
+        reservations=requests,
         between=None if is_set else lease.between,
         queued=None if moved else lease.queued,
         extensions=lease.extensions + extended,
         events=lease_dates.events(lease, begin, told, end, now))
     if after == lease and not changes.heal and not any(
-            wish.give_back for wish in changes.wishes):
+            requested.give_back for requested in changes.reservations):
         return lease
     return dataclasses.replace(after, updated_at=now)
 
@@ -103,14 +103,14 @@ def _start(lease: leases.Lease, changes: leases.LeaseChange,
     if lease_replan.started(lease, now):
         raise errors.LeaseFrozen(
             f'The lease {lease.id} started at '
-            f'{told_times.moment(lease.start)}; its start cannot be changed '
+            f'{time_text.moment(lease.start)}; its start cannot be changed '
             'any more.')
     return lease_terms.start(changes.start, now)
 
 
-def _wishes(lease: leases.Lease, changes: leases.LeaseChange,
+def _reservations(lease: leases.Lease, changes: leases.LeaseChange,
             now: datetime.datetime) -> tuple[leases.LeaseReservation, ...]:
-    asked = {wish.id: wish for wish in changes.wishes}
+    asked = {requested.id: requested for requested in changes.reservations}
     started = lease_replan.started(lease, now)
     unknown = asked.keys() - {each.id for each in lease.reservations}
     if unknown:
@@ -123,27 +123,24 @@ def _wishes(lease: leases.Lease, changes: leases.LeaseChange,
                  for each in lease.reservations)
 
 
-def _spoken(each: leases.LeaseReservation, wish: leases.WishChange,
-            started: bool) -> leases.WishChange:
-    """Return a change in numbers of nodes; what it says has to make sense.
-
-    :raises InvalidValue: it is about hosts, and the reservation about
-        instances, or the other way round.
-    :raises LeaseFrozen: instances that are there stay what they are.
-    """
+def _spoken(each: leases.LeaseReservation,
+            requested: leases.LeaseReservationChange,
+            started: bool) -> leases.LeaseReservationChange:
+    """Return a change in numbers of nodes; what it says has to make sense."""
     if each.instances is None:
-        if wish.amount is not None or wish.instances is not None:
+        if requested.amount is not None or requested.instances is not None:
             raise errors.InvalidValue(
                 f'The reservation {each.id} reserves hosts: change "min" and '
                 '"max". The keys of instances (amount, sizes, affinity) do '
                 'not apply to it.')
-        return wish
-    if (wish.least, wish.most, wish.hypervisor_properties) != (None,) * 3:
+        return requested
+    if (requested.least, requested.most,
+            requested.hypervisor_properties) != (None,) * 3:
         raise errors.InvalidValue(
             f'The reservation {each.id} reserves instances: change "amount". '
             'The keys "min", "max" and "hypervisor_properties" do not apply '
             'to it.')
-    change = wish.instances or instance_reservations.InstanceChange()
+    change = requested.instances or instance_reservations.InstanceChange()
     after = each.instances.changed(change, each.most)
     if started and after != each.instances:
         raise errors.LeaseFrozen(
@@ -156,23 +153,26 @@ def _spoken(each: leases.LeaseReservation, wish: leases.WishChange,
             f'The reservation {each.id} was made for a flavor, which sets the '
             'size of its instances, and it has no affinity. Make another '
             'lease for other instances.')
-    return dataclasses.replace(wish, least=wish.amount, most=wish.amount,
+    return dataclasses.replace(requested,
+                               least=requested.amount,
+                               most=requested.amount,
                                instances=change)
 
 
-def _wish(each: leases.LeaseReservation, wish: leases.WishChange,
+def _wish(each: leases.LeaseReservation,
+          requested: leases.LeaseReservationChange,
           now: datetime.datetime) -> leases.LeaseReservation:
-    least, most = wish.least, wish.most
+    least, most = requested.least, requested.most
     there = {booking.node_uuid for booking in each.bookings
              if booking.state is not leases.BookingState.ENDING}
-    unknown = set(wish.give_back) - there
+    unknown = set(requested.give_back) - there
     if unknown:
         raise errors.InvalidValue(
             f'The reservation {each.id} does not have the hosts '
             f"{', '.join(sorted(unknown))}, so they cannot be given back.")
-    if wish.give_back and least is None and most is None:
+    if requested.give_back and least is None and most is None:
         # What is given back is not to be made good for.
-        left = len(there) - len(set(wish.give_back))
+        left = len(there) - len(set(requested.give_back))
         if not left:
             raise errors.InvalidValue(
                 f'The reservation {each.id} would have no host left. Delete '
@@ -180,17 +180,18 @@ def _wish(each: leases.LeaseReservation, wish: leases.WishChange,
                 'needs.')
         least, most = min(each.least, left), min(each.most, left)
     changed = dataclasses.replace(
-        each, least=each.least if least is None else least,
+        each,
+        least=each.least if least is None else least,
         most=each.most if most is None else most,
-        hypervisor_properties=(
-            each.hypervisor_properties if wish.hypervisor_properties is None
-            else wish.hypervisor_properties),
-        resource_properties=(
-            each.resource_properties if wish.resource_properties is None
-            else wish.resource_properties))
-    if each.instances is not None and wish.instances is not None:
+        hypervisor_properties=(each.hypervisor_properties
+                               if requested.hypervisor_properties is None else
+                               requested.hypervisor_properties),
+        resource_properties=(each.resource_properties
+                             if requested.resource_properties is None else
+                             requested.resource_properties))
+    if each.instances is not None and requested.instances is not None:
         changed = dataclasses.replace(changed, instances=(
-            each.instances.changed(wish.instances, changed.most)))
+            each.instances.changed(requested.instances, changed.most)))
     lease_terms.check_wish(changed.least, changed.most,
                            changed.resource_type, changed.instances)
     lease_terms.requirement(changed.hypervisor_properties,

@@ -20,6 +20,7 @@ import datetime
 import json
 from typing import Any
 
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import limits
 from ironic_reservations.engine.leases import terms as lease_terms
@@ -27,9 +28,9 @@ from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
@@ -41,7 +42,7 @@ _AHEAD = datetime.timedelta(days=366)
 _WINDOWS = 10
 
 
-def make(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
          demands: Sequence[bookings.Demand],
          latest: datetime.datetime | None,
          project: limits.Project) -> list[dict[str, Any]]:
@@ -51,25 +52,25 @@ def make(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
     :param project: what its project holds, and how much more it may have at
         the time of each offer.
     """
-    until = latest or (max(ask.end, snapshot.now) + _AHEAD)
+    until = latest or (max(request.end, snapshot.now) + _AHEAD)
     windows = [
-        (offer.kind.value, _permitted(snapshot, ask, demands, offer, until,
+        (offer.kind.value, _permitted(snapshot, request, demands, offer, until,
                                       project))
         for offer in offers.offers(
             snapshot.timeline, demands, instants.instant(snapshot.now),
-            instants.instant(until))]
+            instants.instant(until), hard_requests.limits())]
     return [
-        *_apart(snapshot, ask, demands),
-        *(_told(kind, snapshot, *permitted) for kind, permitted in windows
+        *_apart(snapshot, request, demands),
+        *(_offer(kind, snapshot, *permitted) for kind, permitted in windows
           if permitted is not None),
-        *_other_class(snapshot, ask, demands)]
+        *_other_class(snapshot, request, demands)]
 
 
-def _permitted(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+def _permitted(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
                demands: Sequence[bookings.Demand],
                offer: offers.Offer, until: datetime.datetime,
                project: limits.Project
-               ) -> tuple[leases.LeaseAsk, bool] | None:
+               ) -> tuple[leases.LeaseRequest, bool] | None:
     """Return an offer, or a later window that the limits allow.
 
     :returns: the request, and whether it is proved that there is no nearer
@@ -80,7 +81,7 @@ def _permitted(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
     for _ in range(_WINDOWS):
         if found is None:
             return None
-        offered = _changed(ask, demands, found.demands)
+        offered = _changed(request, demands, found.demands)
         nearest = nearest and found.nearest
         if project.permits(offered):
             return offered, nearest
@@ -95,7 +96,8 @@ def _permitted(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
         if moved[0].end > instants.instant(until):
             return None
         found = offers.soonest(snapshot.timeline, moved,
-                               instants.instant(until))
+                               instants.instant(until),
+                               hard_requests.limits())
     return None
 
 
@@ -109,87 +111,97 @@ def nowhere_together(snapshot: snapshots.Snapshot, demand: bookings.Demand,
     return not any(
         all(amount <= (hosts.capacities[number] or {}).get(name, 0)
             for name, amount in amounts)
-        for number in fleet.members(demand.eligible & hosts.compute))
+        for number in host_sets.members(demand.eligible & hosts.compute))
 
 
-def _changed(ask: leases.LeaseAsk, asked: Sequence[bookings.Demand],
-             demands: Sequence[bookings.Demand]) -> leases.LeaseAsk:
+def _changed(request: leases.LeaseRequest, asked: Sequence[bookings.Demand],
+             demands: Sequence[bookings.Demand]) -> leases.LeaseRequest:
     start, end = demands[0].start, demands[0].end
     # NOTE: an offer that starts now must still be valid a minute later.
-    at_once = ask.start is None and start == asked[0].start
+    at_once = request.start is None and start == asked[0].start
     before = None
-    if ask.before_end is not None:
-        before = min(ask.before_end, instants.moment(end))
+    if request.before_end is not None:
+        before = min(request.before_end, instants.moment(end))
         if before < instants.moment(start):
             before = None
     return dataclasses.replace(
-        ask, start=None if at_once else instants.moment(start),
-        end=instants.moment(end), before_end=before,
-        wishes=tuple(_resized(wish, demand) for wish, demand in zip(
-            ask.wishes, demands, strict=True)))
+        request,
+        start=None if at_once else instants.moment(start),
+        end=instants.moment(end),
+        before_end=before,
+        reservations=tuple(
+            _resized(requested, demand) for requested, demand in zip(
+                request.reservations, demands, strict=True)))
 
 
-def _resized(wish: leases.Wish, demand: bookings.Demand) -> leases.Wish:
-    return dataclasses.replace(wish, least=demand.least, most=demand.most)
+def _resized(requested: leases.LeaseReservationRequest,
+             demand: bookings.Demand) -> leases.LeaseReservationRequest:
+    return dataclasses.replace(requested, least=demand.least, most=demand.most)
 
 
-def _other_class(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+def _other_class(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
                  demands: Sequence[bookings.Demand]) -> list[dict[str, Any]]:
     """Offer hosts of another class if only the class was asked for."""
     if len(demands) != 1:
         return []
-    wish, demand = ask.wishes[0], demands[0]
-    asked = requirements.parse(wish.hypervisor_properties,
-                               wish.resource_properties).names
+    requested, demand = request.reservations[0], demands[0]
+    asked = requirements.parse(requested.hypervisor_properties,
+                               requested.resource_properties).names
     if not asked or asked - {'resource_class'}:
         return []
-    needed = lease_terms.requirement('', '', wish.instances)
+    needed = lease_terms.requirement('', '', requested.instances)
     by_class: dict[str, list[int]] = {}
-    for number in fleet.members(snapshot.usable & ~demand.eligible):
-        host = snapshot.standing(number).host
+    for number in host_sets.members(snapshot.usable & ~demand.eligible):
+        host = snapshot.host_state(number).host
         name = host.node.resource_class
         if name is not None and needed.met_by(requirements.describe(host)):
             by_class.setdefault(name, []).append(number)
     for name, numbers in sorted(by_class.items(),
                                 key=lambda item: -len(item[1])):
-        other = dataclasses.replace(demand, eligible=fleet.mask(numbers))
-        if isinstance(planning.plan(snapshot.timeline, [other]), plans.Plan):
-            return [_told('other_class', snapshot, dataclasses.replace(
-                ask, wishes=(dataclasses.replace(
-                    wish, hypervisor_properties='',
+        other = dataclasses.replace(demand, eligible=host_sets.mask(numbers))
+        if isinstance(planning.plan(snapshot.timeline, [other],
+                                    hard_requests.limits()), plans.Plan):
+            return [_offer('other_class', snapshot, dataclasses.replace(
+                request, reservations=(dataclasses.replace(
+                    requested, hypervisor_properties='',
                     resource_properties=json.dumps(
                         ['==', '$resource_class', name])),)))]
     return []
 
 
-def _apart(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+def _apart(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
            demands: Sequence[bookings.Demand]) -> list[dict[str, Any]]:
     """Offer several hosts to instances that asked to share one."""
     split: list[bookings.Demand] = []
-    wishes: list[leases.Wish] = []
-    for wish, demand in zip(ask.wishes, demands, strict=True):
-        if wish.instances is not None and nowhere_together(
-                snapshot, demand, wish.most):
+    reservations: list[leases.LeaseReservationRequest] = []
+    for requested, demand in zip(request.reservations, demands, strict=True):
+        if requested.instances is not None and nowhere_together(
+                snapshot, demand, requested.most):
             demand = dataclasses.replace(demand, affinity=None)
-            wish = dataclasses.replace(wish, instances=dataclasses.replace(
-                wish.instances, affinity=None))
+            requested = dataclasses.replace(requested,
+                                            instances=dataclasses.replace(
+                                                requested.instances,
+                                                affinity=None))
         split.append(demand)
-        wishes.append(wish)
-    if tuple(wishes) == ask.wishes or isinstance(planning.plan(
-            snapshot.timeline, split), plans.Refusal):
+        reservations.append(requested)
+    if tuple(reservations) == request.reservations or isinstance(planning.plan(
+            snapshot.timeline, split, hard_requests.limits()), plans.Refusal):
         return []
-    return [_told('no_affinity', snapshot, dataclasses.replace(
-        ask, wishes=tuple(wishes)))]
+    return [_offer('no_affinity', snapshot, dataclasses.replace(
+        request, reservations=tuple(reservations)))]
 
 
-def _told(kind: str, snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
-          nearest: bool = True) -> dict[str, Any]:
-    start = ask.start or snapshot.now
-    window = _window(start, ask.end)
+def _offer(kind: str,
+           snapshot: snapshots.Snapshot,
+           request: leases.LeaseRequest,
+           nearest: bool = True) -> dict[str, Any]:
+    start = request.start or snapshot.now
+    window = _window(start, request.end)
     wanted = ' and '.join(
-        f'{wish.least}' if wish.least == wish.most
-        else f'{wish.least} to {wish.most}' for wish in ask.wishes)
-    what = _what(ask)
+        f'{requested.least}' if requested.least ==
+        requested.most else f'{requested.least} to {requested.most}'
+        for requested in request.reservations)
+    what = _what(request)
     # NOTE: a search that was cut short may have missed a nearer window.
     one = 'The nearest' if nearest else 'A possible'
     detail = {
@@ -200,53 +212,57 @@ def _told(kind: str, snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
                        f'be accepted {window}.',
         'fewer': f'Fewer {what}, {wanted}, would be accepted {window}.',
         'other_class': 'Hosts of another resource class would be accepted: '
-                       f'{ask.wishes[0].resource_properties}.'}[kind]
-    return {'kind': kind, 'detail': detail, 'lease': body(ask)}
+                       f'{request.reservations[0].resource_properties}.'}[kind]
+    return {'kind': kind, 'detail': detail, 'lease': body(request)}
 
 
 def within_limits(kind: str, now: datetime.datetime,
-                  ask: leases.LeaseAsk) -> dict[str, Any]:
+                  request: leases.LeaseRequest) -> dict[str, Any]:
     """Return an offer that exceeds no limit of a project.
 
     :param kind: ``shorter`` or ``fewer``.
     """
-    window = _window(ask.start or now, ask.end)
-    counts = ' and '.join(str(wish.least) for wish in ask.wishes)
-    what = _what(ask)[:-1] if counts == '1' else _what(ask)
-    return {'kind': kind, 'lease': body(ask), 'detail': (
+    window = _window(request.start or now, request.end)
+    counts = ' and '.join(
+        str(requested.least) for requested in request.reservations)
+    what = _what(request)[:-1] if counts == '1' else _what(request)
+    return {'kind': kind, 'lease': body(request), 'detail': (
         f'Within the limits, {counts} {what} would be accepted {window}.')}
 
 
-def _what(ask: leases.LeaseAsk) -> str:
-    return ('instances' if any(wish.instances for wish in ask.wishes)
-            else 'hosts')
+def _what(request: leases.LeaseRequest) -> str:
+    return ('instances' if any(
+        requested.instances
+        for requested in request.reservations) else 'hosts')
 
 
-def body(ask: leases.LeaseAsk) -> dict[str, Any]:
+def body(request: leases.LeaseRequest) -> dict[str, Any]:
     """Return a request as it would be posted."""
     posted: dict[str, Any] = {
-        'name': ask.name,
-        'start_date': 'now' if ask.start is None else date(ask.start),
-        'end_date': date(ask.end), 'events': [],
-        'reservations': [_body(wish) for wish in ask.wishes]}
-    if ask.before_end is not None:
-        posted['before_end_date'] = date(ask.before_end)
+        'name': request.name,
+        'start_date': 'now' if request.start is None else date(request.start),
+        'end_date': date(request.end), 'events': [], 'reservations': [
+            _body(requested) for requested in request.reservations
+        ]
+    }
+    if request.before_end is not None:
+        posted['before_end_date'] = date(request.before_end)
     return posted
 
 
-def _body(wish: leases.Wish) -> dict[str, Any]:
+def _body(requested: leases.LeaseReservationRequest) -> dict[str, Any]:
     posted: dict[str, Any] = {
-        'resource_type': wish.resource_type,
-        'resource_properties': wish.resource_properties}
-    wanted = wish.instances
+        'resource_type': requested.resource_type,
+        'resource_properties': requested.resource_properties}
+    wanted = requested.instances
     if wanted is None:
-        return {**posted, 'min': wish.least, 'max': wish.most,
-                'hypervisor_properties': wish.hypervisor_properties,
-                'before_end': wish.before_end}
-    posted.update(amount=wish.most, affinity=wanted.affinity)
+        return {**posted, 'min': requested.least, 'max': requested.most,
+                'hypervisor_properties': requested.hypervisor_properties,
+                'before_end': requested.before_end}
+    posted.update(amount=requested.most, affinity=wanted.affinity)
     if wanted.source_flavor_id is not None:
         posted['flavor_id'] = wanted.source_flavor_id
-    if wish.flavor_id is not None:
+    if requested.flavor_id is not None:
         # NOTE: Nova is asked for the flavor again.
         return posted
     if wanted.flavor is not None:
@@ -264,4 +280,4 @@ def date(moment: datetime.datetime) -> str:
 
 
 def _window(start: datetime.datetime, end: datetime.datetime) -> str:
-    return f'from {told_times.moment(start)} until {told_times.moment(end)}'
+    return f'from {time_text.moment(start)} until {time_text.moment(end)}'

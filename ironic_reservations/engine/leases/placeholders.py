@@ -26,7 +26,7 @@ from collections.abc import Iterable
 from ironic_reservations.engine import snapshots
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import covered
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_states
 
 
 def of_host(snapshot: snapshots.Snapshot, number: int,
@@ -39,12 +39,16 @@ def of_host(snapshot: snapshots.Snapshot, number: int,
     :param without: the planner's names of promises that do not count.
     :param taken: the intervals that are occupied on the timeline anyway.
     """
-    here = snapshot.standing(number)
+    here = snapshot.host_state(number)
     if here.host.node.compute:
         return []
-    there = covered.Covered(taken)
-    parts = [part for window in standing.windows(here, snapshot.now, without)
-             for part in there.add(window)]
+    taken = list(taken)
+    shown = dict(taken)
+    # NOTE: mostly there are none.
+    hidden = [(start, end) for start, end in host_states.windows(
+        here, snapshot.now, without) if shown.get(start, start) < end]
+    there = covered.Covered(taken if hidden else ())
+    parts = [part for window in hidden for part in there.add(window)]
     return [bookings.Booking(f'placeholder/{number}/{place}', *part, number,
                              1 << number, False)
             for place, part in enumerate(parts)]

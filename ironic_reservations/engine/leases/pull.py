@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Give queued leases an earlier start as soon as there is room.
+"""Moves queued leases to an earlier start as soon as there is room.
 
 A queued lease has a promised start, later than the one that was asked for.
 When others give up hosts, each pass goes through the queue, the highest
@@ -50,7 +50,7 @@ _AT_ONCE = 100
 
 
 def pull(engine: Engine) -> int:
-    """Give queued leases an earlier start where possible.
+    """Move queued leases to an earlier start where possible.
 
     :returns: how many got one.
     """
@@ -88,9 +88,7 @@ def _attempt(engine: Engine, lease_id: str,
              ) -> leases.Lease | None:
     """Plan one lease as early as possible, and commit.
 
-    :param tried: gets the lease before and after each commit.
     :returns: ``None`` if it cannot start earlier.
-    :raises Conflict: something has changed meanwhile.
     """
     now = engine.clock()
     before = lease_find.get(engine, lease_id)

@@ -50,7 +50,6 @@ def purge(engine: Engine, before: datetime.datetime, limit: int) -> int:
 
     :param limit: how many to delete at most.
     :returns: how many were deleted.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     with engine.database.read() as connection:
         over = db_leases.read_forgettable(connection, before, limit)

@@ -19,19 +19,21 @@ import datetime
 from typing import Any
 
 from ironic_reservations import errors
+from ironic_reservations.db import lease_names
+from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import limits
 from ironic_reservations.engine.leases import offers
+from ironic_reservations.model import count_text
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
-from ironic_reservations.model import told_counts
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import host_states
 from ironic_reservations.planner import plans
-from ironic_reservations.planner import standing
 
 NO_HOST_MATCHES = 'no_host_matches'
 NO_HOST_IS_OPEN = 'no_host_is_open'
@@ -46,21 +48,22 @@ _HOW_TO_OPEN = (
     '"hosts = all" in the section [leases] of ironic-reservations.conf.')
 
 
-def refusal(snapshot: snapshots.Snapshot, ask: leases.LeaseAsk,
+def refusal(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
             demands: Sequence[bookings.Demand],
             refused: plans.Refusal,
             latest: datetime.datetime | None,
             project: limits.Project) -> errors.LeaseRefused:
     """Return the error for a request that cannot be served, with offers.
 
-    :param demands: the demands of the request, in the order of its wishes.
+    :param demands: of the request, in the order of its reservations.
     :param refused: the refusal of the planner.
     :param latest: the latest end that the operator allows; ``None``: any.
     :param project: what its project holds, and how much more it may have.
     """
     place = [demand.id for demand in demands].index(refused.demand.id)
-    reason = _reason(snapshot, ask.project_id, place, ask.wishes, refused)
-    made = offers.make(snapshot, ask, demands, latest, project)
+    reason = _reason(snapshot, request.project_id, place, request.reservations,
+                     refused)
+    made = offers.make(snapshot, request, demands, latest, project)
     told = reason['detail']
     if made:
         told += ' ' + made[0]['detail']
@@ -103,10 +106,10 @@ def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
             'between': [offers.date(between.earliest), offers.date(later)],
             'duration': int((lease.end - lease.start).total_seconds())},
         'detail': 'It can be planned in a window that ends at '
-                  f'{told_times.moment(later)}.'}]
+                  f'{time_text.moment(later)}.'}]
     return errors.LeaseRefused(
-        ' '.join([f'No start from {told_times.moment(starts[0])} until '
-                  f'{told_times.moment(starts[1])} was found. For the first '
+        ' '.join([f'No start from {time_text.moment(starts[0])} until '
+                  f'{time_text.moment(starts[1])} was found. For the first '
                   f"of them: {reason['detail']} The lease stays as it is.",
                   *(str(offer['detail']) for offer in made)]),
         reasons=[reason], offers=made)
@@ -116,7 +119,7 @@ def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None
                ) -> errors.LeaseRefused:
     made = [] if latest is None else [{
         'kind': 'shorter', 'lease': {'end_date': offers.date(latest)},
-        'detail': f'It can be extended until {told_times.moment(latest)}.'}]
+        'detail': f'It can be extended until {time_text.moment(latest)}.'}]
     return errors.LeaseRefused(
         ' '.join([reason['detail'], 'The lease stays as it is.',
                   *(str(offer['detail']) for offer in made)]),
@@ -132,8 +135,8 @@ def of_window(place: int, host_id: int,
     detail = (
         f'Reservation {place} cannot keep host {host_id}, which is in the '
         f'maintenance window {window.window_id} from '
-        f'{told_times.moment(window.starts_at)} until '
-        f'{told_times.moment(window.ends_at)}.')
+        f'{time_text.moment(window.starts_at)} until '
+        f'{time_text.moment(window.ends_at)}.')
     return _unchanged({
         'code': plans.Cause.SHORTAGE.value, 'detail': detail,
         'reservation': place, 'hosts_short': 1, 'proved': True,
@@ -155,7 +158,7 @@ def of_overtaken(place: int, host_id: int, end: datetime.datetime,
     return _unchanged({
         'code': code, 'detail':
         f'Reservation {place} cannot keep host {host_id}, which cannot be '
-        f'used at present, until {told_times.moment(end)}: another lease has '
+        f'used at present, until {time_text.moment(end)}: another lease has '
         'been promised it within that time, and '
         + ('there is no other host for that one.' if cause.proved else
            'no other host was found for that one before the search stopped '
@@ -187,7 +190,8 @@ def of_loan(place: int, host_id: int, until: datetime.datetime,
 
 
 def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
-            parts: Sequence[leases.Wish] | Sequence[leases.LeaseReservation],
+            parts: Sequence[leases.LeaseReservationRequest]
+            | Sequence[leases.LeaseReservation],
             refused: plans.Refusal) -> dict[str, Any]:
     demand, wanted = refused.demand, parts[place]
     at = None if refused.at is None else instants.moment(
@@ -206,14 +210,14 @@ def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
 
 
 def _why(snapshot: snapshots.Snapshot, subject: str,
-         wanted: leases.Wish | leases.LeaseReservation,
+         wanted: leases.LeaseReservationRequest | leases.LeaseReservation,
          refused: plans.Refusal,
          at: datetime.datetime | None) -> tuple[str, str]:
     demand = refused.demand
     count = demand.eligible.bit_count()
     usable = (demand.eligible & snapshot.usable).bit_count()
-    window = (f'from {told_times.moment(instants.moment(demand.start))} until '
-              f'{told_times.moment(instants.moment(demand.end))}')
+    window = (f'from {time_text.moment(instants.moment(demand.start))} until '
+              f'{time_text.moment(instants.moment(demand.end))}')
     code: str = refused.cause.value
     if usable and offers.nowhere_together(snapshot, demand, wanted.most):
         return NO_HOST_TAKES_ALL, (
@@ -222,19 +226,19 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
             'of them, not even an empty one. Leave "affinity" out.')
     if not any(here is not None and (wanted.instances is not None
                                      or not here.host.node.compute)
-               for here in snapshot.standings):
+               for here in snapshot.states):
         return NO_HOST_IS_OPEN, _HOW_TO_OPEN + _in_shares(snapshot, wanted)
     needed = _hosts_needed(snapshot, demand)
     lent, until = _lent(snapshot, demand)
     if usable < needed <= usable + lent:
         return HOSTS_ARE_LENT, (
             f'Not enough hosts {window}: {subject} needs '
-            f'{told_counts.counted(needed, "host")}; {_matching(usable)} for '
+            f'{count_text.counted(needed, "host")}; {_matching(usable)} for '
             'so long.' + until)
     if usable < needed:
         return NO_HOST_MATCHES if not usable else code, (
             f'Not enough hosts: {subject} needs '
-            f'{told_counts.counted(needed, "host")}; {_matching(count)}'
+            f'{count_text.counted(needed, "host")}; {_matching(count)}'
             + (f', and {usable} of them can be used.' if count else '.')
             + until + _sized(wanted)
             + _unfit(snapshot, demand.eligible & ~snapshot.usable)
@@ -242,23 +246,23 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
     if wanted.instances is not None and refused.cause.proved:
         return code, (
             f'Not enough room {window}: {subject} needs '
-            f'{told_counts.counted(wanted.most, "instance")}; '
+            f'{count_text.counted(wanted.most, "instance")}; '
             f'{_matching(usable)}, but there is no room for {refused.short} '
             'of the instances'
-            + ('' if at is None else f' at {told_times.moment(at)}')
+            + ('' if at is None else f' at {time_text.moment(at)}')
             + f', even if {_MOVABLE} are moved.' + until)
     if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
         return code, (
             f'Not enough hosts {window}: {subject} needs '
-            f'{told_counts.counted(needed, "host")}; {_matching(usable)}, but '
+            f'{count_text.counted(needed, "host")}; {_matching(usable)}, but '
             f'{_few(needed - refused.short)} of them can be free at '
-            f'{told_times.moment(at)}, even if {_MOVABLE} are moved.'
+            f'{time_text.moment(at)}, even if {_MOVABLE} are moved.'
             + _maintained(snapshot, demand) + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
             f'Not enough hosts {window}: {subject} needs '
-            f'{told_counts.counted(needed, "host")}; {_matching(usable)}, but '
+            f'{count_text.counted(needed, "host")}; {_matching(usable)}, but '
             f'too few of them are free together, however {_MOVABLE} are moved.'
             + _maintained(snapshot, demand) + until)
     return code, (
@@ -273,10 +277,10 @@ def _maintained(snapshot: snapshots.Snapshot,
     start, end = (instants.moment(each) for each in (
         demand.start, demand.until))
     found = [
-        [each for each in snapshot.standing(number).windows
+        [each for each in snapshot.host_state(number).windows
          if each.starts_at < end and (each.ends_at > start
                                       or each.late(snapshot.now))]
-        for number in fleet.members(demand.eligible & snapshot.usable
+        for number in host_sets.members(demand.eligible & snapshot.usable
                                     or demand.eligible)]
     windows = [each for some in found for each in some]
     if not windows:
@@ -285,8 +289,8 @@ def _maintained(snapshot: snapshots.Snapshot,
     first = min(each.starts_at for each in windows)
     last = max(each.ends_at for each in windows)
     return (f' {hosts} of them {"is" if hosts == 1 else "are"} booked for '
-            f'maintenance between {told_times.moment(first)} and '
-            f'{told_times.moment(last)}.')
+            f'maintenance between {time_text.moment(first)} and '
+            f'{time_text.moment(last)}.')
 
 
 def _lent(snapshot: snapshots.Snapshot,
@@ -310,7 +314,7 @@ def _lent(snapshot: snapshots.Snapshot,
 
 
 def _at_the_latest(until: datetime.datetime) -> str:
-    return f'until {told_times.moment(until)} at the latest.'
+    return f'until {time_text.moment(until)} at the latest.'
 
 
 def _few(amount: int) -> str:
@@ -336,7 +340,7 @@ def _lacking(snapshot: snapshots.Snapshot,
              each: plans.HostShortage) -> dict[str, Any]:
     """Return the resources that a host has too little of, and when."""
     return {
-        'host': str(snapshot.standing(each.node).host.id), 'room': each.room,
+        'host': str(snapshot.host_state(each.node).host.id), 'room': each.room,
         'short': [{'resource_class': spell.resource_class,
                    'amount': spell.short,
                    'start_date': instants.moment(spell.start).isoformat(),
@@ -344,43 +348,47 @@ def _lacking(snapshot: snapshots.Snapshot,
                   for spell in each.spells[:_TOLD]]}
 
 
-def _sized(wanted: leases.Wish | leases.LeaseReservation) -> str:
+def _sized(
+        wanted: leases.LeaseReservationRequest | leases.LeaseReservation
+) -> str:
     if wanted.instances is None:
         return ''
     if wanted.instances.request is not None:
         return _asked(wanted.instances.request)
     vcpus, memory_mb, disk_gb = wanted.instances.sizes
     return (' Each instance needs '
-            f'{told_counts.counted(vcpus, "vcpu")}, {memory_mb} MB of memory '
+            f'{count_text.counted(vcpus, "vcpu")}, {memory_mb} MB of memory '
             f'and {disk_gb} GB of disk.')
 
 
-def _asked(request: flavors.Request) -> str:
-    traits = [*sorted({name for group in request.groups
+def _asked(flavor: flavors.Request) -> str:
+    traits = [*sorted({name for group in flavor.groups
                        for name in group.required}),
-              *sorted({f'not {name}' for group in request.groups
+              *sorted({f'not {name}' for group in flavor.groups
                        for name in group.forbidden})]
     return (' Each instance needs '
             + ', '.join(f'{amount} {name}' for name, amount
-                        in sorted(request.totals().items()))
+                        in sorted(flavor.totals().items()))
             + (f', on a host with the traits {", ".join(traits)}'
                if traits else '') + '.')
 
 
-def _in_shares(snapshot: snapshots.Snapshot,
-               wanted: leases.Wish | leases.LeaseReservation) -> str:
+def _in_shares(
+        snapshot: snapshots.Snapshot,
+        wanted: leases.LeaseReservationRequest | leases.LeaseReservation
+) -> str:
     count = snapshot.timeline.compute.bit_count()
     if wanted.instances is not None or not count:
         return ''
     return (' A compute host cannot be leased as a whole: to use the '
-            f'{told_counts.counted(count, "compute host")}, ask for '
+            f'{count_text.counted(count, "compute host")}, ask for '
             'instances with "virtual:instance".')
 
 
 def _unfit(snapshot: snapshots.Snapshot, numbers: int) -> str:
     told = []
-    for number in fleet.members(numbers)[:_TOLD]:
-        here = snapshot.standing(number)
+    for number in host_sets.members(numbers)[:_TOLD]:
+        here = snapshot.host_state(number)
         told.append(f'host {here.host.id} {here.unfit()}')
     return f' Not usable: {"; ".join(told)}.' if told else ''
 
@@ -388,16 +396,16 @@ def _unfit(snapshot: snapshots.Snapshot, numbers: int) -> str:
 def _blockers(snapshot: snapshots.Snapshot, project_id: str | None,
               blocking: Sequence[bookings.Booking]) -> list[dict[str, Any]]:
     # NOTE: the plan that failed may show them on other hosts than theirs.
-    reservation_ids = {standing.whole(each.id).rpartition('/')[0]
+    reservation_ids = {host_states.whole(each.id).rpartition('/')[0]
                        for each in blocking}
-    rows = {standing.name(booking): booking
-            for here in snapshot.standings
+    rows = {host_states.name(booking): booking
+            for here in snapshot.states
             if blocking and here is not None
             for booking, _ in here.promised
             if booking.reservation_id in reservation_ids}
     told: dict[tuple[Any, ...], dict[str, Any]] = {}
     for each in blocking:
-        row = rows.get(standing.whole(each.id))
+        row = rows.get(host_states.whole(each.id))
         if row is None:
             continue
         own = row.project_id == project_id
@@ -409,3 +417,23 @@ def _blockers(snapshot: snapshots.Snapshot, project_id: str | None,
         key = tuple(known.values())
         told.setdefault(key, {**known, 'hosts': 0})['hosts'] += 1
     return list(told.values())[:_TOLD]
+
+
+def name_blockers(engine: Engine, refused: errors.LeaseRefused) -> None:
+    """Add the caller's own leases that are in the way to a refusal.
+
+    NOTE: a refusal has reservation ids only for leases of the caller's
+    project.
+    """
+    own = [each for reason in refused.details.get('reasons', ())
+           for each in reason.get('blockers', ()) if 'reservation_id' in each]
+    if not own:
+        return
+    with engine.database.read() as connection:
+        named = lease_names.read_by_reservation(
+            connection, {each['reservation_id'] for each in own})
+    for each in own:
+        # NOTE: the lease may have ended meanwhile.
+        if each['reservation_id'] in named:
+            each['lease_id'], each['lease_name'] = named[
+                each['reservation_id']]

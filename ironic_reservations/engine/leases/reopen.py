@@ -24,7 +24,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import leases
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 
 def reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
@@ -49,7 +49,7 @@ def reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
         if there.fix_at is None or there.fix_at <= now:
             raise errors.LeaseFrozen(
                 f'The dates of the lease {lease.id} are fixed: it starts at '
-                f'{told_times.moment(lease.start)}. Send "between", too, to '
+                f'{time_text.moment(lease.start)}. Send "between", too, to '
                 'leave them open again.')
     first, latest = asked.between or (now, now)
     if asked.between is None and there is not None:

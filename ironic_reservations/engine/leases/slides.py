@@ -37,6 +37,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
@@ -50,11 +51,11 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import host_states
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import slides
-from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
 #: How many leases slide for one request at most, and how many are read.
@@ -69,7 +70,7 @@ _Demands = Sequence[bookings.Demand]
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class SlideRequest:
     """A request for which other leases may slide.
 
     :ivar project_id: the project that asks.
@@ -165,7 +166,7 @@ def read_others(engine: Engine, now: datetime.datetime,
 def make_room(engine: Engine, now: datetime.datetime,
               wanted: Iterable[requirements.Requirement],
               demands_of: Callable[[snapshots.Snapshot], _Demands],
-              asked: Asked) -> Room | bool:
+              asked: SlideRequest) -> Room | bool:
     """Plan a request that was refused, with others sliding for it.
 
     :param wanted: the requirements of its reservations.
@@ -185,7 +186,7 @@ def make_room(engine: Engine, now: datetime.datetime,
 
 
 def find_room(engine: Engine, snapshot: snapshots.Snapshot,
-              free: timeline.Timeline, demands: _Demands, asked: Asked,
+              free: timeline.Timeline, demands: _Demands, asked: SlideRequest,
               there: Others) -> Room | bool:
     """Plan a request on a snapshot, with others sliding for it.
 
@@ -219,7 +220,8 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
     together = _Together(engine, snapshot.now, asked, others, start)
     outcome = slides.slide(
         loose.without(others, free), () if opened else demands, sliding,
-        _GRAIN, permits=together.permit, late=there.late)
+        _GRAIN, hard_requests.limits(), permits=together.permit,
+        late=there.late)
     if isinstance(outcome, bool):
         return outcome and is_all
     starts = list(outcome.starts)
@@ -239,7 +241,7 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
 
 def names(changes: Sequence[Change]) -> frozenset[str]:
     """Return the planner's names of the bookings that are replaced."""
-    return frozenset(map(standing.name, removed(changes)))
+    return frozenset(map(host_states.name, removed(changes)))
 
 
 def beside(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
@@ -335,7 +337,7 @@ def _reservations(lease: leases.Lease) -> Iterator[str]:
 
 
 def _overlaps(lease: leases.Lease, demands: _Demands,
-              asked: Asked) -> bool:
+              asked: SlideRequest) -> bool:
     start = min(each.start for each in demands)
     until = max(each.until for each in demands)
     if asked.latest is not None:
@@ -358,8 +360,9 @@ def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
 class _Together:
     """The limits of projects, applied to a request and all that slides."""
 
-    def __init__(self, engine: Engine, now: datetime.datetime, asked: Asked,
-                 others: Sequence[leases.Lease], start: int) -> None:
+    def __init__(self, engine: Engine, now: datetime.datetime,
+                 asked: SlideRequest, others: Sequence[leases.Lease],
+                 start: int) -> None:
         self._asked = asked
         self._others = others
         self._start = start
@@ -472,12 +475,12 @@ class _Loose:
         :raises Conflict: the booking has been moved since it was read.
         """
         number, snapshot = self._number(row), self._snapshot
-        name = standing.name(row)
+        name = host_states.name(row)
         drawn = [each for each in snapshot.timeline.rows[number]
-                 if standing.whole(each.id) == name]
+                 if host_states.whole(each.id) == name]
         start, end = (instants.instant(row.starts_at),
                       instants.instant(row.ends_at))
-        here = snapshot.standing(number)
+        here = snapshot.host_state(number)
         if not any(there == row for there, _ in here.promised):
             raise db_connection.Conflict('a lease has been moved meanwhile')
         return (bool(snapshot.usable >> number & 1)
@@ -485,7 +488,7 @@ class _Loose:
                      for each in drawn] == [(start, end, True)]
                 and (here.host.node.compute or not any(
                     begin < end and start < until for begin, until
-                    in standing.windows(here, snapshot.now, {name}))))
+                    in host_states.windows(here, snapshot.now, {name}))))
 
     def _number(self, row: leases.NodeBooking) -> int:
         """Return the number of the host of a booking.
@@ -494,8 +497,8 @@ class _Loose:
             it yet.
         """
         try:
-            number = self._snapshot.fleet.number(row.node_uuid)
-            self._snapshot.standing(number)
+            number = self._snapshot.host_set.number(row.node_uuid)
+            self._snapshot.host_state(number)
         except KeyError as exc:
             raise db_connection.Conflict('a host has changed') from exc
         return number
@@ -522,26 +525,32 @@ class _Loose:
         """Return a lease as the planner slides it."""
         start, end = (instants.instant(lease.start),
                       instants.instant(lease.end))
-        demands = tuple(self._snapshot.loans.limit(lease_demands.of(
-            each.id, start, end, len(each.bookings), len(each.bookings),
-            self._snapshot.eligible(self._asked[each.id]), self._margin,
-            self._snapshot.fleet.mask(row.node_uuid for row in each.bookings),
-            each.instances), lease.project_id) for each in lease.reservations)
+        demands = tuple(
+            self._snapshot.loans.limit(
+                lease_demands.of(
+                    each.id, start, end, len(each.bookings), len(
+                        each.bookings),
+                    self._snapshot.eligible(self._asked[
+                        each.id]), self._margin,
+                    self._snapshot.host_set.mask(row.node_uuid
+                                                 for row in each.bookings),
+                    each.instances), lease.project_id)
+            for each in lease.reservations)
         return slides.Sliding(demands, *self._range(lease), start)
 
     def without(self, others: Sequence[leases.Lease],
                 free: timeline.Timeline) -> timeline.Timeline:
         """Return a timeline without some leases."""
-        names = {standing.name(row) for lease in others
+        names = {host_states.name(row) for lease in others
                  for row in lease.bookings}
-        numbers = fleet.mask(self._number(row) for lease in others
+        numbers = host_sets.mask(self._number(row) for lease in others
                              for row in lease.bookings)
         return free.without(list(_drawn(free, numbers, names)))
 
 
 def _drawn(there: timeline.Timeline, hosts: int,
            names: set[str]) -> Iterator[bookings.Booking]:
-    for number in fleet.members(hosts):
+    for number in host_sets.members(hosts):
         for each in there.rows[number]:
-            if standing.whole(each.id) in names:
+            if host_states.whole(each.id) in names:
                 yield each

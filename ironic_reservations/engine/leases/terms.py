@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a lease may ask for: its window, and the limits of the operator."""
+"""The terms of a lease: its window, and the operator's limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 #: What the reconciler is in the middle of.
 _TURNING = (leases.LeaseStatus.STARTING, leases.LeaseStatus.TERMINATING,
@@ -79,8 +79,8 @@ def start(asked: datetime.datetime | None,
     # NOTE: clients send whole minutes, and mean the one that has begun.
     if asked < now.replace(second=0, microsecond=0):
         raise errors.InvalidValue(
-            f'start_date {told_times.moment(asked)} is in the past; the time '
-            f'of the service is {told_times.moment(now)}. Send "now" for a '
+            f'start_date {time_text.moment(asked)} is in the past; the time '
+            f'of the service is {time_text.moment(now)}. Send "now" for a '
             'lease that starts at once.')
     return asked
 
@@ -95,23 +95,23 @@ def check_window(allowed: limits.Limits, begin: datetime.datetime,
     """
     if end <= begin or end <= now:
         raise errors.InvalidValue(
-            f'end_date {told_times.moment(end)} is not after '
-            + (f'start_date {told_times.moment(begin)}.' if end <= begin
-               else f'now, which is {told_times.moment(now)}.')
+            f'end_date {time_text.moment(end)} is not after '
+            + (f'start_date {time_text.moment(begin)}.' if end <= begin
+               else f'now, which is {time_text.moment(now)}.')
             + ' Send a later end_date.')
     seconds = (end - begin).total_seconds()
     if allowed.max_duration and seconds > allowed.max_duration:
         raise errors.LeaseLimit(
-            f'The lease would last {told_times.duration(seconds)}; the '
-            f'operator allows {told_times.duration(allowed.max_duration)}. '
+            f'The lease would last {time_text.duration(seconds)}; the '
+            f'operator allows {time_text.duration(allowed.max_duration)}. '
             'Ask for a shorter lease.',
             limit='max_duration', allowed=allowed.max_duration,
             asked=int(seconds))
     ahead = (end - now).total_seconds()
     if allowed.max_horizon and ahead > allowed.max_horizon:
         raise errors.LeaseLimit(
-            f'The lease would end {told_times.duration(ahead)} from now; the '
-            f'operator allows {told_times.duration(allowed.max_horizon)}. Ask '
+            f'The lease would end {time_text.duration(ahead)} from now; the '
+            f'operator allows {time_text.duration(allowed.max_horizon)}. Ask '
             'for a lease that ends earlier.',
             limit='max_horizon', allowed=allowed.max_horizon,
             asked=int(ahead))
@@ -130,7 +130,7 @@ def check_extension(allowed: limits.Limits, lease: leases.Lease,
         raise errors.LeaseLimit(
             'Since its start, the lease has been extended as often as '
             f'[leases] max_extensions allows ({most}). It still ends at '
-            f'{told_times.moment(end)}. Make another lease that starts then.',
+            f'{time_text.moment(end)}. Make another lease that starts then.',
             limit='max_extensions', allowed=most, used=lease.extensions,
             asked=1)
     notice = allowed.extension_notice
@@ -138,9 +138,9 @@ def check_extension(allowed: limits.Limits, lease: leases.Lease,
     if left < notice:
         latest = end - datetime.timedelta(seconds=notice)
         raise errors.LeaseLimit(
-            f'The lease ends at {told_times.moment(end)}, and could be '
-            f'extended until {told_times.moment(latest)}, '
-            f'{told_times.duration(notice)} before '
+            f'The lease ends at {time_text.moment(end)}, and could be '
+            f'extended until {time_text.moment(latest)}, '
+            f'{time_text.duration(notice)} before '
             '([leases] extension_notice). Make another lease for the time '
             'after it.', limit='extension_notice', allowed=notice, asked=left)
 
@@ -154,9 +154,9 @@ def check_flexible(flexible: leases.Flexible,
     """
     if first + flexible.duration > flexible.latest:
         raise errors.InvalidValue(
-            f'A lease of {told_times.duration(flexible.duration)} that starts '
-            f'at {told_times.moment(first)} at the earliest does not end '
-            f'before {told_times.moment(flexible.latest)}. Send a longer '
+            f'A lease of {time_text.duration(flexible.duration)} that starts '
+            f'at {time_text.moment(first)} at the earliest does not end '
+            f'before {time_text.moment(flexible.latest)}. Send a longer '
             'window in "between", or a shorter "duration".')
 
 
@@ -188,9 +188,9 @@ def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
             seconds=conf.leases.before_end_time))
     if not begin <= asked <= end:
         raise errors.InvalidValue(
-            f'before_end_date {told_times.moment(asked)} is not within the '
-            f'lease, which lasts from {told_times.moment(begin)} until '
-            f'{told_times.moment(end)}. '
+            f'before_end_date {time_text.moment(asked)} is not within the '
+            f'lease, which lasts from {time_text.moment(begin)} until '
+            f'{time_text.moment(end)}. '
             'Send a date within it, or leave it out.')
     return asked
 

@@ -45,7 +45,7 @@ from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.leases import terms as lease_terms
-from ironic_reservations.engine.maintenance import ground as ground_module
+from ironic_reservations.engine.maintenance import holdings as holdings_module
 from ironic_reservations.engine.maintenance import homes as homes_module
 from ironic_reservations.model import facts
 from ironic_reservations.model import instants
@@ -54,9 +54,9 @@ from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 from ironic_reservations.model import requirements
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_states
 
 #: How many nodes a sentence names.
 _TOLD = 20
@@ -67,7 +67,7 @@ _There = tuple[Mapping[str, facts.Node], Mapping[str, db_hosts.Row]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Ask:
+class WindowRequest:
     """A request for a maintenance window.
 
     :ivar starts_at: the start; ``None``: now.
@@ -115,7 +115,7 @@ class Planned:
     """
 
     window: maintenance.Window
-    bound: Sequence[ground_module.Bound]
+    bound: Sequence[holdings_module.Bound]
     moves: Sequence[Booked]
     cannot_move: Sequence[Booked]
     reasons: Sequence[dict[str, Any]]
@@ -123,7 +123,7 @@ class Planned:
     slides: Sequence[lease_rehearsal.Moved] = ()
 
 
-def create(engine: Engine, ask: Ask, dry_run: bool = False,
+def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
            key: request_keys.Key | None = None) -> Planned:
     """Book nodes for maintenance.
 
@@ -164,18 +164,18 @@ def create(engine: Engine, ask: Ask, dry_run: bool = False,
             return book(known, there)
 
     def book(known: request_keys.Known | None, there: _There) -> Planned:
-        plan = _Plan(engine, ask, ident, there)
+        plan = _Plan(engine, request, ident, there)
         if plan.made.cannot_move:
             others = lease_slides.read_others(
                 engine, engine.clock(), plan.made.window.starts_at,
                 plan.made.window.ends_at)
             if others.leases:
-                plan = _Plan(engine, ask, ident, there, others)
+                plan = _Plan(engine, request, ident, there, others)
         made = plan.made
         if made.reasons and not dry_run:
             raise errors.MaintenanceRefused(
                 'Nothing was booked: ' + '; '.join(
-                    f'node {plan.told(each["node_uuid"])} {each["detail"]}'
+                    f'node {plan.named(each["node_uuid"])} {each["detail"]}'
                     for each in made.reasons[:_TOLD])
                 + ('.' if len(made.reasons) <= _TOLD else
                    f'; and {len(made.reasons) - _TOLD} more.')
@@ -192,10 +192,7 @@ def create(engine: Engine, ask: Ask, dry_run: bool = False,
 
 def _booked(connection: sa.Connection,
             known: request_keys.Known) -> maintenance.Window:
-    """Read the window that the same request has booked before.
-
-    :raises MaintenanceEnded: it is over.
-    """
+    """Read the window that the same request has booked before."""
     assert known.again is not None
     now = known.planned_at
     for window in db_maintenance.read(connection, (known.again.ident,)):
@@ -214,22 +211,22 @@ def _read(connection: sa.Connection) -> _There:
 class _Plan:
     """One attempt to plan a window, on the present state."""
 
-    def __init__(self, engine: Engine, ask: Ask, ident: str,
+    def __init__(self, engine: Engine, request: WindowRequest, ident: str,
                  there: _There,
                  others: lease_slides.Others | None = None) -> None:
         self._engine = engine
-        self._ask = ask
+        self._request = request
         self._now = engine.clock()
-        start = max(ask.starts_at or self._now, self._now)
-        if ask.ends_at.year > instants.LAST_YEAR:
+        start = max(request.starts_at or self._now, self._now)
+        if request.ends_at.year > instants.LAST_YEAR:
             raise errors.InvalidValue(
-                f'ends_at: {told_times.moment(ask.ends_at)} is too late; the '
-                f'last possible year is {instants.LAST_YEAR}.')
-        if ask.ends_at <= start:
+                f'ends_at: {time_text.moment(request.ends_at)} is too late; '
+                f'the last possible year is {instants.LAST_YEAR}.')
+        if request.ends_at <= start:
             raise errors.InvalidValue(
                 'ends_at: the maintenance ends at '
-                f'{told_times.moment(ask.ends_at)}, '
-                f'which is not after its start at {told_times.moment(start)}. '
+                f'{time_text.moment(request.ends_at)}, '
+                f'which is not after its start at {time_text.moment(start)}. '
                 'Send a later end.')
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
         nodes = self._nodes(*there)
@@ -239,36 +236,31 @@ class _Plan:
         self._snapshot = engine.snapshots.snapshot(
             engine.database, self._now,
             () if others is None else others.wanted.values())
-        self._ground = ground_module.look(engine, self._snapshot, nodes)
+        self._ground = holdings_module.look(engine, self._snapshot, nodes)
         each = [self._window(ident, node.uuid, start) for node in nodes]
         self._window_of = {one.node_uuid: one for one in each}
         self._homes = self._find_homes(others)
         self.made = self._made(maintenance.Window(
-            ident, ask.name, ask.reason, start,
-            max(one.ends_at for one in each), self._now, ask.drain,
-            project_id=ask.project_id, user_id=ask.user_id,
+            ident, request.name, request.reason, start,
+            max(one.ends_at for one in each), self._now, request.drain,
+            project_id=request.project_id, user_id=request.user_id,
             nodes=tuple(each)))
 
-    def told(self, uuid: str) -> str:
+    def named(self, uuid: str) -> str:
         """Return the name of a node with its uuid."""
         return self._told.get(uuid, uuid)
 
     def _nodes(self, known: Mapping[str, facts.Node],
                hosts: Mapping[str, db_hosts.Row]) -> list[facts.Node]:
-        """Return the nodes of the window.
-
-        :param known: all nodes.
-        :param hosts: those that are open to leases, by their nodes.
-        :raises InvalidValue: one of them is unknown, or none matches.
-        """
-        ask = self._ask
-        wanted = lease_terms.requirement('', ask.properties)
+        """Return the nodes of the window."""
+        request = self._request
+        wanted = lease_terms.requirement('', request.properties)
         there = [node for node in known.values() if not node.compute
                  and node.provision_state != node_condition.GONE]
-        if ask.nodes is not None:
+        if request.nodes is not None:
             named = {name: node for node in there
                      for name in (node.name, node.uuid) if name is not None}
-            missing = [name for name in ask.nodes if name not in named]
+            missing = [name for name in request.nodes if name not in named]
             if missing:
                 raise errors.InvalidValue(
                     'nodes: there is no node '
@@ -277,10 +269,10 @@ class _Plan:
                       'been enrolled is known within seconds, and compute '
                       'hosts of Nova have no maintenance in Ironic.')
             there = list({named[name].uuid: named[name]
-                          for name in ask.nodes}.values())
+                          for name in request.nodes}.values())
         there = [node for node in there if (
-            ask.resource_class in (None, node.resource_class)) and (
-                not ask.properties or wanted.met_by(requirements.describe(
+            request.resource_class in (None, node.resource_class)) and (
+                not request.properties or wanted.met_by(requirements.describe(
                     hosts[node.uuid].with_node(node) if node.uuid in hosts
                     else leases.Host(0, node, self._now))))]
         if not there:
@@ -293,22 +285,20 @@ class _Plan:
         """Return the window of one node.
 
         NOTE: if it waits for a lease, its length stays the same.
-
-        :raises InvalidValue: it would end after the year 9999.
         """
-        end = self._ask.ends_at
+        end = self._request.ends_at
         later = [instants.moment(instants.instant(each.until) + self._margin)
                  for each in self._ground.bound[uuid]
                  if each.until is not None and each.until > start]
-        if self._ask.drain and later:
+        if self._request.drain and later:
             free = max(later)
             # NOTE: in integers, since datetime ends with the year 9999.
             if instants.instant(end) + (
                     instants.instant(free) - instants.instant(start)
                     ) >= instants.instant(_TOO_LATE):
                 raise errors.InvalidValue(
-                    f'ends_at: node {self.told(uuid)} is in use, and cleaned '
-                    f'after that, until {told_times.moment(free)}, and a '
+                    f'ends_at: node {self.named(uuid)} is in use, and cleaned '
+                    f'after that, until {time_text.moment(free)}, and a '
                     'maintenance of this duration after that would end too '
                     'late; the last possible year is '
                     f'{instants.LAST_YEAR}. Send an earlier end, or leave '
@@ -323,7 +313,7 @@ class _Plan:
         windows: dict[int, tuple[datetime.datetime, datetime.datetime]] = {}
         units: dict[str, list[snapshots.Displaced]] = {}
         for uuid, number in self._ground.numbers.items():
-            here = snapshot.standing(number)
+            here = snapshot.host_state(number)
             window = self._window_of[uuid]
             if here.unfit() is not None:
                 # NOTE: its bookings have been planned again already.
@@ -339,36 +329,36 @@ class _Plan:
             row, wanted = together[0]
             unit = [each for each, _ in together]
             leaving[snapshot.loans.limit(lease_demands.of_rows(
-                f'{standing.name(row)}:home', unit,
+                f'{host_states.name(row)}:home', unit,
                 instants.instant(row.starts_at),
                 instants.instant(row.ends_at),
                 snapshot.eligible(wanted) & snapshot.usable, self._margin,
-                snapshot.standing(snapshot.fleet.number(row.node_uuid))),
+                snapshot.host_state(snapshot.host_set.number(row.node_uuid))),
                 row.project_id)] = unit
         return homes_module.find(self._engine, snapshot, windows, leaving,
                                  others)
 
     def _made(self, window: maintenance.Window) -> Planned:
-        ground = self._ground
-        bound = [each for uuid, there in ground.bound.items()
+        holdings = self._ground
+        bound = [each for uuid, there in holdings.bound.items()
                  for each in there if self._concerns(each, uuid)]
         told: list[reasons.Reason] = []
-        for uuid, windows in ground.windows.items():
+        for uuid, windows in holdings.windows.items():
             own = self._window_of[uuid]
             told.extend(reasons.Reason(
                 uuid, reasons.MAINTENANCE,
                 f'is in the maintenance window {each.window_id} until '
-                f'{told_times.moment(each.ends_at)}', each.ends_at)
+                f'{time_text.moment(each.ends_at)}', each.ends_at)
                 for each in windows if each.starts_at < own.ends_at
                 and (each.late(self._now) or each.ends_at > own.starts_at))
-        if not self._ask.force:
-            if not self._ask.drain:
+        if not self._request.force:
+            if not self._request.drain:
                 told.extend(map(_why_bound, bound))
             told.extend(reasons.Reason(
                 row.node_uuid, reasons.PROMISED,
                 'is promised to a lease from '
-                f'{told_times.moment(row.starts_at)} '
-                f'until {told_times.moment(row.ends_at)}, and no other node '
+                f'{time_text.moment(row.starts_at)} '
+                f'until {time_text.moment(row.ends_at)}, and no other node '
                 'was found for it', row.ends_at, row.starts_at)
                 for row in self._homes.stays)
         moves = [Booked(row, to) for row, to
@@ -382,9 +372,10 @@ class _Plan:
                        {key: each.id for key, each in named.items()},
                        lease_rehearsal.slid(self._homes.slid))
 
-    def _concerns(self, bound: ground_module.Bound, uuid: str) -> bool:
+    def _concerns(self, bound: holdings_module.Bound, uuid: str) -> bool:
         start = self._window_of[uuid].starts_at
-        return self._ask.drain or bound.until is None or bound.until > start
+        return (self._request.drain or bound.until is None
+                or bound.until > start)
 
     def _read_concerned(self) -> list[leases.Lease]:
         """Read the leases that have nodes of the window."""
@@ -407,19 +398,16 @@ class _Plan:
         after = ('' if lease.end > first.starts_at else
                  ', after the lease, which cannot be extended into it')
         return (f'Node {self._names[first.node_uuid]}{more} of it will be in '
-                f'maintenance from {told_times.moment(first.starts_at)} until '
-                f'{told_times.moment(first.ends_at)}{after}: '
-                f'{self._ask.reason}')
+                f'maintenance from {time_text.moment(first.starts_at)} until '
+                f'{time_text.moment(first.ends_at)}{after}: '
+                f'{self._request.reason}')
 
     def commit(self, known: request_keys.Known | None) -> None:
-        """Write the window, the moves, and the notices to owners of leases.
-
-        :param known: the key of the request, if it has one.
-        :raises Conflict: somebody has changed a node meanwhile.
-        """
+        """Write the window, the moves, and the notices to owners of leases."""
         difference, slid = self._homes.difference, self._homes.slid
         self._concerned = self._read_concerned()
-        lessees = self._find_lessees()
+        lessees = lease_asked_back.find(self._engine, self._snapshot,
+                                        difference.homes, slid)
         with self._engine.database.write() as connection:
             limit_checks.queue_up(connection, lease_slides.projects(
                 self._engine.conf, slid), self._now)
@@ -446,18 +434,6 @@ class _Plan:
                 raise db_connection.Conflict('the window would be over')
             lease_dates.check_movable(difference.homes, self._now, moment)
 
-    def _find_lessees(self) -> list[lease_asked_back.Lessee]:
-        """Return the leases that owners' leases follow after the moves."""
-        homes, slid = self._homes.difference.homes, self._homes.slid
-        gone = {*homes, *lease_slides.removed(slid)}
-        found = lease_asked_back.find_moved(self._engine, self._snapshot,
-                                            homes, gone)
-        for change in slid:
-            found.extend(lease_asked_back.find(
-                self._engine, self._snapshot, change.after,
-                change.after.bookings, gone))
-        return found
-
     def tell(self) -> None:
         """Notify the owners of leases, after the commit."""
         lease_slides.tell(self._engine, self._homes.slid)
@@ -467,14 +443,14 @@ class _Plan:
                                               announce.MAINTENANCE)
 
 
-def _why_bound(bound: ground_module.Bound) -> reasons.Reason:
+def _why_bound(bound: holdings_module.Bound) -> reasons.Reason:
     until = ('' if bound.until is None
-             else f' until {told_times.moment(bound.until)}')
+             else f' until {time_text.moment(bound.until)}')
     code, told = {
-        ground_module.Kind.LEASE: (reasons.LEASED, f'is leased{until}'),
-        ground_module.Kind.RESERVATION: (
+        holdings_module.Kind.LEASE: (reasons.LEASED, f'is leased{until}'),
+        holdings_module.Kind.RESERVATION: (
             reasons.RESERVED, f'is reserved{until or " and in use"}'),
-        ground_module.Kind.INSTANCE: (
+        holdings_module.Kind.INSTANCE: (
             reasons.INSTANCE_BOUND, 'is used without a lease'),
     }[bound.kind]
     return reasons.Reason(bound.node_uuid, code, told, bound.until)

@@ -30,14 +30,14 @@ from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import displace
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_states
 
 _Unit = Sequence[leases.NodeBooking]
 
 
 @dataclasses.dataclass(frozen=True)
 class Homes:
-    """Where the bookings on the nodes of a window go.
+    """The new hosts of the bookings on the nodes of a window.
 
     :ivar difference: the bookings that get other nodes.
     :ivar slid: the leases whose dates change.
@@ -96,21 +96,18 @@ class _Search:
         self.windows = {number: (instants.instant(start),
                                  instants.instant(end))
                         for number, (start, end) in windows.items()}
-        self.names = {demand: [standing.name(row) for row in unit]
+        self.names = {demand: [host_states.name(row) for row in unit]
                       for demand, unit in units.items()}
 
     def slide(self, others: lease_slides.Others,
               given_up: Set[bookings.Demand]) -> lease_slides.Room | None:
-        """Plan all bookings, with leases that slide.
-
-        :param given_up: the demands that are left out.
-        """
+        """Plan all bookings, with leases that slide."""
         leaving = [each for each in self._units if each not in given_up]
         room = lease_slides.find_room(
             self._engine, self._snapshot, displace.vacated(
                 self._snapshot.timeline, self.windows,
                 self._named(leaving), self._named(given_up)), leaving,
-            lease_slides.Asked(
+            lease_slides.SlideRequest(
                 None, limits.Limits(), self._first, self._until, None,
                 lambda start: [], lambda project, start: True,
                 leaving={each: self._units[each][0].reservation_id

@@ -29,15 +29,15 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen as seen_module
-from ironic_reservations.engine.maintenance import ground as ground_module
-from ironic_reservations.engine.passages import tickets
+from ironic_reservations.engine.in_flight import tickets
+from ironic_reservations.engine.maintenance import holdings as holdings_module
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import maintenance
@@ -57,8 +57,6 @@ def keep(engine: Engine, ironic: ironic_client.Ironic,
     """Take the next step for each node of all windows.
 
     :param goes_on: called before each node; ``False`` ends the pass.
-    :raises IronicUnavailable: Ironic does not answer.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     now = engine.clock()
     with engine.database.read() as connection:
@@ -111,14 +109,7 @@ class _Keeper:
         self._there = there
 
     def work(self, reason: str, drain: bool) -> None:
-        """Take the next step.
-
-        :param reason: the maintenance reason for Ironic.
-        :param drain: whether to wait for the holders of the node.
-        :raises Conflict: somebody has changed the node meanwhile.
-        :raises Refused: Ironic refuses the change for now.
-        :raises IronicUnavailable: Ironic did not answer.
-        """
+        """Take the next step."""
         there, now = self._there, self._engine.clock()
         over = there.ends_at <= now
         if over and not there.written:
@@ -161,10 +152,7 @@ class _Keeper:
             self._set(node, reason)
 
     def _read(self) -> facts.Node:
-        """Read the node, before everything else.
-
-        :raises Conflict: it is gone, and its window with it.
-        """
+        """Read the node, before everything else."""
         uuid = self._there.node_uuid
         with self._engine.database.read() as connection:
             known = db_nodes.read_nodes(connection, (uuid,),
@@ -181,9 +169,9 @@ class _Keeper:
         """
         uuid = self._there.node_uuid
         with self._engine.database.write() as connection:
-            db_passages.void_acts(connection, uuid, _ACTS)
+            db_in_flight.void_acts(connection, uuid, _ACTS)
         with self._engine.database.read() as connection:
-            return bool(db_passages.read_busy(connection, (uuid,)))
+            return bool(db_in_flight.read_busy(connection, (uuid,)))
 
     def _is_of_another(self, shown: str | None) -> bool:
         """Return whether another window of the node has set a reason."""
@@ -198,8 +186,6 @@ class _Keeper:
         """Check that nobody else has changed the maintenance of the node.
 
         NOTE: the guard checks it again, but not every Ironic API has one.
-
-        :raises Conflict: somebody has.
         """
         there = self._there
         found = self._ironic.maintained(there.node_uuid)
@@ -226,7 +212,7 @@ class _Keeper:
         if node_condition.occupied(shown) or node_condition.coming(shown):
             return True
         snapshot = engine.snapshots.snapshot(engine.database, now)
-        return any(each.begun for each in ground_module.look(
+        return any(each.begun for each in holdings_module.look(
             engine, snapshot, [node]).bound[node.uuid])
 
     def _set(self, node: facts.Node, reason: str) -> None:

@@ -21,7 +21,7 @@ import datetime
 from ironic_reservations.db import lease_names
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.maintenance import ground
+from ironic_reservations.engine.maintenance import holdings
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
@@ -46,8 +46,6 @@ def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
     """Return the nodes that a window waits for, by their uuids.
 
     NOTE: it reads the mirror, which may be some seconds behind Ironic.
-
-    :raises DatabaseUnavailable: nothing could be read.
     """
     now = engine.clock()
     late = {each.node_uuid: each for each in window.nodes
@@ -60,7 +58,7 @@ def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
         named = lease_names.read(connection, late)
     snapshot = engine.snapshots.snapshot(engine.database, now)
     bound = ({uuid: [each for each in there if each.begun]
-              for uuid, there in ground.look(
+              for uuid, there in holdings.look(
                   engine, snapshot, list(nodes.values())).bound.items()}
              if window.drain else {})
     found = {}
@@ -74,14 +72,14 @@ def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
     return found
 
 
-def _who(bound: ground.Bound,
+def _who(bound: holdings.Bound,
          named: Mapping[str, leases.NamedLease]) -> str:
     """Return a description of the holder of a node."""
-    if bound.kind is ground.Kind.LEASE:
+    if bound.kind is holdings.Kind.LEASE:
         lease = named.get(bound.reservation_id or '')
         return ('A lease has the node.' if lease is None else
                 f'The lease {lease.id} ("{lease.name}") has the node.')
-    if bound.kind is ground.Kind.RESERVATION:
+    if bound.kind is holdings.Kind.RESERVATION:
         return 'A reservation has the node.' if bound.until else (
             'The node has the instance of a reservation, whose end is not '
             'known.')

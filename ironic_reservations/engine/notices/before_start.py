@@ -36,7 +36,6 @@ def write(engine: Engine) -> int:
 
     :returns: how many were written.
     :raises Conflict: another transaction was in the way; try again.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     options, now = engine.conf.notices, engine.clock()
     if not options.before_start_time:

@@ -71,7 +71,6 @@ def deliver(engine: Engine, receiver: Receiver,
 
     :param goes_on: called before each notice; ``False`` ends the pass.
     :returns: how many notices the receiver has accepted.
-    :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another process was quicker.
     """
     outbox_claims.let_go(engine)

@@ -57,7 +57,6 @@ def send(engine: Engine, goes_on: Callable[[], bool]) -> int:
     :param goes_on: called before each mail; ``False`` ends the pass, since
         another process may hold the claim.
     :returns: how many mails the server has accepted.
-    :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another process was quicker.
     """
     outbox_claims.let_go(engine)
@@ -122,8 +121,6 @@ def _mail(engine: Engine, told: Sequence[notices.Notice], left: int,
     """Send a mail.
 
     :returns: the outcome for its notices.
-    :raises Unsent: the server may not have accepted it.
-    :raises Unknown: the address of the user is not known.
     """
     options = engine.conf.notices
     user_id = told[0].user_id

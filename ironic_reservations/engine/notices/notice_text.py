@@ -25,7 +25,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from ironic_reservations.model import notices
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 LOG = log.getLogger(__name__)
 
@@ -97,7 +97,7 @@ def _values(notice: notices.Notice) -> Mapping[str, str]:
     told: dict[str, Any] = {**payload['data'], 'id': payload['id'],
                             'timestamp': payload['timestamp']}
     for name in _TIMES & told.keys():
-        told[name] = told_times.moment(
+        told[name] = time_text.moment(
             datetime.datetime.fromisoformat(told[name]))
     return {name: '' if value is None else one_line(str(value))
             for name, value in told.items()}

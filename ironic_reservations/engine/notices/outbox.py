@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Give up notices that are not accepted, and delete old ones."""
+"""Abandons notices that are not accepted, and deletes old ones."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ _BATCH = 500
 
 
 def clean_up(engine: Engine) -> None:
-    """Give up and delete notices that are as old as configured.
+    """Abandon and delete notices that are as old as configured.
 
     :raises Conflict: another transaction was in the way.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     options, now = engine.conf.notices, engine.clock()
     before = dict.fromkeys(notices.Channel, now - datetime.timedelta(

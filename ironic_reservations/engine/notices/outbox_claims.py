@@ -60,7 +60,7 @@ def take(engine: Engine, ids: Collection[str], ttl: float) -> Batch:
 
 def drop(engine: Engine, batch: Batch,
          unsent: Collection[notices.Notice]) -> None:
-    """Give claims back now, or as soon as the database answers."""
+    """Release claims now, or as soon as the database answers."""
     _put_aside(engine, [each.id for each in unsent], batch.token, batch.ttl,
                wait=0)
     let_go(engine)
@@ -107,7 +107,7 @@ def finish(engine: Engine, batch: Batch, sent: Collection[notices.Notice],
 
 
 def let_go(engine: Engine, at_once: bool = False) -> None:
-    """Give back claims that this process has left behind.
+    """Release claims that this process has left behind.
 
     :param at_once: whether to give back all, as the process is ending.
     """

@@ -31,7 +31,6 @@ def deliver(engine: Engine, url: str, goes_on: Callable[[], bool]) -> int:
 
     :param goes_on: called before each notice; ``False`` ends the pass.
     :returns: how many notices the webhook has accepted.
-    :raises DatabaseUnavailable: nothing can be read or written.
     :raises Conflict: another process was quicker.
     """
     return deliveries.deliver(engine, deliveries.Receiver(

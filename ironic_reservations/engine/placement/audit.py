@@ -76,8 +76,6 @@ def audit(engine: Engine, everything: bool = False) -> Report:
     """Compare all hosts, and what leases have on them.
 
     :param everything: check each host, also those that were in order.
-    :raises PlacementUnavailable: Placement does not answer properly.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     seen, hosts = _read(engine)
     there = {found.uuid: found
@@ -114,7 +112,6 @@ def look(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
     """Check one host.
 
     :param exclusive: whether it is, or was, a node of Ironic.
-    :raises PlacementUnavailable: Placement does not answer properly.
     """
     before = read_host(engine, uuid, exclusive)
     view = _view(engine, before)

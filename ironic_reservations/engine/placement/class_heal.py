@@ -43,7 +43,7 @@ from ironic_reservations.engine.placement import holds
 from ironic_reservations.lifecycle.placement import class_heal
 from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 #: The name of the claim.
 CLAIM = 'class heal'
@@ -114,7 +114,6 @@ def nodes(engine: Engine, ident: str | None = None) -> list[facts.Node]:
 
     :param ident: the uuid or the name of the only node that is wanted.
     :raises ValueError: there is no such node.
-    :raises IronicUnavailable: Ironic did not answer.
     """
     assert engine.ironic is not None
     if ident is None:
@@ -146,7 +145,6 @@ def heal(engine: Engine, there: Iterable[facts.Node], apply: bool,
     :param skip_unallocated: skip instances that have no allocations.
     :raises UnderWay: another process is healing.
     :raises PlacementUnavailable: Placement does not answer, or refuses.
-    :raises IronicUnavailable: Ironic did not answer.
     :raises DatabaseUnavailable: the claim cannot be written.
     """
     owner = str(uuid_module.uuid4())
@@ -181,7 +179,7 @@ def _claim(engine: Engine, owner: str) -> None:
         wait = (hold_calls.deadline(engine) - now).total_seconds()
         raise UnderWay(
             'Another process is healing, or was interrupted less than '
-            f'{told_times.duration(max(1, wait))} ago. Try again after that '
+            f'{time_text.duration(max(1, wait))} ago. Try again after that '
             'time.')
 
 
@@ -320,9 +318,10 @@ class _Healing:
             self._empty = 0 if self._empty is None else None
         return answer
 
-    def _reshape_to(self, look: _Look,
-                    inventory: Mapping[str, Mapping[str, Any]],
-                    wanted: Mapping[str, placement.Wanted]) -> answers.Answer:
+    def _reshape_to(
+            self, look: _Look, inventory: Mapping[str, Mapping[str, Any]],
+            wanted: Mapping[str,
+                            placement.AllocationRequest]) -> answers.Answer:
         # NOTE: this names the generation of the provider, which every write
         # raises; that of a consumer may repeat after it is deleted.
         return self._client.reshape(look.view.node.uuid, look.generation,
@@ -330,14 +329,14 @@ class _Healing:
 
 
 def _wanted(look: _Look, step: class_heal.Step,
-            there: placement.Consumer) -> placement.Wanted:
+            there: placement.Consumer) -> placement.AllocationRequest:
     """Return the allocations of a consumer after a step."""
     node = look.view.node
     wanted = {provider: dict(resources) for provider, resources
               in there.allocations.items()}
     wanted[node.uuid] = class_heal.allocation(
         look.view, step, wanted.get(node.uuid, {}))
-    return placement.Wanted(
+    return placement.AllocationRequest(
         {provider: resources for provider, resources in wanted.items()
          if resources},
         there.project_id or node.lessee or node.owner or holds.NOBODY,

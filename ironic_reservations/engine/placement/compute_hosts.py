@@ -45,8 +45,6 @@ def find(engine: Engine, ident: str) -> facts.Node | None:
 
     :returns: ``None`` if there is none, also if a node of Ironic or another
         provider has that name.
-    :raises PlacementUnavailable: Placement does not answer properly.
-    :raises IronicUnavailable: Ironic does not answer.
     """
     if engine.placement is None:
         return None
@@ -73,7 +71,6 @@ def read(engine: Engine,
     """Return a compute host, with three requests.
 
     :returns: ``None`` if it is gone.
-    :raises PlacementUnavailable: Placement does not answer properly.
     """
     client = hold_calls.client(engine)
     there = client.inventories(provider.uuid)
@@ -120,7 +117,6 @@ def usages(engine: Engine,
 
     :returns: by host and class; hosts that are full, or do not accept an
         allocation of 1, are left out.
-    :raises PlacementUnavailable: Placement does not answer properly.
     """
     wanted, found = set(uuids), dict[str, dict[str, int]]()
     for name in SIZES:

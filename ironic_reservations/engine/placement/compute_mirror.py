@@ -57,11 +57,7 @@ class ComputeMirror:
         self._seen: dict[str, _Seen] = {}
 
     def refresh(self) -> None:
-        """Read the hosts that have changed.
-
-        :raises PlacementUnavailable: Placement does not answer properly.
-        :raises DatabaseUnavailable: the database does not answer.
-        """
+        """Read the hosts that have changed."""
         with self._engine.database.read() as connection:
             known = db_nodes.read_compute_hosts(connection)
         if not known:
@@ -102,8 +98,6 @@ def refresh(engine: Engine, uuids: Collection[str],
 
     :param providers: all providers, if they are known.
     :returns: the hosts by uuid.
-    :raises PlacementUnavailable: Placement does not answer properly.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     asked_at = engine.clock()
     with engine.database.read() as connection:

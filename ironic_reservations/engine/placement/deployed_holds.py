@@ -48,10 +48,7 @@ def hand_over(engine: Engine, reservation: facts.Reservation) -> None:
 
 
 def hand_over_all(engine: Engine) -> None:
-    """Move holds that should have been moved before.
-
-    :raises DatabaseUnavailable: the rows cannot be read or written.
-    """
+    """Move holds that should have been moved before."""
     if not _wanted(engine):
         return
     with engine.database.read() as connection:
@@ -128,10 +125,10 @@ def move(engine: Engine, owner: str, node_uuid: str, instance_uuid: str,
 
 def _handed(hold: holds.Hold, generation: int | None, instance_uuid: str,
             project_id: str, user_id: str
-            ) -> Mapping[str, placement.Wanted]:
+            ) -> Mapping[str, placement.AllocationRequest]:
     return {
         hold.consumer_uuid: hold_calls.nothing(hold, generation),
-        instance_uuid: placement.Wanted(
+        instance_uuid: placement.AllocationRequest(
             {hold.node_uuid: hold.resources}, project_id, user_id,
             None, consumers.INSTANCE)}
 

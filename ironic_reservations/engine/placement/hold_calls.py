@@ -89,17 +89,19 @@ def in_parts(work: Sequence[_T]) -> Iterator[Sequence[_T]]:
         yield work[start:start + _IN_ONE_WRITE]
 
 
-def wanted(hold: holds.Hold, generation: int | None) -> placement.Wanted:
+def wanted(hold: holds.Hold,
+           generation: int | None) -> placement.AllocationRequest:
     """Return the allocations of a hold."""
-    return placement.Wanted(
+    return placement.AllocationRequest(
         {hold.node_uuid: hold.resources}, hold.project_id,
         hold.user_id, generation, consumers.TYPE)
 
 
-def nothing(hold: holds.Hold, generation: int | None) -> placement.Wanted:
+def nothing(hold: holds.Hold,
+            generation: int | None) -> placement.AllocationRequest:
     """Return empty allocations for the consumer of a hold."""
-    return placement.Wanted({}, hold.project_id, hold.user_id, generation,
-                            consumers.TYPE)
+    return placement.AllocationRequest({}, hold.project_id, hold.user_id,
+                                       generation, consumers.TYPE)
 
 
 def put(engine: Engine, hold: holds.Hold) -> answers.Answer:
@@ -115,10 +117,7 @@ def put_all(engine: Engine, new: Sequence[holds.Hold]) -> answers.Answer:
 
 
 def is_there(engine: Engine, hold: holds.Hold) -> bool:
-    """Return whether a hold is in Placement now.
-
-    :raises PlacementUnavailable: Placement does not answer properly.
-    """
+    """Return whether a hold is in Placement now."""
     return bool(client(engine).consumer(hold.consumer_uuid).allocations)
 
 
@@ -128,7 +127,6 @@ def fence_new(engine: Engine, hold: holds.Hold) -> bool:
     NOTE: this leaves an empty consumer, which Placement does not show.
 
     :returns: ``False`` if the hold has been written already.
-    :raises PlacementUnavailable: Placement does not answer properly.
     """
     answer = client(engine).post_allocations(
         {hold.consumer_uuid: nothing(hold, None)})
@@ -144,7 +142,6 @@ def fence_move(engine: Engine, hold: holds.Hold) -> bool:
     """Make a late move fail; return whether the hold is still ours.
 
     :returns: ``False`` if it has been moved.
-    :raises PlacementUnavailable: Placement does not answer properly.
     """
     there = client(engine).consumer(hold.consumer_uuid)
     if not there.allocations:
@@ -197,7 +194,7 @@ def _take_from_instance(engine: Engine, hold: holds.Hold) -> bool:
             there.consumer_type not in (None, consumers.INSTANCE)):
         return False
     answer = client(engine).put_allocations(
-        hold.consumer_uuid, placement.Wanted(
+        hold.consumer_uuid, placement.AllocationRequest(
             {}, there.project_id or hold.project_id,
             there.user_id or hold.user_id, there.generation,
             consumers.INSTANCE))

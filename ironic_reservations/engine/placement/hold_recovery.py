@@ -57,7 +57,6 @@ def recover(engine: Engine) -> dict[Recovered, int]:
     Any number of processes may do this at the same time.
 
     :returns: the number of holds by outcome.
-    :raises DatabaseUnavailable: the rows cannot be read or written.
     """
     counts = dict.fromkeys(Recovered, 0)
     with engine.database.read() as connection:

@@ -15,7 +15,7 @@
 Our database decides who has a host; Placement is told. A hold is an allocation
 on a host for an owner: one of the class of a node of Ironic, or the share of a
 compute host for one instance. First a row is written (``intend``), then the
-allocation, then the row is confirmed (``carry_out``). If this is interrupted,
+allocation, then the row is confirmed (``complete``). If this is interrupted,
 :mod:`ironic_reservations.engine.placement.hold_recovery` completes it.
 
 Allocations of others are never changed.
@@ -52,7 +52,7 @@ _TOGETHER = 2
 
 
 class Verdict(enum.StrEnum):
-    """Who has the node in Placement."""
+    """The consumer that has the node in Placement."""
 
     #: Our hold.
     HELD = 'held'
@@ -104,7 +104,6 @@ def hold(engine: Engine, promise: holds.Promise) -> Result:
         held already.
     :raises PlacementUnavailable: it was not written, or this is not known;
         then it will be released.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     def attempt() -> holds.Hold | None:
         with engine.database.read() as connection:
@@ -137,7 +136,7 @@ def hold(engine: Engine, promise: holds.Promise) -> Result:
             'for another reservation or lease.'))
     if found.state is holds.HoldState.ACTIVE:
         return Result(Verdict.HELD, found)
-    return carry_out(engine, found, promise.instance_uuid)
+    return complete(engine, found, promise.instance_uuid)
 
 
 def hold_all(engine: Engine, promises: Sequence[holds.Promise],
@@ -147,7 +146,6 @@ def hold_all(engine: Engine, promises: Sequence[holds.Promise],
     :returns: by owner.
     :raises PlacementUnavailable: some were not written, or this is not known;
         those will be released.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     def attempt() -> list[tuple[holds.Promise, holds.Hold]]:
         with engine.database.read() as connection:
@@ -158,7 +156,7 @@ def hold_all(engine: Engine, promises: Sequence[holds.Promise],
         with engine.database.write() as connection:
             return [(each, intend(engine, connection, each)) for each in new]
     results = {} if results is None else results
-    _carry_out_all(engine, retry.until_committed(attempt), results)
+    _complete_all(engine, retry.until_committed(attempt), results)
     for promise in promises:
         if promise.owner not in results:
             results[promise.owner] = hold(engine, promise)
@@ -171,7 +169,7 @@ def intend(engine: Engine, connection: sa.Connection, promise: holds.Promise,
     """Write the row of a hold that will be written.
 
     To be called in the transaction that promises the host, if there is one;
-    :func:`carry_out` has to follow.
+    :func:`complete` has to follow.
 
     :param promise: with amounts.
     :param supersede: release all other holds of the node: the transaction has
@@ -193,8 +191,8 @@ def intend(engine: Engine, connection: sa.Connection, promise: holds.Promise,
         deadline=until, exclusive=promise.exclusive))
 
 
-def carry_out(engine: Engine, intended: holds.Hold,
-              instance_uuid: str | None = None, sent: bool = False) -> Result:
+def complete(engine: Engine, intended: holds.Hold,
+             instance_uuid: str | None = None, sent: bool = False) -> Result:
     """Write a hold to Placement, and confirm its row.
 
     :param instance_uuid: the instance that may have the node already.
@@ -226,7 +224,7 @@ def carry_out(engine: Engine, intended: holds.Hold,
         f'Placement, so the reservation was given up: {answer.said}')
 
 
-def _carry_out_all(engine: Engine,
+def _complete_all(engine: Engine,
                    intended: Sequence[tuple[holds.Promise, holds.Hold]],
                    results: dict[str, Result]) -> None:
     """Write new holds together, or else one by one."""
@@ -247,8 +245,8 @@ def _carry_out_all(engine: Engine,
                 hold_recovery.forget_all(engine, new[number:])
             break
         try:
-            results[one.owner] = carry_out(engine, one,
-                                           promise.instance_uuid, sent)
+            results[one.owner] = complete(engine, one,
+                                          promise.instance_uuid, sent)
         except errors.PlacementUnavailable:
             if not sent:
                 # NOTE: nothing has been written for these.
@@ -330,7 +328,6 @@ def _give_up(engine: Engine, uncertain: holds.Hold,
              again: bool) -> holds.Hold | None:
     """Have a hold released that may have been written, or may be late.
 
-    :param again: whether to try again with another consumer.
     :returns: the row of the next attempt.
     """
     def attempt() -> holds.Hold | None:

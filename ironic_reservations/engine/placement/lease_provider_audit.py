@@ -55,10 +55,7 @@ class _Changed(Exception):
 
 
 def read(engine: Engine) -> planner.Rows:
-    """Return what leases should have.
-
-    :raises DatabaseUnavailable: the database does not answer.
-    """
+    """Return what leases should have."""
     kinds: tuple[str, ...] = instance_reservations.KINDS
     if engine.nova is not None:
         kinds = (*kinds, leases.PHYSICAL_HOST)
@@ -86,8 +83,6 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
     :param everything: check each of them.
     :returns: the differences, and the states of providers that are in order
         now.
-    :raises PlacementUnavailable: Placement does not answer properly.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     rows = read(engine)
     children = {one.parent: one for one in there.values()
@@ -162,9 +157,6 @@ def repair(engine: Engine,
     """Repair what can be repaired, without deleting or changing servers.
 
     :returns: why each difference remains, in words; empty if it is repaired.
-    :raises PlacementUnavailable: Placement does not answer properly.
-    :raises NovaUnavailable: Nova does not answer properly.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     said: dict[hold_audit.Difference, str] = {}
     for ident in sorted({each.reservation_id for each in differences}):
@@ -197,7 +189,7 @@ def _repair(engine: Engine, ident: str,
         if read(engine).counts.get(ident) != counts:
             raise _Changed
     try:
-        result = lease_provider_sync.bring(engine, machine.Wanted(
+        result = lease_provider_sync.bring(engine, machine.Desired(
             ident, rows.projects.get(ident), {**hosts, **(counts or {})},
             active=counts is not None, flavor=flavor,
             servers=machine.Servers.WAIT), before_each)

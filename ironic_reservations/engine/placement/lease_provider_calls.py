@@ -53,13 +53,11 @@ def child_of(host: str) -> str:
     return str(uuid_module.uuid5(_NAMESPACE, host))
 
 
-def look(engine: Engine, wanted: machine.Wanted,
+def look(engine: Engine, wanted: machine.Desired,
          hosts: Iterable[str] = ()) -> machine.Seen:
     """Return what a lease reservation has in Placement and Nova.
 
     :param hosts: further hosts to read.
-    :raises PlacementUnavailable: Placement does not answer properly.
-    :raises NovaUnavailable: Nova does not answer properly.
     """
     client = hold_calls.client(engine)
     children = {host: _child(engine, wanted, host)
@@ -75,10 +73,7 @@ def look(engine: Engine, wanted: machine.Wanted,
 
 
 def find_hosts(engine: Engine, class_name: str) -> list[str]:
-    """Return all hosts that offer a class, reading them one by one.
-
-    :raises PlacementUnavailable: Placement does not answer properly.
-    """
+    """Return all hosts that offer a class, reading them one by one."""
     client = hold_calls.client(engine)
     found = []
     for provider in client.providers():
@@ -90,7 +85,7 @@ def find_hosts(engine: Engine, class_name: str) -> list[str]:
     return found
 
 
-def _child(engine: Engine, wanted: machine.Wanted,
+def _child(engine: Engine, wanted: machine.Desired,
            host: str) -> machine.Child:
     client, uuid = hold_calls.client(engine), child_of(host)
     there = client.inventories(uuid)
@@ -117,7 +112,7 @@ def _flavor(nova: nova_client.Nova,
                               found.ephemeral_gb, found.swap_mb)
 
 
-def _servers(nova: nova_client.Nova, wanted: machine.Wanted,
+def _servers(nova: nova_client.Nova, wanted: machine.Desired,
              children: Mapping[str, machine.Child]
              ) -> tuple[tuple[machine.ServerSeen, ...], frozenset[str]]:
     """Return the servers of a lease, by its flavor and by their allocations.
@@ -139,12 +134,11 @@ def _servers(nova: nova_client.Nova, wanted: machine.Wanted,
         frozenset(strangers))
 
 
-def take(engine: Engine, wanted: machine.Wanted,
+def take(engine: Engine, wanted: machine.Desired,
          step: machine.Step) -> Answer:
     """Take a step.
 
     :returns: the answer; ``GONE`` or ``EXISTS`` if there was nothing to do.
-    :raises PlacementUnavailable: Placement does not answer properly.
     """
     if step.act in _OF_PLACEMENT:
         return _OF_PLACEMENT[step.act](engine, wanted, step)
@@ -152,7 +146,7 @@ def take(engine: Engine, wanted: machine.Wanted,
     return _of_nova(engine.nova, wanted, step)
 
 
-def _of_nova(nova: nova_client.Nova, wanted: machine.Wanted,
+def _of_nova(nova: nova_client.Nova, wanted: machine.Desired,
              step: machine.Step) -> Answer:
     ident = wanted.reservation_id
     match step.act:
@@ -176,30 +170,30 @@ def _of_nova(nova: nova_client.Nova, wanted: machine.Wanted,
     raise ValueError(step.act)
 
 
-def _ensure_class(engine: Engine, wanted: machine.Wanted,
+def _ensure_class(engine: Engine, wanted: machine.Desired,
                   _: machine.Step) -> Answer:
     return hold_calls.client(engine).ensure_class(wanted.class_name)
 
 
-def _delete_class(engine: Engine, wanted: machine.Wanted,
+def _delete_class(engine: Engine, wanted: machine.Desired,
                   _: machine.Step) -> Answer:
     return hold_calls.client(engine).delete_class(wanted.class_name)
 
 
-def _make_provider(engine: Engine, _: machine.Wanted,
+def _make_provider(engine: Engine, _: machine.Desired,
                    step: machine.Step) -> Answer:
     return hold_calls.client(engine).create_provider(
         child_of(step.about),
         f'reservations_{step.about}', step.about)
 
 
-def _offer(engine: Engine, wanted: machine.Wanted,
+def _offer(engine: Engine, wanted: machine.Desired,
            step: machine.Step) -> Answer:
     return _change(engine, step.about, lambda there: {
         **there, wanted.class_name: machine.offer_of(step.total)})
 
 
-def _close(engine: Engine, wanted: machine.Wanted,
+def _close(engine: Engine, wanted: machine.Desired,
            step: machine.Step) -> Answer:
     name = wanted.class_name
     return _change(engine, step.about, lambda there: {
@@ -207,7 +201,7 @@ def _close(engine: Engine, wanted: machine.Wanted,
                     if name in there else {})})
 
 
-def _withdraw(engine: Engine, wanted: machine.Wanted,
+def _withdraw(engine: Engine, wanted: machine.Desired,
               step: machine.Step) -> Answer:
     return _change(engine, step.about, lambda there: {
         name: offer for name, offer in there.items()
@@ -234,7 +228,7 @@ def _change(engine: Engine, host: str,
     return answer
 
 
-def _take_from(engine: Engine, wanted: machine.Wanted,
+def _take_from(engine: Engine, wanted: machine.Desired,
                step: machine.Step) -> Answer:
     """Remove only the class from the allocations of a consumer."""
     client = hold_calls.client(engine)
@@ -246,13 +240,13 @@ def _take_from(engine: Engine, wanted: machine.Wanted,
     if left == there.allocations:
         return Answer(Outcome.GONE)
     assert there.project_id is not None and there.user_id is not None
-    return client.put_allocations(step.about, placement.Wanted(
+    return client.put_allocations(step.about, placement.AllocationRequest(
         left, there.project_id, there.user_id, there.generation,
         there.consumer_type))
 
 
 _OF_PLACEMENT: dict[Act, Callable[
-    [Engine, machine.Wanted, machine.Step], Answer]] = {
+    [Engine, machine.Desired, machine.Step], Answer]] = {
         Act.ENSURE_CLASS: _ensure_class, Act.DELETE_CLASS: _delete_class,
         Act.MAKE_PROVIDER: _make_provider, Act.OFFER: _offer,
         Act.CLOSE: _close, Act.WITHDRAW: _withdraw,

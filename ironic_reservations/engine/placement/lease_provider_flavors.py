@@ -28,12 +28,11 @@ from ironic_reservations.model import instance_reservations
 
 
 def read(engine: Engine, reservation_id: str,
-         hosts: Collection[str]) -> machine.FlavorWanted:
+         hosts: Collection[str]) -> machine.DesiredFlavor:
     """Return the flavor of an active lease reservation.
 
     :param reservation_id: of instances or of hosts.
     :param hosts: the uuids of its hosts.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     with engine.database.read() as connection:
         wanted = db_instances.read_of_nodes(connection, hosts).get(
@@ -45,7 +44,7 @@ def read(engine: Engine, reservation_id: str,
 
 
 def of_instances(wanted: instance_reservations.InstanceReservation,
-                 shared: bool) -> machine.FlavorWanted:
+                 shared: bool) -> machine.DesiredFlavor:
     """Return the flavor for the instances of a reservation.
 
     NOTE: the hold covers a whole node of Ironic, or everything that the
@@ -55,7 +54,7 @@ def of_instances(wanted: instance_reservations.InstanceReservation,
     :param shared: whether any of the hosts is a compute host.
     """
     flavor, request = wanted.flavor, wanted.request
-    made = machine.FlavorWanted(wanted.vcpus, wanted.memory_mb,
+    made = machine.DesiredFlavor(wanted.vcpus, wanted.memory_mb,
                                 wanted.disk_gb, shared=shared)
     if request is not None:
         made = dataclasses.replace(
@@ -65,7 +64,7 @@ def of_instances(wanted: instance_reservations.InstanceReservation,
         made, ephemeral_gb=flavor.ephemeral_gb, swap_mb=flavor.swap_mb)
 
 
-def of_hosts(nodes: Iterable[facts.Node]) -> machine.FlavorWanted:
+def of_hosts(nodes: Iterable[facts.Node]) -> machine.DesiredFlavor:
     """Return the flavor for servers on whole nodes of Ironic.
 
     NOTE: it has the size of the smallest node, which Nova compares with the
@@ -77,6 +76,6 @@ def of_hosts(nodes: Iterable[facts.Node]) -> machine.FlavorWanted:
         known = [int(size[name]) for size in sizes
                  if size.get(name, '').isdecimal()]
         return max(1, min(known, default=1))
-    return machine.FlavorWanted(
+    return machine.DesiredFlavor(
         smallest('cpus'), smallest('memory_mb'), smallest('local_gb'),
         keeps_sizes=True)

@@ -67,7 +67,7 @@ class Result:
         return not self.waits
 
 
-def bring(engine: Engine, wanted: machine.Wanted,
+def bring(engine: Engine, wanted: machine.Desired,
           before_each: Callable[[], None] = lambda: None) -> Result:
     """Bring Placement and Nova to the state that a lease should have.
 
@@ -77,8 +77,6 @@ def bring(engine: Engine, wanted: machine.Wanted,
     :param wanted: the state of a lease reservation.
     :param before_each: called before each step; raises if another worker has
         taken the lease over.
-    :raises PlacementUnavailable: Placement does not answer properly.
-    :raises NovaUnavailable: Nova does not answer properly.
     """
     if engine.placement is None:
         return Result()
@@ -101,17 +99,14 @@ def bring(engine: Engine, wanted: machine.Wanted,
             more = {*calls.find_hosts(engine, wanted.class_name)}
             again, hosts = bool(more - hosts), hosts | more
         if failures and not again:
-            return Result((*map(_told, failures),
+            return Result((*map(_text, failures),
                            *machine.waits(wanted, seen)))
-    return Result(tuple(map(_told, failures))
+    return Result(tuple(map(_text, failures))
                   or ('others changed it each time',))
 
 
 def used(engine: Engine, reservation_id: str, host: str) -> int:
-    """Return how many servers of a reservation are on a host.
-
-    :raises PlacementUnavailable: Placement does not answer properly.
-    """
+    """Return how many servers of a reservation are on a host."""
     there = hold_calls.client(engine).usages(calls.child_of(host))
     return (there or {}).get(machine.class_of(reservation_id), 0)
 
@@ -129,7 +124,7 @@ def forget_host(engine: Engine, host: str) -> str:
     return '' if answer.outcome in _FINE else answer.said
 
 
-def _take_all(engine: Engine, wanted: machine.Wanted,
+def _take_all(engine: Engine, wanted: machine.Desired,
               left: list[machine.Step],
               before_each: Callable[[], None]) -> list[_Failure]:
     """Take steps until one fails that others need; return the failures."""
@@ -151,7 +146,7 @@ def _take_all(engine: Engine, wanted: machine.Wanted,
     return failures
 
 
-def _told(failure: _Failure) -> str:
+def _text(failure: _Failure) -> str:
     step, answer = failure
     about = f' {step.about}' if step.about else ''
     if answer.outcome is Outcome.UNKNOWN and step.act is Act.MAKE_PROVIDER:

@@ -45,10 +45,7 @@ class Repair:
 
 def repair(engine: Engine,
            report: placement_audit.Report) -> list[Repair]:
-    """Repair what can be repaired, after checking each host again.
-
-    :raises DatabaseUnavailable: the database does not answer.
-    """
+    """Repair what can be repaired, after checking each host again."""
     # NOTE: orphans first, since one may keep a node from being held.
     order = sorted((one for one in report.differences
                     if not one.reservation_id), key=lambda one: (
@@ -92,11 +89,7 @@ def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
 
 def _hold_again(engine: Engine, view: hold_audit.View,
                 consumer: str | None) -> str:
-    """Hold a host for its promises; return why that failed.
-
-    :param consumer: of the old hold, which is released first; ``None``: hold
-        for all promises without a hold.
-    """
+    """Hold a host for its promises; return why that failed."""
     host = view.host
     old = next((hold for hold in host.held
                 if hold.consumer_uuid == consumer), None)

@@ -83,8 +83,8 @@ def hold(engine: Engine, intended: holds.Hold,
     :raises PlacementUnavailable: Placement does not answer; then the
         reservation has been ended, too.
     """
-    return _obstacle(hold_cases.carry_out(engine, intended,
-                                          reservation.instance_uuid),
+    return _obstacle(hold_cases.complete(engine, intended,
+                                         reservation.instance_uuid),
                      reservation.node_uuid)
 
 
@@ -94,7 +94,6 @@ def ensure(engine: Engine,
 
     :returns: why it cannot be held; then the reservation has been ended.
     :raises Conflict: the reservation is gone.
-    :raises PlacementUnavailable: Placement does not answer properly.
     """
     if reservation.state is not facts.State.RESERVED:
         return None
@@ -139,8 +138,6 @@ def _check_there(engine: Engine, reservation: facts.Reservation) -> None:
     NOTE: a process that found the first attempt failed may have ended both
     since they were read, or the reservation may have been made again on
     another node; a hold without a promise is released later.
-
-    :raises Conflict: the reservation is gone.
     """
     with engine.database.read() as connection:
         still = db_reservations.read_by_uuid(connection, reservation.uuid)
@@ -158,25 +155,24 @@ def _is_made(there: facts.Reservation | None,
         reservation.node_uuid, reservation.created_at)
 
 
-def without_room(engine: Engine, ask: pick.Ask) -> dict[str, reasons.Reason]:
+def without_room(engine: Engine,
+                 request: pick.NodeRequest) -> dict[str, reasons.Reason]:
     """Return the nodes that others have in Placement, with a few requests.
 
     NOTE: nodes with holds of ours are left out, since releasing one may make
     room.
-
-    :raises PlacementUnavailable: Placement does not answer properly.
     """
     with engine.database.read() as connection:
-        nodes = db_nodes.read_nodes(connection, ask.node_uuids,
+        nodes = db_nodes.read_nodes(connection, request.node_uuids,
                                     with_traits=False)
         ours = {row.node_uuid for row in db_holds.read_all(connection)}
     classes = {uuid: name for uuid, node in nodes.items()
                if uuid not in ours
                and node.provision_state == facts.AVAILABLE
-               and ask.resource_class in (None, node.resource_class)
+               and request.resource_class in (None, node.resource_class)
                and isinstance(name := class_of(node), str)}
     client = hold_calls.client(engine)
-    may = set(client.consumer(ask.instance_uuid).allocations)
+    may = set(client.consumer(request.instance_uuid).allocations)
     for name in sorted(set(classes.values())):
         may |= {each.uuid for each in client.providers(
             resources=f'{name}:1')}

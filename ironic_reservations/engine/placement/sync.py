@@ -55,10 +55,7 @@ class Audited:
 
 
 def recover(engine: Engine) -> None:
-    """Release holds without a promise, and complete interrupted ones.
-
-    :raises DatabaseUnavailable: the rows cannot be read or written.
-    """
+    """Release holds without a promise, and complete interrupted ones."""
     hold_recovery.release_forsaken(engine)
     hold_recovery.recover(engine)
 
@@ -68,8 +65,6 @@ def audit(engine: Engine, repair: bool, everything: bool = False) -> Audited:
 
     :param repair: whether to repair anything.
     :param everything: check each node, also those that were in order.
-    :raises PlacementUnavailable: Placement does not answer properly.
-    :raises DatabaseUnavailable: the database does not answer.
     """
     if repair:
         deployed_holds.hand_over_all(engine)

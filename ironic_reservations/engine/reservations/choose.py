@@ -21,8 +21,8 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
@@ -63,7 +63,7 @@ class Choice:
         return None if occupancy is None else occupancy.later
 
 
-def choose(engine: Engine, ask: pick.Ask, view: plan.View,
+def choose(engine: Engine, request: pick.NodeRequest, view: plan.View,
            sees: facts.Visibility, observer: ironic_client.Ironic | None,
            need: plan.Need) -> Choice:
     """Pick a node, and confirm it with Ironic if that is configured.
@@ -77,43 +77,46 @@ def choose(engine: Engine, ask: pick.Ask, view: plan.View,
     asks_whom = observer or engine.ironic
     # NOTE: an allocation is always confirmed, since the power state is not
     # mirrored.
-    if engine.conf.ironic.confirm == 'mirror' and not ask.powered:
+    if engine.conf.ironic.confirm == 'mirror' and not request.powered:
         asks_whom = None
-    choosing = _Choosing(engine, ask, sees, asks_whom, need)
+    choosing = _Choosing(engine, request, sees, asks_whom, need)
     outcome = choosing.among(view)
-    if isinstance(outcome, pick.Refused) and ask.node_uuids is None:
+    if isinstance(outcome, pick.Refused) and request.node_uuids is None:
         outcome = choosing.by_class(view, outcome)
     if isinstance(outcome, pick.Refused):
-        raise _refusal(engine, ask, outcome, sees, view.snapshot.now, need)
+        refused = _refusal(engine, request, outcome, sees, view.snapshot.now,
+                           need)
+        raise refused if choosing.proved else _unproved(refused)
     return outcome
 
 
 class _Choosing:
-    """A request for a node, and the client to confirm it with."""
+    """A request for a node, and the client to confirm it with.
 
-    def __init__(self, engine: Engine, ask: pick.Ask,
+    :ivar proved: whether it is certain that leases cannot make room.
+    """
+
+    def __init__(self, engine: Engine, request: pick.NodeRequest,
                  sees: facts.Visibility,
                  observer: ironic_client.Ironic | None,
                  need: plan.Need) -> None:
         self._engine = engine
-        self._ask = ask
+        self._request = request
         self._sees = sees
         self._observer = observer
         self._need = need
         # NOTE: a list is in the caller's order of preference; without one, a
         # node for which no lease has to move is preferred.
-        self._ordered = ask.node_uuids is not None and not need.bare
+        self._ordered = request.node_uuids is not None and not need.bare
+        self.proved = True
 
     def among(self, view: plan.View,
               look: observe.Look | None = None) -> Choice | pick.Refused:
-        """Choose from the nodes of a view.
-
-        :param look: a new one, if it is not the usual one.
-        """
+        """Choose from the nodes of a view."""
         # NOTE: an answer of Ironic proves nothing about rows read after it.
         look = look or observe.Look(self._observer)
         while True:
-            outcome, snapshot = look.outcome(self._ask, view.snapshot,
+            outcome, snapshot = look.outcome(self._request, view.snapshot,
                                              self._sees)
             view = dataclasses.replace(view, snapshot=snapshot,
                                        confirmed=self._observer is not None)
@@ -132,17 +135,20 @@ class _Choosing:
     def _make_room(self, promised: Sequence[facts.Node],
                    snapshot: pick.Snapshot) -> displacement.Room | None:
         made = displacement.one_of(self._engine, promised, snapshot.now,
-                            snapshot.until, self._ordered)
-        if made is None and self._need.bare and (
+                                   snapshot.until, self._ordered)
+        if isinstance(made, displacement.Room):
+            return made
+        if self._need.bare and (
                 self._engine.conf.leases.without_reservation == 'allow'):
-            made = displacement.on(self._engine, promised[0], snapshot.now,
-                            snapshot.until)
-        return made
+            return displacement.on(self._engine, promised[0], snapshot.now,
+                                   snapshot.until)
+        self.proved = self.proved and made.proved
+        return None
 
     def _stands(self, snapshot: pick.Snapshot, uuid: str) -> bool:
         """Return whether a node has no obstacle but leases that move."""
         return pick.why_not(
-            self._ask, uuid, snapshot.nodes.get(uuid),
+            self._request, uuid, snapshot.nodes.get(uuid),
             snapshot.occupancies.get(uuid), snapshot.now, self._sees) is None
 
     def by_class(self, view: plan.View, refused: pick.Refused
@@ -169,7 +175,7 @@ class _Choosing:
                     more: bool = False) -> plan.View:
         with self._engine.database.read() as connection:
             return plan.look_by_class(
-                self._engine, connection, self._ask, self._sees,
+                self._engine, connection, self._request, self._sees,
                 view.snapshot.now, self._need, promised, more)
 
     def _look_wider(self, view: plan.View,
@@ -182,14 +188,14 @@ class _Choosing:
         now = view.snapshot.now
         filters = {'provision_state': facts.AVAILABLE, 'associated': 'false',
                    'maintenance': 'false'}
-        if self._ask.resource_class:
-            filters['resource_class'] = self._ask.resource_class
+        if self._request.resource_class:
+            filters['resource_class'] = self._request.resource_class
         free = {node.uuid: node for node in observer.nodes(**filters)}
         uuids = tuple(free)
         with self._engine.database.read() as connection:
             known = db_nodes.read_nodes(connection, uuids, with_traits=False)
             held = db_reservations.read_of_nodes(connection, uuids)
-            busy = db_passages.read_busy(connection, uuids)
+            busy = db_in_flight.read_busy(connection, uuids)
             leased = db_bookings.read_leased(connection, uuids, now)
             barred = plan.closed(self._engine, connection, self._need, uuids)
         nodes = {uuid: dataclasses.replace(
@@ -197,24 +203,24 @@ class _Choosing:
             for uuid, node in free.items()}
         wider = plan.view(nodes, [*view.related, *held.values()], busy,
                           leased, barred, now, self._need)
-        first = pick.pick(self._ask, wider.snapshot, self._sees)
+        first = pick.pick(self._request, wider.snapshot, self._sees)
         chosen = ({first.node.uuid: first.node}
                   if isinstance(first, pick.Picked) else {})
         return dataclasses.replace(wider, snapshot=dataclasses.replace(
             wider.snapshot, nodes=chosen))
 
 
-def _refusal(engine: Engine, ask: pick.Ask, outcome: pick.Refused,
+def _refusal(engine: Engine, request: pick.NodeRequest, outcome: pick.Refused,
              sees: facts.Visibility, now: datetime.datetime,
              need: plan.Need) -> errors.NoNodeAvailable:
-    if ask.node_uuids is None:
+    if request.node_uuids is None:
         with engine.database.read() as connection:
             counted = db_nodes.count_obstacles(
-                connection, plan.wanted(connection, ask), sees, now,
+                connection, plan.wanted(connection, request), sees, now,
                 not plan.hosts_closed(engine, need),
                 {uuid: reason.code for uuid, reason in need.unheld.items()},
                 dict.fromkeys(need.full, plan.CLASS_LIMIT))
-        return _refusal_by_class(ask, [reasons.Count(code, count) for
+        return _refusal_by_class(request, [reasons.Count(code, count) for
                                        code, count in sorted(counted.items())])
     told = '; '.join(f'node {reason.node_uuid} {reason.text}'
                      for reason in outcome.reasons[:_TOLD])
@@ -226,16 +232,26 @@ def _refusal(engine: Engine, ask: pick.Ask, outcome: pick.Refused,
         reasons=[reason.as_dict() for reason in outcome.reasons])
 
 
-def _refusal_by_class(ask: pick.Ask, counts: Sequence[reasons.Count]
-                      ) -> errors.NoNodeAvailable:
+def _unproved(refused: errors.NoNodeAvailable) -> errors.NoNodeAvailable:
+    return errors.NoNodeAvailable(
+        f'{refused} This is not proved: leases that are promised nodes may '
+        'have to move, and the search for other nodes ended at its limit '
+        '(search_limit). Name other nodes, or try again later.',
+        **refused.details, proved=False)
+
+
+def _refusal_by_class(
+        request: pick.NodeRequest,
+        counts: Sequence[reasons.Count]) -> errors.NoNodeAvailable:
     wanted = ' and '.join(part for part in (
-        f'the resource class {ask.resource_class}'
-        if ask.resource_class else '',
-        f'the class {ask.class_name} in Placement' if ask.class_name else '',
-        f'the traits {", ".join(sorted(ask.traits))}' if ask.traits else '',
-        f'none of the traits {", ".join(sorted(ask.forbidden))}'
-        if ask.forbidden else '')
-        if part)
+        f'the resource class {request.resource_class}' if request.
+        resource_class else '',
+        f'the class {request.class_name} in Placement' if request.
+        class_name else '',
+        f'the traits {", ".join(sorted(request.traits))}' if request.
+        traits else '',
+        f'none of the traits {", ".join(sorted(request.forbidden))}'
+        if request.forbidden else '') if part)
     listed = ', '.join(f'{count.nodes} {count.code}' for count in counts)
     return errors.NoNodeAvailable(
         f'No node with {wanted} can be reserved: '

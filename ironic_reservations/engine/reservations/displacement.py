@@ -29,6 +29,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
@@ -38,8 +39,10 @@ from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.model import facts
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.planner import budget
 from ironic_reservations.planner import displace
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_states
+from ironic_reservations.planner import planning
 from ironic_reservations.planner import timeline
 
 #: How many hosts that are unusable for leases are tried one by one.
@@ -66,49 +69,63 @@ class Room:
                          for booking in self.difference.lost)
 
 
+@dataclasses.dataclass(frozen=True)
+class NoRoom:
+    """No node was found that can be cleared without a loss.
+
+    :ivar proved: whether it is certain that there is none.
+    """
+
+    proved: bool
+
+
 def one_of(engine: Engine, nodes: Sequence[facts.Node],
            now: datetime.datetime, until: datetime.datetime | None,
-           ordered: bool) -> Room | None:
+           ordered: bool) -> Room | NoRoom:
     """Make room on one of some nodes.
 
     :param nodes: the nodes as they were read, in the order of preference.
     :param until: the end of the use; ``None`` if it is unknown.
     :param ordered: whether to take the first possible node, instead of the
         one with the fewest moves.
-    :returns: ``None`` if no node can be cleared without a loss.
     :raises Conflict: the node has changed since it was read.
     """
     snapshot = engine.snapshots.snapshot(engine.database, now)
     known = {number: node for number, node in _numbered(snapshot, nodes)}
     fit = [number for number in known if snapshot.usable >> number & 1]
     start, end = instants.instant(now), _instant(until)
-    found = displace.first(snapshot.timeline, fit, start, end, ordered)
-    if found is not None:
+    found = displace.first(snapshot.timeline, fit, start, end, ordered,
+                           hard_requests.limits())
+    if isinstance(found, tuple):
         number, plan = found
         _check(snapshot, number, known[number])
         return _made(snapshot, number, end, plan.timeline)
     odd = [number for number in known if number not in set(fit)]
     for number in odd[:_ODD]:
-        made = _cleared(engine, snapshot, number, start, end)
+        made = _cleared(engine, snapshot, number, start, end,
+                        hard_requests.limits())
         if not made.lost:
             _check(snapshot, number, known[number])
             return made
-    return None
+    return NoRoom(found is None or found.cause.proved)
 
 
 def on(engine: Engine, node: facts.Node, now: datetime.datetime,
-       until: datetime.datetime | None) -> Room:
+       until: datetime.datetime | None,
+       limits: budget.Limits = planning.LIMITS) -> Room:
     """Make room on a node even if leases lose it; see :attr:`Room.lost`.
 
     :param node: the node as it was read.
     :param until: the end of the use; ``None`` if it is unknown.
+    :param limits: those of the request, if it is refused rather than that a
+        lease loses the node.
     :raises Conflict: the node has changed since it was read.
     """
     snapshot = engine.snapshots.snapshot(engine.database, now)
     for number, _ in _numbered(snapshot, (node,)):
         _check(snapshot, number, node)
         return _cleared(engine, snapshot, number, instants.instant(now),
-                        _instant(until))
+                        _instant(until), limits)
     raise db_connection.Conflict(f'node {node.uuid} is no host any more')
 
 
@@ -137,13 +154,16 @@ def tell(engine: Engine, made: Room) -> None:
 
 
 def _instant(until: datetime.datetime | None) -> int:
-    return standing.ALWAYS[1] if until is None else instants.instant(until)
+    return host_states.ALWAYS[1] if until is None else instants.instant(until)
 
 
 def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[facts.Node]
               ) -> Iterable[tuple[int, facts.Node]]:
-    there = {uuid: number for number, uuid in enumerate(snapshot.fleet.uuids)
-             if snapshot.standings[number] is not None}
+    there = {
+        uuid: number
+        for number, uuid in enumerate(snapshot.host_set.uuids)
+        if snapshot.states[number] is not None
+    }
     for node in nodes:
         if node.uuid in there:
             yield there[node.uuid], node
@@ -155,7 +175,7 @@ def read_lessees(engine: Engine,
 
     Comes before the transaction.
     """
-    return [] if room is None else lease_asked_back.find_moved(
+    return [] if room is None else lease_asked_back.find(
         engine, room.snapshot, room.difference.homes)
 
 
@@ -183,24 +203,24 @@ def _check(snapshot: snapshots.Snapshot, number: int,
 
 
 def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
-             start: int, end: int) -> Room:
+             start: int, end: int, limits: budget.Limits) -> Room:
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     leaving: dict[str, leases.NodeBooking] = {}
     demands = []
-    for booking, wanted in snapshot.standing(number).promised:
+    for booking, wanted in snapshot.host_state(number).promised:
         if not start < instants.instant(booking.starts_at) < end or (
                 booking.begun):
             continue
         demand = snapshot.loans.limit(lease_demands.of_rows(
-            f'{standing.name(booking)}:home', [booking],
+            f'{host_states.name(booking)}:home', [booking],
             instants.instant(booking.starts_at),
             instants.instant(booking.ends_at),
             snapshot.eligible(wanted) & ~(1 << number), margin,
-            snapshot.standing(number)), booking.project_id)
+            snapshot.host_state(number)), booking.project_id)
         demands.append(demand)
         leaving[demand.id] = booking
     cleared = displace.clear_node(snapshot.timeline, number, start, end,
-                                  demands)
+                                  demands, limits)
     return _made(snapshot, number, end, cleared.timeline,
                  {f'{key}/0': booking for key, booking in leaving.items()},
                  tuple(leaving[key] for key in cleared.homeless))
@@ -215,9 +235,9 @@ def _made(snapshot: snapshots.Snapshot, number: int, end: int,
     # NOTE: the timeline does not have the bookings of an unusable host.
     starts = [booking.start for booking in after.rows[number]]
     starts.extend(instants.instant(booking.starts_at) for booking, _
-                  in snapshot.standing(number).promised
+                  in snapshot.host_state(number).promised
                   if booking not in difference.homes)
     later = min((start for start in starts if start >= end), default=None)
-    return Room(snapshot.fleet.uuids[number], snapshot, dataclasses.replace(
+    return Room(snapshot.host_set.uuids[number], snapshot, dataclasses.replace(
         difference, seen=difference.seen.also(here), lost=lost),
         None if later is None else instants.moment(later))

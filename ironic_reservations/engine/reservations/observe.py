@@ -47,7 +47,7 @@ class Look:
         self._one_by_one = one_by_one
         self._asked: set[str] = set()
 
-    def outcome(self, ask: pick.Ask, snapshot: pick.Snapshot,
+    def outcome(self, request: pick.NodeRequest, snapshot: pick.Snapshot,
                 sees: facts.Visibility
                 ) -> tuple[pick.Picked | pick.Refused, pick.Snapshot]:
         """Pick a node, and confirm all facts from Ironic in the result.
@@ -57,7 +57,7 @@ class Look:
             answers of Ironic.
         """
         while True:
-            outcome = pick.pick(ask, snapshot, sees)
+            outcome = pick.pick(request, snapshot, sees)
             doubtful = [uuid for uuid in _rests_on(outcome)
                         if uuid not in self._asked]
             if not doubtful or self._observer is None:
@@ -65,9 +65,12 @@ class Look:
             if len(self._asked) + len(doubtful) > self._one_by_one:
                 # NOTE: the mirror seems to be outdated, and reading each node
                 # by itself would take too long.
-                doubtful = [uuid for uuid in ask.node_uuids or snapshot.nodes
-                            if uuid not in self._asked]
-            snapshot = self._confirmed(snapshot, doubtful)
+                doubtful = [
+                    uuid for uuid in request.node_uuids or snapshot.nodes
+                    if uuid not in self._asked
+                ]
+            snapshot = self._confirmed(
+                snapshot, doubtful, bool(request.traits or request.forbidden))
 
     def at(self, snapshot: pick.Snapshot, uuid: str) -> pick.Snapshot:
         """Return the snapshot with one node confirmed."""
@@ -75,11 +78,10 @@ class Look:
             return snapshot
         return self._confirmed(snapshot, [uuid])
 
-    def _confirmed(self, snapshot: pick.Snapshot,
-                   uuids: Collection[str]) -> pick.Snapshot:
-        assert self._observer is not None
+    def _confirmed(self, snapshot: pick.Snapshot, uuids: Collection[str],
+                   with_traits: bool = True) -> pick.Snapshot:
         nodes = dict(snapshot.nodes)
-        for uuid, node in _look(uuids, self._observer).items():
+        for uuid, node in self._read(snapshot, uuids, with_traits).items():
             self._asked.add(uuid)
             known = snapshot.nodes.get(uuid)
             if node is None:
@@ -89,6 +91,18 @@ class Look:
                 node, generation=known.generation if known else 0)
         return dataclasses.replace(snapshot, nodes=nodes)
 
+    def _read(self, snapshot: pick.Snapshot, uuids: Collection[str],
+              with_traits: bool) -> dict[str, facts.Node | None]:
+        assert self._observer is not None
+        if len(uuids) <= _ONE_BY_ONE:
+            # NOTE: a node that is not mirrored yet is stored with its traits.
+            mirrored = {uuid for uuid in uuids if uuid in snapshot.nodes
+                        and snapshot.nodes[uuid].generation}
+            return {uuid: self._observer.confirm(
+                uuid, with_traits or uuid not in mirrored) for uuid in uuids}
+        there = {node.uuid: node for node in self._observer.nodes()}
+        return {uuid: there.get(uuid) for uuid in uuids}
+
 
 def _rests_on(outcome: pick.Picked | pick.Refused) -> list[str]:
     if isinstance(outcome, pick.Picked):
@@ -97,11 +111,3 @@ def _rests_on(outcome: pick.Picked | pick.Refused) -> list[str]:
         skipped, last = outcome.reasons, []
     return [reason.node_uuid for reason in skipped
             if reason.code not in _OURS] + last
-
-
-def _look(uuids: Collection[str], observer: ironic_client.Ironic
-          ) -> dict[str, facts.Node | None]:
-    if len(uuids) <= _ONE_BY_ONE:
-        return {uuid: observer.node(uuid) for uuid in uuids}
-    there = {node.uuid: node for node in observer.nodes()}
-    return {uuid: there.get(uuid) for uuid in uuids}

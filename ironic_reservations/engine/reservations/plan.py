@@ -25,8 +25,8 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import facts
@@ -35,7 +35,7 @@ from ironic_reservations.planner import pick
 
 #: How many nodes a pick by class considers at first: nearly always, one of
 #: them can be reserved, and reading more would cost more than all the rest.
-FIRST = 8
+FIRST = 4
 #: How many it considers before leases move, or Ironic is asked for all.
 _SAMPLE = 32
 #: The reason to skip a node of a class whose limit the project has reached.
@@ -75,66 +75,80 @@ class View:
     confirmed: bool = False
 
 
-def look(engine: Engine, connection: sa.Connection, ask: pick.Ask,
+def look(engine: Engine, connection: sa.Connection, request: pick.NodeRequest,
          sees: facts.Visibility, now: datetime.datetime, need: Need) -> View:
     """Read all that a pick depends on, in a constant number of queries.
 
     Without a list, these are nodes that are not promised to leases.
     """
-    if ask.node_uuids is None:
-        return look_by_class(engine, connection, ask, sees, now, need)
+    if request.node_uuids is None:
+        return look_by_class(engine, connection, request, sees, now, need)
     # NOTE: compute hosts cannot be reserved.
     nodes = {uuid: node for uuid, node in db_nodes.read_nodes(
-        connection, ask.node_uuids,
-        with_traits=bool(ask.traits or ask.forbidden)).items()
+        connection, request.node_uuids,
+        with_traits=bool(request.traits or request.forbidden)).items()
         if not node.compute}
     related = db_reservations.read_related(
-        connection, ask.uuid, ask.instance_uuid, ask.node_uuids)
-    busy = db_passages.read_busy(connection, ask.node_uuids)
-    leased = db_bookings.read_leased(connection, ask.node_uuids, now)
-    barred = closed(engine, connection, need, ask.node_uuids)
+        connection, request.uuid, request.instance_uuid, request.node_uuids)
+    busy = db_in_flight.read_busy(connection, request.node_uuids)
+    leased = db_bookings.read_leased(connection, request.node_uuids, now)
+    barred = closed(engine, connection, need, request.node_uuids)
     return view(nodes, related, busy, leased, barred, now, need)
 
 
-def look_by_class(engine: Engine, connection: sa.Connection, ask: pick.Ask,
-                  sees: facts.Visibility, now: datetime.datetime, need: Need,
-                  promised: bool = False, more: bool = False) -> View:
+def look_by_class(engine: Engine,
+                  connection: sa.Connection,
+                  request: pick.NodeRequest,
+                  sees: facts.Visibility,
+                  now: datetime.datetime,
+                  need: Need,
+                  promised: bool = False,
+                  more: bool = False) -> View:
     """Read what a pick without a list depends on.
 
     :param promised: all nodes that are promised to leases for later, instead
         of some of those that are not.
     :param more: more than :data:`FIRST` of these.
     """
+    requirements = dataclasses.replace(wanted(connection, request),
+                                       other_classes=tuple(sorted(need.full)))
+    hosts = not hosts_closed(engine, need)
     # NOTE: each request begins at another node, so that concurrent ones do
     # not compete for the same.
-    nodes = db_nodes.read_free_nodes(
-        connection, dataclasses.replace(
-            wanted(connection, ask), other_classes=tuple(sorted(need.full))),
-        sees, now, start_at=str(uuid_module.uuid4()),
-        limit=None if promised else (
-            _SAMPLE if more else FIRST) + len(need.unheld),
-        promised=promised,
-        hosts=not hosts_closed(engine, need))
-    if promised and not nodes:
+    start_at = str(uuid_module.uuid4())
+    if not promised:
+        found = db_nodes.read_candidates(
+            connection, requirements, sees, now, start_at,
+            (_SAMPLE if more else FIRST) + len(need.unheld),
+            request.instance_uuid, request.uuid, hosts)
+        # NOTE: there are none, unless the request was served before or the
+        # row of an ended reservation is left.
+        related = db_reservations.read_related(
+            connection, request.uuid, request.instance_uuid,
+            tuple(found.nodes)) if found.related else ()
+        return view(found.nodes, related, {}, {}, (), now, need)
+    nodes = db_nodes.read_promised(connection, requirements, sees, now,
+                                   start_at, hosts)
+    if not nodes:
         return view({}, (), {}, {}, (), now, need)
     related = db_reservations.read_related(
-        connection, ask.uuid, ask.instance_uuid, tuple(nodes))
-    leased = (db_bookings.read_leased(connection, tuple(nodes), now)
-              if promised else {})
+        connection, request.uuid, request.instance_uuid, tuple(nodes))
+    leased = db_bookings.read_leased(connection, tuple(nodes), now)
     return view(nodes, related, {}, leased, (), now, need)
 
 
-def wanted(connection: sa.Connection, ask: pick.Ask) -> db_nodes.Wanted:
+def wanted(connection: sa.Connection,
+           request: pick.NodeRequest) -> db_nodes.NodeRequirements:
     """Return the requirement on a node, in Ironic's resource classes."""
     names: tuple[str, ...] | None = None
-    if ask.resource_class is not None:
-        names = (ask.resource_class,)
-    if ask.class_name is not None:
+    if request.resource_class is not None:
+        names = (request.resource_class,)
+    if request.class_name is not None:
         # NOTE: several classes of Ironic may be the same one in Placement.
         names = tuple(name for name in db_nodes.read_classes(connection)
                       if (names is None or name in names)
-                      and pick.is_of_class(name, ask.class_name))
-    return db_nodes.Wanted(names, ask.traits, ask.forbidden)
+                      and pick.is_of_class(name, request.class_name))
+    return db_nodes.NodeRequirements(names, request.traits, request.forbidden)
 
 
 def hosts_closed(engine: Engine, need: Need) -> bool:

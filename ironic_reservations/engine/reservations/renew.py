@@ -26,6 +26,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
@@ -36,7 +37,7 @@ from ironic_reservations.engine.reservations import terms
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from ironic_reservations.planner import pick
 
 
@@ -45,7 +46,7 @@ def renew(engine: Engine, uuid: str,
           ttl: int | None = None,
           permitted: facts.Reservation | None = None,
           allowed: limits.Limits = limits.NONE) -> facts.Reservation:
-    """Give a live reservation another end, earlier or later.
+    """Change the end of a live reservation, to an earlier or later one.
 
     Leases on the node before the new end move to other nodes if possible.
 
@@ -110,16 +111,16 @@ def _make_room(engine: Engine, held: facts.Reservation, node: facts.Node,
     if obstacle is not None:
         raise errors.ExtensionRefused(
             f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
-            f'{told_times.moment(held.expires_at)}; it can be renewed up to '
+            f'{time_text.moment(held.expires_at)}; it can be renewed up to '
             'the start of the maintenance at most.',
             reasons=[obstacle.as_dict()])
     obstacle = pick.promise(node.uuid, occupancy, end)
     if obstacle is None:
         return None
-    room = displacement.on(engine, node, now, end)
+    room = displacement.on(engine, node, now, end, hard_requests.limits())
     if room.lost:
         raise errors.ExtensionRefused(
             f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
-            f'{told_times.moment(held.expires_at)}; it can be renewed up to '
+            f'{time_text.moment(held.expires_at)}; it can be renewed up to '
             'the start of the lease at most.', reasons=[obstacle.as_dict()])
     return room

@@ -47,7 +47,7 @@ from ironic_reservations.engine.reservations import terms
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from ironic_reservations.planner import pick
 
 #: How many nodes are tried one by one that cannot be held in Placement.
@@ -67,7 +67,7 @@ class _Made:
     hold: holds.Hold | None = None
 
 
-def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
+def reserve(engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
             observer: ironic_client.Ironic | None = None,
             allowed: limits.Limits = limits.NONE,
             key: request_keys.Key | None = None) -> facts.Reservation:
@@ -77,7 +77,7 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     ``instance_uuid``) gets the same reservation.  With a key, it gets none
     once that reservation has ended.
 
-    :param ask: the request.
+    :param request: the request.
     :param sees: the nodes that the caller may see.
     :param observer: Ironic with the caller's credentials; ``None``: with those
         of this service.
@@ -96,19 +96,18 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
     :raises Contention: other requests changed the nodes each time.
     :raises IronicUnavailable: Ironic could not confirm the state of a node.
     :raises PlacementUnavailable: the node could not be held there.
-    :raises DatabaseUnavailable: nothing could be read or written.
     :raises OutcomeUnknown: the node may or may not have been reserved.
     """
     unheld: dict[str, reasons.Reason] = {}
     while True:
         # NOTE: chosen before the first attempt, so that the reservation can be
         # found after a COMMIT without an answer.
-        uuid = ask.uuid or str(uuid_module.uuid4())
-        attempt = functools.partial(_attempt, engine, ask, sees, observer,
+        uuid = request.uuid or str(uuid_module.uuid4())
+        attempt = functools.partial(_attempt, engine, request, sees, observer,
                                     unheld, uuid, allowed, key)
         made = retry.until_committed(
-            functools.partial(_refuse_if_unserved, engine, ask, attempt),
-            functools.partial(_look, engine, ask, uuid))
+            functools.partial(_refuse_if_unserved, engine, request, attempt),
+            functools.partial(_look, engine, request, uuid))
         obstacle = (_hold(engine, made) if isinstance(made, _Made)
                     else made)
         if obstacle is None:
@@ -117,7 +116,7 @@ def reserve(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         if len(unheld) == _TRIES:
             # NOTE: otherwise this could go on for all nodes.
             for uuid, why in reservation_holds.without_room(
-                    engine, ask).items():
+                    engine, request).items():
                 unheld.setdefault(uuid, why)
     assert isinstance(made, _Made)
     if not made.before:
@@ -129,7 +128,6 @@ def _hold(engine: Engine, made: _Made) -> reasons.Reason | None:
     """Hold the node in Placement if it is enabled.
 
     :returns: why it cannot be held, if so.
-    :raises PlacementUnavailable: it is not known.
     """
     if made.hold is None:
         return None
@@ -137,7 +135,7 @@ def _hold(engine: Engine, made: _Made) -> reasons.Reason | None:
         return reservation_holds.hold(engine, made.hold, made.reservation)
 
 
-def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
+def _attempt(engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
              observer: ironic_client.Ironic | None,
              unheld: Mapping[str, reasons.Reason],
              uuid: str, allowed: limits.Limits,
@@ -148,13 +146,13 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
         # key is kept, and one that was served before is among the rest.
         known = None if key is None else request_keys.read(connection, key,
                                                            now)
-        full = limits.read_full(allowed, connection, ask.project_id, now)
-        need = plan.Need(_lasts(engine, ask, now), unheld=unheld,
+        full = limits.read_full(allowed, connection, request.project_id, now)
+        need = plan.Need(_lasts(engine, request, now), unheld=unheld,
                          full=frozenset(full))
-        view = plan.look(engine, connection, ask, sees, now, need)
+        view = plan.look(engine, connection, request, sees, now, need)
         kept = known is not None and _exists(connection, known, view.related,
                                              now)
-    existing = _served_before(ask, view.related, now)
+    existing = _served_before(request, view.related, now)
     if existing is not None:
         lost = (None if engine.placement is None
                 else reservation_holds.ensure(engine, existing))
@@ -162,38 +160,36 @@ def _attempt(engine: Engine, ask: pick.Ask, sees: facts.Visibility,
             _keep(engine, known, existing)
         return lost or _Made(existing, before=True)
     try:
-        choice = choose.choose(engine, ask, view, sees, observer, need)
+        choice = choose.choose(engine, request, view, sees, observer, need)
     except errors.NoNodeAvailable as exc:
         if any(each['code'] == plan.CLASS_LIMIT
                for each in exc.details['reasons']):
             raise limits.class_limit(allowed, full) from exc
         raise
     if engine.placement is None:
-        return _commit(engine, ask, choice, now, None, uuid, allowed, full,
+        return _commit(engine, request, choice, now, None, uuid, allowed, full,
                        known)
     class_name = reservation_holds.class_of(choice.node)
     if isinstance(class_name, reasons.Reason):
         return class_name
-    return _commit(engine, ask, choice, now, class_name, uuid, allowed, full,
-                   known)
+    return _commit(engine, request, choice, now, class_name, uuid, allowed,
+                   full, known)
 
 
-def _refuse_if_unserved(engine: Engine, ask: pick.Ask,
+def _refuse_if_unserved(engine: Engine, request: pick.NodeRequest,
                         attempt: Callable[[], _Made | reasons.Reason]
                         ) -> _Made | reasons.Reason:
     """Make an attempt; a limit refuses it only if it was not served.
 
     NOTE: a copy of the request may have been served after this one has looked
     for it, and what the copy has got counts for the limit.
-
-    :raises Conflict: a copy was served, so this request has to look again.
     """
     try:
         return attempt()
     except errors.ReservationLimit as exc:
         with engine.database.read() as connection:
             related = db_reservations.read_related(
-                connection, ask.uuid, ask.instance_uuid, ())
+                connection, request.uuid, request.instance_uuid, ())
         now = engine.clock()
         if any(each.live(now) for each in related):
             raise db_connection.Conflict(
@@ -204,11 +200,7 @@ def _refuse_if_unserved(engine: Engine, ask: pick.Ask,
 def _exists(connection: sa.Connection, known: request_keys.Known,
             related: Sequence[facts.Reservation],
             now: datetime.datetime) -> bool:
-    """Return whether there is the reservation that the request has made.
-
-    :param related: the reservations of the instance and uuid of the request.
-    :raises ReservationEnded: it has made one, and that is over.
-    """
+    """Return whether there is the reservation that the request has made."""
     made = known.again
     if made is None:
         return False
@@ -235,62 +227,64 @@ def _keep_for(connection: sa.Connection, known: request_keys.Known,
                       now)
 
 
-def _look(engine: Engine, ask: pick.Ask,
+def _look(engine: Engine, request: pick.NodeRequest,
           uuid: str) -> _Made | reasons.Reason | None:
     """Return the reservation of an earlier attempt, if there is one."""
     with engine.database.read() as connection:
         made = db_reservations.read_by_uuid(connection, uuid)
     if made is None or not made.live(engine.clock()) or (
             made.instance_uuid, made.project_id) != (
-                ask.instance_uuid, ask.project_id):
+                request.instance_uuid, request.project_id):
         return None
     lost = (None if engine.placement is None
             else reservation_holds.ensure(engine, made))
     return lost or _Made(made)
 
 
-def _served_before(ask: pick.Ask, related: Sequence[facts.Reservation],
+def _served_before(request: pick.NodeRequest,
+                   related: Sequence[facts.Reservation],
                    now: datetime.datetime) -> facts.Reservation | None:
     live = [reservation for reservation in related if reservation.live(now)]
     by_uuid = next((reservation for reservation in live
-                    if reservation.uuid == ask.uuid), None)
+                    if reservation.uuid == request.uuid), None)
     by_instance = next((reservation for reservation in live
-                        if reservation.instance_uuid == ask.instance_uuid),
+                        if reservation.instance_uuid == request.instance_uuid),
                        None)
     if by_uuid is not None and (by_uuid.instance_uuid, by_uuid.project_id) != (
-            ask.instance_uuid, ask.project_id):
+            request.instance_uuid, request.project_id):
         raise errors.UuidInUse(
-            f'The uuid {ask.uuid} names a reservation that another request '
-            'made. Choose a new uuid, or leave it out.')
+            f'The uuid {request.uuid} names a reservation that another '
+            'request made. Choose a new uuid, or leave it out.')
     if by_instance is None:
         return None
-    if by_instance.project_id != ask.project_id:
+    if by_instance.project_id != request.project_id:
         raise errors.InstanceReserved(
             'Another project has a reservation for the instance '
-            f'{ask.instance_uuid}. Use the uuid of an instance of your own.')
-    if ask.uuid not in (None, by_instance.uuid):
+            f'{request.instance_uuid}. Use the uuid of an instance of your '
+            'own.')
+    if request.uuid not in (None, by_instance.uuid):
         raise errors.UuidInUse(
-            f'The instance {ask.instance_uuid} already has the reservation '
-            f'{by_instance.uuid}, not {ask.uuid}. Use that one, or delete it '
-            'first.')
+            f'The instance {request.instance_uuid} already has the '
+            f'reservation {by_instance.uuid}, not {request.uuid}. Use that '
+            'one, or delete it first.')
     return by_instance
 
 
-def _lasts(engine: Engine, ask: pick.Ask,
+def _lasts(engine: Engine, request: pick.NodeRequest,
            made_at: datetime.datetime) -> datetime.datetime:
-    if ask.expires_at is not None:
-        return ask.expires_at
-    if ask.ttl is None:
+    if request.expires_at is not None:
+        return request.expires_at
+    if request.ttl is None:
         return terms.expiry(engine.conf, made_at)
-    return made_at + datetime.timedelta(seconds=ask.ttl)
+    return made_at + datetime.timedelta(seconds=request.ttl)
 
 
-def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
+def _end(engine: Engine, request: pick.NodeRequest, choice: choose.Choice,
          made_at: datetime.datetime) -> datetime.datetime:
-    end = _lasts(engine, ask, made_at)
+    end = _lasts(engine, request, made_at)
     if end <= made_at:
         raise errors.InvalidValue(
-            f'expires_at {told_times.moment(end)} has passed while a node was '
+            f'expires_at {time_text.moment(end)} has passed while a node was '
             'being confirmed. Nothing was reserved. Send a later time.')
     if choice.free_until is not None and end > choice.free_until:
         # NOTE: the lease that starts then would not have been in the way of a
@@ -300,34 +294,31 @@ def _end(engine: Engine, ask: pick.Ask, choice: choose.Choice,
     return end
 
 
-def _commit(engine: Engine, ask: pick.Ask, choice: choose.Choice,
+def _commit(engine: Engine, request: pick.NodeRequest, choice: choose.Choice,
             now: datetime.datetime, class_name: str | None,
             uuid: str, allowed: limits.Limits,
             full: Mapping[str, int],
             known: request_keys.Known | None) -> _Made:
-    """Write the reservation.
-
-    :param class_name: the class of its hold in Placement, if it is held.
-    :param uuid: the uuid of the reservation.
-    :param allowed: the limits of the caller.
-    :param full: the classes whose limit the project has reached.
-    :param known: the key of the request, if it has one.
-    """
+    """Write the reservation."""
     # NOTE: the time to live counts from here, since the confirmation may have
     # taken long.
     made_at = engine.clock()
     node, view = choice.node, choice.view
-    reservation = facts.Reservation(
-        uuid=uuid, node_uuid=node.uuid,
-        instance_uuid=ask.instance_uuid, created_at=made_at, updated_at=None,
-        expires_at=_end(engine, ask, choice, made_at),
-        project_id=ask.project_id, user_id=ask.user_id)
+    reservation = facts.Reservation(uuid=uuid,
+                                    node_uuid=node.uuid,
+                                    instance_uuid=request.instance_uuid,
+                                    created_at=made_at,
+                                    updated_at=None,
+                                    expires_at=_end(engine, request, choice,
+                                                    made_at),
+                                    project_id=request.project_id,
+                                    user_id=request.user_id)
     void = {row for row in view.related if not row.live(now)
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
-                 or row.instance_uuid == ask.instance_uuid)}
+                 or row.instance_uuid == request.instance_uuid)}
     lessees = displacement.read_lessees(engine, choice.room)
     with engine.database.write() as connection:
-        limits.check_one_more(allowed, connection, ask.project_id, made_at,
+        limits.check_one_more(allowed, connection, request.project_id, made_at,
                               node.resource_class, full)
         commit.commit(connection, seen.picked(node, view.confirmed), now,
                       choice.difference)

@@ -19,7 +19,7 @@ import datetime
 from oslo_config import cfg
 
 from ironic_reservations import errors
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 
 def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
@@ -39,16 +39,16 @@ def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
         seconds = (expires_at - now).total_seconds()
         if seconds <= 0:
             raise errors.InvalidValue(
-                f'expires_at {told_times.moment(expires_at)} is in the past; '
-                f'the time of the service is {told_times.moment(now)}. Send a '
+                f'expires_at {time_text.moment(expires_at)} is in the past; '
+                f'the time of the service is {time_text.moment(now)}. Send a '
                 'later time.')
         # NOTE: one second of tolerance for the time that the request took.
         if seconds < limits.min_ttl - 1 or seconds > limits.max_ttl:
             raise errors.InvalidValue(
-                f'expires_at {told_times.moment(expires_at)} is '
-                f'{told_times.duration(seconds)} from now; a reservation '
-                f'lasts from {told_times.duration(limits.min_ttl)} to '
-                f'{told_times.duration(limits.max_ttl)}.')
+                f'expires_at {time_text.moment(expires_at)} is '
+                f'{time_text.duration(seconds)} from now; a reservation '
+                f'lasts from {time_text.duration(limits.min_ttl)} to '
+                f'{time_text.duration(limits.max_ttl)}.')
         return expires_at
     if ttl is None:
         ttl = max(limits.min_ttl, min(limits.default_ttl, limits.max_ttl))

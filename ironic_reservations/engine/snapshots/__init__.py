@@ -27,10 +27,10 @@ import hashlib
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
-from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import host_states
+from ironic_reservations.planner import instance_host_states
 from ironic_reservations.planner import loans as loans_module
-from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
 #: A booking, its requirement, and its size if it is an instance.
@@ -73,7 +73,7 @@ class State:
 class Snapshot:
     """All hosts and their promises at one moment.
 
-    :ivar standings: one for each host, by the planner's number; ``None`` for
+    :ivar states: one for each host, by the planner's number; ``None`` for
         a host that has been removed.
     :ivar ready: the set of hosts that can be used at once.
     :ivar usable: the set of hosts that can serve new bookings.
@@ -83,8 +83,8 @@ class Snapshot:
     """
 
     now: datetime.datetime
-    fleet: fleet.Fleet
-    standings: tuple[standing.Standing | None, ...]
+    host_set: host_sets.HostSet
+    states: tuple[host_states.HostState | None, ...]
     timeline: timeline.Timeline
     ready: int
     usable: int
@@ -100,7 +100,7 @@ class Snapshot:
     def suits(self, number: int, wanted: requirements.Requirement) -> bool:
         """Return whether a host meets a requirement, now or when usable."""
         return bool(self._sets[wanted] >> number & 1) or (
-            requirements.suits(wanted, self.standing(number).host))
+            requirements.suits(wanted, self.host_state(number).host))
 
     def displaced(self) -> list[Displaced]:
         """Return planned bookings that cannot start on their hosts.
@@ -109,10 +109,10 @@ class Snapshot:
         requirement any more.
         """
         found: list[Displaced] = []
-        for number, here in enumerate(self.standings):
+        for number, here in enumerate(self.states):
             if here is None or not here.promised:
                 continue
-            there = instance_standing.stranded(here, self.now)
+            there = instance_host_states.stranded(here, self.now)
             known = {row.uuid for row, _ in there}
             found.extend(there)
             found.extend(
@@ -124,50 +124,50 @@ class Snapshot:
     def lacking(self) -> list[Displaced]:
         """Return started bookings whose hosts are not what was promised.
 
-        These are broken, do not meet the requirement any more, or have become
-        too small.
+        These are broken, do not meet the requirement any more, have become
+        too small, or have a maintenance window before the end.
         """
         found: list[Displaced] = []
-        for number, here in enumerate(self.standings):
+        for number, here in enumerate(self.states):
             if here is None or not here.promised:
                 continue
-            found.extend(instance_standing.crowded(here, self.now))
+            found.extend(instance_host_states.crowded(here, self.now))
             found.extend(
                 (row, wanted) for row, wanted in here.promised
                 if row.state is leases.BookingState.BOUND
                 and (here.broken() is not None
-                     or not self.suits(number, wanted)))
+                     or not self.suits(number, wanted)
+                     or here.interruption(row, self.now) is not None))
         return found
 
-    def standing(self, number: int) -> standing.Standing:
+    def host_state(self, number: int) -> host_states.HostState:
         """Return a host by its number.
 
         :raises KeyError: it has been removed.
         """
-        found = self.standings[number]
+        found = self.states[number]
         if found is None:
             raise KeyError(number)
         return found
 
     def generation(self, number: int) -> tuple[str, int]:
         """Return the uuid of a host's node, and its generation."""
-        node = self.standing(number).host.node
+        node = self.host_state(number).host.node
         return node.uuid, node.generation
 
     def owners(self, numbers: Iterable[int]) -> dict[str, str | None]:
         """Return the owners of nodes, if these matter."""
         if not self.loans.matter:
             return {}
-        nodes = (self.standing(number).host.node for number in numbers)
+        nodes = (self.host_state(number).host.node for number in numbers)
         return {node.uuid: node.owner or None for node in nodes}
 
 
 def promised(lease: leases.Lease, rows: Iterable[leases.NodeBooking]
              ) -> list[Promised]:
     """Return bookings of a lease with their requirements."""
-    asked = {each.id: each for each in lease.reservations}
-    return [(row, requirements.parse(
-        asked[row.reservation_id].hypervisor_properties,
-        asked[row.reservation_id].resource_properties,
-        None if (instances := asked[row.reservation_id].instances) is None
-        else instances.need), instances) for row in rows]
+    wanted = {each.id: (requirements.parse(
+        each.hypervisor_properties, each.resource_properties,
+        None if each.instances is None else each.instances.need),
+        each.instances) for each in lease.reservations}
+    return [(row, *wanted[row.reservation_id]) for row in rows]

@@ -35,7 +35,8 @@ only tells that there is something to read, so none is applied by halves.
 the snapshot has the same generations for all their nodes, they are added to
 it; otherwise they are read later like those of others.  The result is the
 same: nobody else has changed one of these nodes between the snapshot and the
-commit, and changes of other nodes do not affect them.
+commit, and changes of other nodes do not affect them.  Between the COMMIT and
+that, other callers may read its record; they go on without it.
 
 **No lock is held during a query.** A reading locks the snapshot twice for a
 moment: to find out what has to be read, and to add what was read.  Commits in
@@ -50,6 +51,7 @@ the generations, and the database compares them.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -65,8 +67,8 @@ from ironic_reservations import clock as clock_module
 from ironic_reservations import errors
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.snapshots import node_versions
 from ironic_reservations.engine.snapshots import readings
@@ -78,8 +80,6 @@ from ironic_reservations.model import requirements
 
 LOG = log.getLogger(__name__)
 
-#: If more nodes than this have changed, all nodes are read.
-_FEW = 500
 #: Seconds after which all nodes are compared.
 _COMPARED = 1.0
 
@@ -104,6 +104,10 @@ class SnapshotCache:
         self._filling: threading.Thread | None = None
         #: Whether all hosts have been read.
         self.filled = False
+        #: The nodes, and their new generations, of commits that are being
+        #: made here.
+        self._coming: collections.Counter[tuple[str, int]] = (
+            collections.Counter())
         self._forgotten = 0
         self._forget()
 
@@ -121,10 +125,12 @@ class SnapshotCache:
                  compared: bool = True) -> snapshots.Snapshot:
         """Return a snapshot with all that was committed before the call.
 
+        If it need not be compared, commits that are still being made here may
+        be missing: their requests have not been answered.
+
         :param wanted: requirements that the caller will ask about.
         :param compared: whether all nodes have to be compared, as must be
             before any refusal.
-        :raises DatabaseUnavailable: nothing can be read.
         :raises Conflict: another transaction was in the way.
         :raises Contention: others read it, and take too long.
         """
@@ -137,6 +143,8 @@ class SnapshotCache:
         if not compared:
             newer = self._newer(database)
             with self._lock, self._whole():
+                newer = [each for each in newer
+                         if each[1:] not in self._coming]
                 if not self._is_due() and self._versions.know(newer):
                     self._changes.note(newer)
                     return self._take(now, wanted, compared=False)
@@ -267,27 +275,47 @@ class SnapshotCache:
                 versions = {uuid: node_versions.Version(*version)
                             for uuid, version in db_nodes.read_versions(
                                 connection, buckets if before and len(buckets)
-                                <= _FEW else None).items()}
+                                <= rows.FEW else None).items()}
             with self._lock:
                 changed = self._versions.changed(buckets, versions)
+                known = self._copy.states(changed | busy)
             if busy:
                 # NOTE: that nobody uses a node any more raises nothing.
-                changed |= busy - db_passages.read_busy(
+                changed |= busy - db_in_flight.read_busy(
                     connection, busy).keys()
-            read = rows.read(
-                connection, now, changed if len(changed) <= _FEW else None
-            ) if changed else {}
+            read = rows.read(connection, now, changed,
+                             known) if changed else {}
         with self._lock:
             if self._forgotten != forgotten:
                 raise db_connection.Conflict('it has to be read anew')
             with self._whole():
                 self._copy.put(self._versions.put(
-                    changed, buckets, versions, sums), read, now)
+                    changed, buckets, versions, sums), read)
                 self._changes.go_on_from(last, bool(before))
             self._compared, self.filled = begun, True
 
+    @contextlib.contextmanager
+    def committing(self, generations: Mapping[str, int]) -> Iterator[None]:
+        """Announce a commit, around it and :meth:`commit`.
+
+        NOTE: others may read its change in between. They plan without it, as
+        if they had come before: nobody has been answered yet. The number of
+        the change stays among those that have not been seen.
+
+        :param generations: that the commit names.
+        """
+        coming = [(uuid, generation + 1)
+                  for uuid, generation in generations.items()]
+        with self._lock:
+            self._coming.update(coming)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._coming.subtract(coming)
+                self._coming = +self._coming
+
     def commit(self, generations: Mapping[str, int],
-               now: datetime.datetime,
                removed: Iterable[leases.NodeBooking] = (),
                added: Iterable[snapshots.Promised] = (),
                homes: Mapping[leases.NodeBooking, str] | None = None
@@ -306,6 +334,6 @@ class SnapshotCache:
         with self._lock, self._whole():
             if (self._pid == os.getpid()
                     and self._versions.are_at(generations)
-                    and self._copy.commit(generations.keys(), now, removed,
-                                          added, homes or {})):
+                    and self._copy.commit(generations.keys(), removed, added,
+                                          homes or {})):
                 self._versions.advance(generations)

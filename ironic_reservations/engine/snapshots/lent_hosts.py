@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who owns which hosts, and what others may have of them."""
+"""The owners of hosts, and the periods for which they lend them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from oslo_config import cfg
 
 from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import host_states
 from ironic_reservations.planner import loans as loans_module
-from ironic_reservations.planner import standing
 
 #: So many narrowed sets of hosts are kept.
 _SETS = 1000
@@ -66,9 +66,9 @@ class LentHosts:
             dict(self._owned), loans_module.until(instant, notice)
         ) if notice else loans_module.NONE
 
-    def narrow(self, here: standing.Standing, drawn: list[bookings.Booking],
-               now: datetime.datetime, margin: int
-               ) -> tuple[list[bookings.Booking], list[int]]:
+    def narrow(self, here: host_states.HostState,
+               drawn: list[bookings.Booking], now: datetime.datetime,
+               margin: int) -> tuple[list[bookings.Booking], list[int]]:
         """Have bookings move to no host that is not lent for so long.
 
         NOTE: where one is, it stays, whoever has come to own the host; and
@@ -81,7 +81,7 @@ class LentHosts:
             return drawn, []
         there = loans_module.Loans(self._owned, loans_module.until(
             instants.instant(now), notice))
-        projects = {standing.name(row): row.project_id
+        projects = {host_states.name(row): row.project_id
                     for row, _ in here.promised}
         narrowed, longer = [], []
         for each in drawn:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What tells which nodes have changed: their versions, and sums of these."""
+"""The versions of nodes, and sums of these, by which changes are found."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Sums = Mapping[int, tuple[int, int, int]]
 
 @dataclasses.dataclass(frozen=True)
 class Version:
-    """What tells whether a node has changed.
+    """The version of a node, by which a change is found.
 
     :ivar bucket: the nodes that it is summed up with.
     :ivar generation: of its bookings.

@@ -48,7 +48,6 @@ class Reading:
     def join(self) -> None:
         """Wait until it is finished, and share what came of it.
 
-        :raises DatabaseUnavailable: nothing could be read.
         :raises Conflict: something else came in between.
         :raises Contention: it takes too long.
         """

@@ -15,50 +15,86 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Mapping
 import datetime
 
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_states
+
+#: By node, its bookings with their requirements.
+_Promised = dict[str, list[tuple[leases.NodeBooking,
+                                 requirements.Requirement]]]
+#: By node, the instance reservations with bookings there, by their ids.
+_Asked = dict[str, dict[str, instance_reservations.InstanceReservation]]
+
+#: If more nodes than this have changed, all nodes are read.
+FEW = 500
 
 
 def read(connection: sa.Connection, now: datetime.datetime,
-         uuids: Collection[str] | None) -> dict[str, standing.Standing]:
+         uuids: Collection[str],
+         known: Mapping[str, host_states.HostState]
+         ) -> dict[str, host_states.HostState]:
     """Return hosts by the uuids of their nodes.
 
-    :param uuids: of which; ``None`` for all.
+    :param uuids: the nodes to read; if they are many, all are.
+    :param known: hosts as they were; if the generation of a node is still the
+        same, so are its bookings, and they are not read again.
     """
+    few = _few(uuids)
     hosts = {row.node_uuid: row for row in
-             db_hosts.read(connection, node_uuids=uuids)}
+             db_hosts.read(connection, node_uuids=few)}
     if not hosts:
         return {}
-    nodes = db_nodes.read_nodes(connection, uuids)
-    promised: dict[str, list[tuple[leases.NodeBooking,
-                                   requirements.Requirement]]] = {}
-    asked: dict[str, dict[
-        str, instance_reservations.InstanceReservation]] = {}
-    for booking, (hypervisor, resource, each) in db_bookings.read_with_wants(
-            connection, uuids):
-        if each is not None:
-            asked.setdefault(booking.node_uuid, {})[
-                booking.reservation_id] = each
-        promised.setdefault(booking.node_uuid, []).append(
-            (booking, requirements.parse(
-                hypervisor, resource, None if each is None else each.need)))
-    held = db_reservations.read_of_nodes(connection, uuids)
-    busy = db_passages.read_busy(connection, uuids)
-    maintained = db_maintenance.read_of_nodes(connection, uuids)
-    return {uuid: standing.Standing(
-        row.with_node(nodes[uuid]), tuple(promised.get(uuid, ())),
+    nodes = db_nodes.read_nodes(connection, few)
+    same = {uuid: here for uuid in hosts
+            if (here := known.get(uuid)) is not None
+            and here.host.node.generation == nodes[uuid].generation}
+    promised, asked = _read_bookings(connection, hosts.keys() - same.keys())
+    held = db_reservations.read_of_nodes(connection, few)
+    busy = db_in_flight.read_busy(connection, few)
+    maintained = db_maintenance.read_of_nodes(connection, few)
+    return {uuid: host_states.HostState(
+        row.with_node(nodes[uuid]),
+        same[uuid].promised if uuid in same
+        else tuple(promised.get(uuid, ())),
         held[uuid] if uuid in held and held[uuid].live(now) else None,
-        uuid in busy, asked.get(uuid, {}), maintained.get(uuid, ()))
+        uuid in busy,
+        same[uuid].instances if uuid in same else asked.get(uuid, {}),
+        maintained.get(uuid, ()))
         for uuid, row in hosts.items()}
+
+
+def _few(uuids: Collection[str]) -> Collection[str] | None:
+    return uuids if len(uuids) <= FEW else None
+
+
+def _read_bookings(connection: sa.Connection, uuids: Collection[str]
+                   ) -> tuple[_Promised, _Asked]:
+    promised: _Promised = {}
+    asked: _Asked = {}
+    if not uuids:
+        return promised, asked
+    wanted: dict[str, requirements.Requirement] = {}
+    for booking, (hypervisor, resource, each) in db_bookings.read_with_wants(
+            connection, _few(uuids)):
+        ident = booking.reservation_id
+        if each is not None:
+            asked.setdefault(booking.node_uuid, {})[ident] = each
+        # NOTE: a reservation may have thousands of bookings.
+        if ident not in wanted:
+            wanted[ident] = requirements.parse(
+                hypervisor, resource, None if each is None else each.need)
+        promised.setdefault(booking.node_uuid, []).append(
+            (booking, wanted[ident]))
+    return promised, asked

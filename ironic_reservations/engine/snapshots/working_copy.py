@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What snapshots are taken of: hosts that are written one by one."""
+"""The hosts of which snapshots are taken, written one by one."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
-from ironic_reservations.planner import fleet
-from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import host_states
+from ironic_reservations.planner import instance_host_states
 from ironic_reservations.planner import shares
-from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
 #: So many sets of hosts are kept for requirements that nobody books by.
@@ -54,27 +54,38 @@ class WorkingCopy:
         self._conf = conf
         self._numbers: dict[str, int] = {}
         self._uuids: list[str] = []
-        self._standings: list[standing.Standing | None] = []
+        self._states: list[host_states.HostState | None] = []
         self._known: list[requirements.Described | None] = []
+        self._rows: list[host_states.DrawnRows] = []
         self._sets: dict[requirements.Requirement, int] = {}
         self._lent = lent_hosts.LentHosts(conf)
         self._draft = timeline.Draft.empty([])
         self._ready = self._usable = 0
         self._turns: list[tuple[int, int]] = []
         self._due: dict[int, int] = {}
+        #: The hosts that have changed since they were drawn, or are due. Each
+        #: is drawn when a snapshot is taken, however often it has changed.
+        self._undrawn: set[int] = set()
         #: The latest instant as of which anything was drawn.
         self._latest = 0
         self._busy: set[str] = set()
         self._made = 0
-        self._fleet: fleet.Fleet | None = None
+        self._host_set: host_sets.HostSet | None = None
         self._drawn: timeline.Timeline | None = None
-        self._seen: tuple[standing.Standing | None, ...] | None = None
+        self._seen: tuple[host_states.HostState | None, ...] | None = None
 
     def busy(self) -> set[str]:
         """Return the nodes for which guarded requests are under way."""
         return set(self._busy)
 
-    def commit(self, uuids: Set[str], now: datetime.datetime,
+    def states(self, uuids: Iterable[str]
+               ) -> dict[str, host_states.HostState]:
+        """Return hosts by the uuids of their nodes, as far as they are here.
+        """
+        return {uuid: here for uuid in uuids if uuid in self._numbers
+                and (here := self._states[self._numbers[uuid]])}
+
+    def commit(self, uuids: Set[str],
                removed: Iterable[leases.NodeBooking],
                added: Iterable[snapshots.Promised],
                homes: Mapping[leases.NodeBooking, str]) -> bool:
@@ -84,8 +95,7 @@ class WorkingCopy:
 
         :param uuids: the nodes whose generations were raised.
         """
-        there = {uuid: here for uuid in uuids if uuid in self._numbers
-                 and (here := self._standings[self._numbers[uuid]])}
+        there = self.states(uuids)
         gone = {booking.uuid: booking.node_uuid
                 for booking in (*removed, *homes)}
         new: dict[str, list[snapshots.Promised]] = {}
@@ -100,25 +110,33 @@ class WorkingCopy:
                 return False
             new.setdefault(home, []).append((
                 dataclasses.replace(booking, node_uuid=home), *found[1:]))
-        if sum(row.uuid in gone for here in there.values()
-               for row, _ in here.promised) != len(gone):
+        left: dict[str, set[str]] = {}
+        for ident, node_uuid in gone.items():
+            left.setdefault(node_uuid, set()).add(ident)
+        staying = {uuid: [each for each in there[uuid].promised
+                          if each[0].uuid not in idents]
+                   for uuid, idents in left.items()}
+        if any(len(there[uuid].promised) - len(staying[uuid]) != len(idents)
+               for uuid, idents in left.items()):
             return False
-        margin = self._margin()
-        for uuid, here in there.items():
+        after = {uuid: self._changed(here, staying.get(uuid, here.promised),
+                                     new.get(uuid, ()))
+                 for uuid, here in there.items()}
+        for uuid, here in after.items():
             number = self._numbers[uuid]
-            self._place(number, self._changed_by(
-                here, gone, new.get(uuid, ())), self._known[number])
-            self._draw(number, now, margin)
+            self._states[number], self._seen = here, None
+            if here.promised_now() != there[uuid].promised_now():
+                # NOTE: nothing else that a commit changes has to do with it.
+                self._note_use(number, here)
+            self._undrawn.add(number)
         return True
 
     def put(self, changed: Iterable[str],
-            read: Mapping[str, standing.Standing],
-            now: datetime.datetime) -> None:
+            read: Mapping[str, host_states.HostState]) -> None:
         """Put in hosts as they have been read.
 
         :param changed: uuids of nodes; one that was not read is gone.
         """
-        numbers: set[int] = set()
         rebuilt = False
         for uuid in changed:
             here = read.get(uuid)
@@ -134,10 +152,9 @@ class WorkingCopy:
             rebuilt |= self._place(
                 number, here,
                 None if here is None else requirements.describe(here.host))
-            numbers.add(number)
-        margin = self._margin()
-        for number in (range(len(self._uuids)) if rebuilt else numbers):
-            self._draw(number, now, margin)
+            self._undrawn.add(number)
+        if rebuilt:
+            self._undrawn.update(range(len(self._uuids)))
 
     def take(self, now: datetime.datetime,
              wanted: Iterable[requirements.Requirement],
@@ -146,26 +163,28 @@ class WorkingCopy:
         wanted = set(wanted)
         for requirement in wanted:
             self._set(requirement)
-        margin = self._margin()
+        margin: int = self._conf.leases.cleaning_time * instants.SECOND
         instant = instants.instant(now)
         while self._turns and self._turns[0][0] <= instant:
             turn, number = heapq.heappop(self._turns)
             if self._due.get(number) == turn:
                 del self._due[number]
-                self._draw(number, now, margin)
+                self._undrawn.add(number)
+        while self._undrawn:
+            self._draw(self._undrawn.pop(), now, margin)
         if len(self._sets) > _SETS:
-            used = {requirement for each in self._standings if each
+            used = {requirement for each in self._states if each
                     for _, requirement in each.promised}
             self._sets = {key: value for key, value in self._sets.items()
                           if key in used or key in wanted}
-        if self._fleet is None:
-            self._fleet = fleet.Fleet(tuple(self._uuids))
+        if self._host_set is None:
+            self._host_set = host_sets.HostSet(tuple(self._uuids))
         if self._seen is None:
-            self._seen = tuple(self._standings)
+            self._seen = tuple(self._states)
         if self._drawn is None:
             self._drawn = self._draft.timeline()
         return snapshots.Snapshot(
-            now, self._fleet, self._seen, self._drawn, self._ready,
+            now, self._host_set, self._seen, self._drawn, self._ready,
             self._usable, dict(self._sets), compared, snapshots.State(
                 sums, frozenset(self._busy), self._next_turn(), margin,
                 '' if instant >= self._latest else uuid_module.uuid4().hex),
@@ -179,29 +198,25 @@ class WorkingCopy:
 
     def _append(self, uuid: str) -> int:
         number = len(self._uuids)
-        self._fleet = None
+        self._host_set = None
         self._numbers[uuid] = number
         self._uuids.append(uuid)
-        self._standings.append(None)
+        self._states.append(None)
         self._known.append(None)
+        self._rows.append({})
         self._draft.append(None)
         return number
 
-    def _place(self, number: int, here: standing.Standing | None,
+    def _place(self, number: int, here: host_states.HostState | None,
                known: requirements.Described | None) -> bool:
         """Put in a host.
 
-        :param known: what requirements are compared with.
         :returns: whether a set has changed.
         """
         bit = 1 << number
         self._seen = None
-        self._standings[number] = here
-        self._ready &= ~bit
-        self._usable &= ~bit
-        if here is not None:
-            self._ready |= bit if here.ready() else 0
-            self._usable |= bit if here.unfit() is None else 0
+        self._states[number] = here
+        self._note_use(number, here)
         owned = self._lent.put(number, None if here is None
                                else here.host.node.owner or None)
         if known == self._known[number]:
@@ -217,24 +232,37 @@ class WorkingCopy:
                 changed = True
         return changed
 
+    def _note_use(self, number: int,
+                  here: host_states.HostState | None) -> None:
+        """Note whether a host is ready, and whether it is usable."""
+        bit = 1 << number
+        self._ready &= ~bit
+        self._usable &= ~bit
+        if here is not None:
+            self._ready |= bit if here.ready() else 0
+            self._usable |= bit if here.unfit() is None else 0
+
     def _set(self, requirement: requirements.Requirement) -> int:
         if requirement not in self._sets:
-            self._sets[requirement] = fleet.mask(
+            self._sets[requirement] = host_sets.mask(
                 number for number, known in enumerate(self._known)
                 if known is not None and requirement.met_by(known))
         return self._sets[requirement]
 
-    def _changed_by(self, here: standing.Standing,
-                    gone: Mapping[str, str],
-                    new: Iterable[snapshots.Promised]) -> standing.Standing:
-        promised = [each for each in here.promised
-                    if each[0].uuid not in gone]
+    def _changed(
+            self, here: host_states.HostState,
+            staying: Iterable[tuple[leases.NodeBooking,
+                                    requirements.Requirement]],
+            new: Iterable[snapshots.Promised]) -> host_states.HostState:
+        """Return a host with the bookings that stay and with new ones."""
+        promised = list(staying)
         instances = dict(here.instances)
         for booking, wanted, asked in new:
             # NOTE: it counts as made last, which it is.
-            self._made += 1
-            promised.append((dataclasses.replace(
-                booking, id=booking.id or _LAST + self._made), wanted))
+            if not booking.id:
+                self._made += 1
+                booking = dataclasses.replace(booking, id=_LAST + self._made)
+            promised.append((booking, wanted))
             if asked is not None:
                 instances[booking.reservation_id] = asked
         node = here.host.node
@@ -243,32 +271,37 @@ class WorkingCopy:
             host=dataclasses.replace(here.host, node=dataclasses.replace(
                 node, generation=node.generation + 1)))
 
-    def _margin(self) -> int:
-        margin: int = self._conf.leases.cleaning_time * instants.SECOND
-        return margin
-
     def _draw(self, number: int, now: datetime.datetime,
               margin: int) -> None:
         self._drawn = None
-        self._latest = max(self._latest, instants.instant(now))
-        here = self._standings[number]
+        instant = instants.instant(now)
+        self._latest = max(self._latest, instant)
+        here = self._states[number]
         if here is None:
             # NOTE: nobody's, and never eligible again.
             self._draft.write(number, [])
             return
+        last = None
         for _, requirement in here.promised:
-            self._set(requirement)
-        drawn, longer = self._lent.narrow(here, instance_standing.draw(
-            here, number, now, margin, self._set), now, margin)
+            # NOTE: mostly they require the same.
+            if requirement is not last:
+                last = requirement
+                self._set(requirement)
+        drawn, longer = self._lent.narrow(here, instance_host_states.draw(
+            here, number, now, margin, self._sets.__getitem__,
+            self._rows[number]), now, margin)
         self._draft.draw(number, drawn)
-        turn = min((each for each in (standing.turn(here, now), *longer)
+        turn = min((each for each in (host_states.turn(here, now), *longer)
                     if each is not None), default=None)
+        if self._due.get(number, instant + 1) <= instant:
+            # NOTE: this was it.
+            del self._due[number]
         if turn is not None and turn < self._due.get(number, turn + 1):
             self._due[number] = turn
             heapq.heappush(self._turns, (turn, number))
 
 
-def _promised(here: standing.Standing, booking: leases.NodeBooking
+def _promised(here: host_states.HostState, booking: leases.NodeBooking
               ) -> snapshots.Promised | None:
     return next(((row, wanted, here.instances.get(row.reservation_id))
                  for row, wanted in here.promised
@@ -281,4 +314,3 @@ def _capacity(known: requirements.Described | None
     if known is None or not known.compute:
         return None
     return inventories.capacities(known.inventories)
-

@@ -52,7 +52,7 @@ class Step(enum.StrEnum):
 
 
 class Reason(enum.StrEnum):
-    """Why there is no next step."""
+    """The reason for which there is no next step."""
 
     #: The node has no instance.
     FREE = 'free'

@@ -222,9 +222,9 @@ def _about_promises(view: View) -> _Found:
                    _NOT_HELD[shared].format(hold.owner))
         elif not host.agrees(hold, there):
             yield (Kind.HOLD_DIFFERS, hold.consumer_uuid,
-                   f'The share held for {hold.owner} is {told(there)}, '
+                   f'The share held for {hold.owner} is {_amounts(there)}, '
                    'which is not the promised one.' if shared else
-                   f'The hold has {told(there)}, but the node is '
+                   f'The hold has {_amounts(there)}, but the node is '
                    f"{host.class_name or 'of no class'}.")
     unheld = [promise for promise in host.unheld()
               if promise.owner not in view.in_work]
@@ -279,7 +279,7 @@ def _about_usage(view: View) -> _OfClass:
                    + (f' and {more} more.' if more > 0 else '.'), name)
 
 
-def told(resources: Mapping[str, int]) -> str:
+def _amounts(resources: Mapping[str, int]) -> str:
     """Return resources in words."""
     return ', '.join(f'{amount} {name}'
                      for name, amount in sorted(resources.items()))

@@ -54,7 +54,7 @@ def reservation_of(class_name: str) -> str | None:
 
 
 class Servers(enum.Enum):
-    """What to do with servers when their lease is over."""
+    """The fate of servers when their lease is over."""
 
     #: Delete them.
     DELETE = 'delete'
@@ -65,7 +65,7 @@ class Servers(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class FlavorWanted:
+class DesiredFlavor:
     """The flavor that a lease reservation should have.
 
     :ivar memory_mb: in MiB.
@@ -106,8 +106,8 @@ class Slots:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
-    """What a lease reservation should have.
+class Desired:
+    """The desired state of a lease reservation.
 
     :ivar counts: the number of instances by the provider of the host; at the
         end, of the hosts that it had.
@@ -121,7 +121,7 @@ class Wanted:
     project_id: str | None
     counts: Mapping[str, int]
     active: bool
-    flavor: FlavorWanted | None = None
+    flavor: DesiredFlavor | None = None
     servers: Servers = Servers.DELETE
 
     @property
@@ -175,7 +175,7 @@ class ServerSeen:
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """What exists in Placement and Nova.
+    """The observed state in Placement and Nova.
 
     :ivar class_there: whether Placement has the class.
     :ivar children: by host.
@@ -193,7 +193,7 @@ class Seen:
 
 
 class Act(enum.Enum):
-    """What a step does; each can be repeated."""
+    """The kind of a step; each can be repeated."""
 
     ENSURE_CLASS = 'ensure class'
     MAKE_PROVIDER = 'make provider'
@@ -236,7 +236,7 @@ def offer_of(total: int, closed: bool = False) -> dict[str, float]:
             'allocation_ratio': 1.0}
 
 
-def extra_specs(reservation_id: str, flavor: FlavorWanted,
+def extra_specs(reservation_id: str, flavor: DesiredFlavor,
                 slots: Slots) -> dict[str, str]:
     """Return the extra specs of the flavor of a lease reservation.
 
@@ -263,7 +263,7 @@ def extra_specs(reservation_id: str, flavor: FlavorWanted,
     return specs
 
 
-def steps(wanted: Wanted, seen: Seen, slots: Slots) -> list[Step]:
+def steps(wanted: Desired, seen: Seen, slots: Slots) -> list[Step]:
     """Return the steps that can be taken now, in order.
 
     :returns: empty if everything is as it should be, or if there is something
@@ -273,7 +273,7 @@ def steps(wanted: Wanted, seen: Seen, slots: Slots) -> list[Step]:
                 else _ended(wanted, seen))
 
 
-def waits(wanted: Wanted, seen: Seen) -> list[str]:
+def waits(wanted: Desired, seen: Seen) -> list[str]:
     """Return what to wait for when no step is left, in words."""
     if wanted.active:
         return []
@@ -289,7 +289,7 @@ def waits(wanted: Wanted, seen: Seen) -> list[str]:
             'there']
 
 
-def _active(wanted: Wanted, seen: Seen, slots: Slots) -> Iterator[Step]:
+def _active(wanted: Desired, seen: Seen, slots: Slots) -> Iterator[Step]:
     if not seen.class_there:
         yield Step(Act.ENSURE_CLASS)
     for host, total in sorted(wanted.counts.items()):
@@ -305,7 +305,7 @@ def _active(wanted: Wanted, seen: Seen, slots: Slots) -> Iterator[Step]:
         yield from _flavor(wanted, wanted.flavor, seen.flavor, slots)
 
 
-def _flavor(wanted: Wanted, flavor: FlavorWanted, seen: FlavorSeen | None,
+def _flavor(wanted: Desired, flavor: DesiredFlavor, seen: FlavorSeen | None,
             slots: Slots) -> Iterator[Step]:
     """Return the steps for the flavor; access is granted last."""
     if seen is not None and not flavor.keeps_sizes and sizes_of(flavor) != (
@@ -332,7 +332,7 @@ def _flavor(wanted: Wanted, flavor: FlavorWanted, seen: FlavorSeen | None,
         yield Step(Act.ADD_ACCESS, wanted.project_id)
 
 
-def sizes_of(flavor: FlavorWanted) -> tuple[int, int, int, int, int]:
+def sizes_of(flavor: DesiredFlavor) -> tuple[int, int, int, int, int]:
     """Return the sizes for Nova, which requires a VCPU and some RAM."""
     return (max(1, flavor.vcpus), max(1, flavor.memory_mb), flavor.disk_gb,
             flavor.ephemeral_gb, flavor.swap_mb)
@@ -347,7 +347,7 @@ def _take_back(host: str, child: Child) -> Iterator[Step]:
         yield Step(Act.CLOSE, host)
 
 
-def _ended(wanted: Wanted, seen: Seen) -> Iterator[Step]:
+def _ended(wanted: Desired, seen: Seen) -> Iterator[Step]:
     """Return the steps at the end of a lease.
 
     NOTE: access and inventory are removed before servers are deleted, so that

@@ -36,7 +36,7 @@ _MAX_TEXT = 255
 
 
 @dataclasses.dataclass(frozen=True)
-class Wish:
+class FlavorRequest:
     """The requirements of a flavor on a node.
 
     :ivar class_name: the class of the node in Placement.
@@ -49,7 +49,7 @@ class Wish:
     forbidden: frozenset[str] = frozenset()
 
 
-def wish(document: Mapping[str, Any]) -> Wish:
+def requested(document: Mapping[str, Any]) -> FlavorRequest:
     """Return the requirements of a flavor on a node.
 
     :param document: the flavor as Nova's API shows it.
@@ -72,7 +72,7 @@ def wish(document: Mapping[str, Any]) -> Wish:
     if amount != 1:
         raise flavors.FlavorRefused(key, (
             f'The extra spec {key!r} requests {amount}, but a node has 1.'))
-    return Wish(name, group.required, group.forbidden)
+    return FlavorRequest(name, group.required, group.forbidden)
 
 
 def read(document: Mapping[str, Any]) -> flavors.Flavor:

@@ -44,7 +44,7 @@ def create(manager: reservation.ReservationManager,
 def list_all(manager: reservation.ReservationManager,
              given: argparse.Namespace) -> None:
     """List the reservations."""
-    rows = [_told(item) for item in manager.list(limit=0)]
+    rows = [_row(item) for item in manager.list(limit=0)]
     if given.json:
         _print_json(rows)
     else:
@@ -116,13 +116,13 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def _told(item: reservation.Reservation) -> dict[str, Any]:
+def _row(item: reservation.Reservation) -> dict[str, Any]:
     told = item.to_dict()
     return {name: told[name] for name in COLUMNS if name in told}
 
 
 def _print_one(item: reservation.Reservation, as_json: bool) -> None:
-    told = _told(item)
+    told = _row(item)
     if as_json:
         _print_json(told)
     else:

@@ -222,6 +222,10 @@ class TestQueue(_Served):
         for document, told in (
                 ({**_DATED, 'priority': 5}, 'on_refusal'),
                 ({**_DATED, 'on_refusal': 'wait'}, 'refuse, queue'),
+                ({**_DATED, 'on_refusal': ['queue']},
+                 'a list is not one of refuse, queue'),
+                ({**_DATED, 'on_refusal': {}},
+                 'an object is not one of refuse, queue'),
                 ({**_DATED, 'on_refusal': 'queue', 'priority': 101}, '100'),
                 ({**_OPEN, 'on_refusal': 'queue'}, 'cannot be queued')):
             answer = self.send('POST', '/v1/leases', 400, self.version,

@@ -40,7 +40,6 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.db import migrate
 from ironic_reservations.engine import mirror
 from ironic_reservations.model import facts
-from tests import kept
 from tests import world
 
 #: What happens outside of the API: requests to here, in a story.
@@ -68,6 +67,10 @@ class Ironic:
         """Read one node."""
         named = (each for each in self._nodes.values() if each.name == ident)
         return self._nodes.get(ident) or next(named, None)
+
+    def confirm(self, uuid: str, with_traits: bool) -> facts.Node | None:
+        """Read one node to confirm what is known of it."""
+        return self.node(uuid)
 
     def nodes(self, **filters: str) -> Iterator[facts.Node]:
         """Read all nodes, or those of a class."""
@@ -117,9 +120,9 @@ class World(fixtures.Fixture):
         self.conf.set_override('auth_strategy', self._auth_strategy)
         self.clock = Clock()
         self.ironic = Ironic()
-        self.engine = dataclasses.replace(
-            engine.build(self.conf, self.ironic,  # type: ignore[arg-type]
-                         self.clock), database=kept.Database(self.conf))
+        self.engine = engine.build(
+            self.conf, self.ironic,  # type: ignore[arg-type]
+            self.clock)
         self.addCleanup(self.engine.database.close)
         if not self.conf.database.connection:
             pathlib.Path(self.conf.state_path, 'reservations.sqlite'

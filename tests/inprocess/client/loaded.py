@@ -34,9 +34,6 @@ from tools import loaded_commands
 
 #: The scripts that there are.
 NAMES = ('baremetal', 'blazar', 'openstack')
-_PLUGINS = ('openstack.baremetal.v1', 'openstack.cli.base',
-            'openstack.cli.extension', 'cliff.formatter.list',
-            'cliff.formatter.show', 'keystoneauth1.plugin')
 _ROOT = pathlib.Path(__file__).parents[3]
 
 
@@ -84,7 +81,8 @@ def commands() -> Commands:
 
 def main() -> None:
     """Run what is asked for, until nobody can ask."""
-    loaded = loaded_commands.LoadedCommands(NAMES, _PLUGINS)
+    loaded = loaded_commands.LoadedCommands(
+        NAMES, loaded_commands.PLUGINS)
     for line in sys.stdin:
         name, words, environment, timeout, folder = json.loads(line)
         try:

@@ -27,11 +27,11 @@ import fixtures
 import requests
 import sqlalchemy as sa
 
+from tests import forked_child
 from tests import leasing
 from tests import world
 from tests.inprocess.db import base
 from tools import all_in_one
-from tools import child
 
 #: How far ahead the clocks of hosts are, in seconds.
 APART = (600, -600, 30, -30)
@@ -100,7 +100,7 @@ class _Clocks:
             'api': {'host': '127.0.0.1'}})
         hosts = {}
         for ahead in clocks:
-            started = child.Child.python(
+            started = forked_child.ForkedChild(
                 f'host {ahead}', _HOST,
                 [str(ahead), '--port', '0', '--config-file', str(config)],
                 pathlib.Path.cwd(), self.folder / f'{ahead}.log')

@@ -148,8 +148,8 @@ class _Conditions:
         """Replace all that stands on the timeline."""
         places = iter(range(100))
         with self.database.write() as writing:
-            for table in (tables.reservations, tables.passages, tables.hosts,
-                          tables.nodes):
+            for table in (tables.reservations, tables.in_flight_requests,
+                          tables.hosts, tables.nodes):
                 writing.execute(sa.delete(table))
             for row in world:
                 uuid = row.node.uuid
@@ -158,7 +158,7 @@ class _Conditions:
                     writing.execute(sa.insert(tables.hosts).values(
                         node_uuid=uuid, reservable=True, created_at=NOW))
                 if row.busy_until is not None:
-                    writing.execute(sa.insert(tables.passages).values(
+                    writing.execute(sa.insert(tables.in_flight_requests).values(
                         node_uuid=uuid, expires_at=row.busy_until))
                 if row.reservation is not None:
                     db_reservations.insert(writing, row.reservation)
@@ -188,11 +188,11 @@ class _Conditions:
         self.write([row])
         everything = facts.Visibility(everything=True)
         self.assertEqual(reasons.HELD_ELSEWHERE, _code(
-            row, pick.Ask('instance'), everything, True))
+            row, pick.NodeRequest('instance'), everything, True))
         with self.database.read() as connection:
             self.assertEqual(
                 {reasons.HELD_ELSEWHERE: 1}, db_nodes.count_obstacles(
-                    connection, db_nodes.Wanted(), everything, NOW,
+                    connection, db_nodes.NodeRequirements(), everything, NOW,
                     unheld={uuid: reasons.HELD_ELSEWHERE}))
 
     def test_caller_without_a_project_sees_no_node(self) -> None:
@@ -203,9 +203,12 @@ class _Conditions:
         self.assertFalse(nobody.sees(row.node))
         with self.database.read() as connection:
             self.assertEqual({}, db_nodes.count_obstacles(
-                connection, db_nodes.Wanted(), nobody, NOW))
-            self.assertEqual({}, db_nodes.read_free_nodes(
-                connection, db_nodes.Wanted(), nobody, NOW, '', None))
+                connection, db_nodes.NodeRequirements(), nobody, NOW))
+            self.assertEqual({}, db_nodes.read_candidates(
+                connection, db_nodes.NodeRequirements(), nobody, NOW, '',
+                len(UUIDS), 'instance').nodes)
+            self.assertEqual({}, db_nodes.read_promised(
+                connection, db_nodes.NodeRequirements(), nobody, NOW, ''))
 
     def test_closed_by_configuration(self) -> None:
         """By name, by UUID or by trait, and never for what it is not."""
@@ -250,9 +253,9 @@ class _Conditions:
                 ) -> None:
             self.write(world)
             resource_class, traits, forbidden = want
-            ask = pick.Ask('instance', UUIDS, resource_class, traits,
+            ask = pick.NodeRequest('instance', UUIDS, resource_class, traits,
                            forbidden=forbidden)
-            wanted = db_nodes.Wanted(
+            wanted = db_nodes.NodeRequirements(
                 None if resource_class is None else (resource_class,),
                 traits, forbidden)
             unheld = {row.node.uuid: row.unheld for row in world
@@ -260,9 +263,11 @@ class _Conditions:
             with self.database.read() as connection:
                 counted = db_nodes.count_obstacles(
                     connection, wanted, sees, NOW, hosts, unheld)
-                free, promised = ({*db_nodes.read_free_nodes(
-                    connection, wanted, sees, NOW, '', None, later, hosts)}
-                    for later in (False, True))
+                free = {*db_nodes.read_candidates(
+                    connection, wanted, sees, NOW, UUIDS[1], len(UUIDS),
+                    'instance', hosts=hosts).nodes}
+                promised = {*db_nodes.read_promised(
+                    connection, wanted, sees, NOW, '', hosts)}
             # NOTE: one without an obstacle was lost to somebody else.
             said = [code or reasons.BUSY
                     for code in (_code(row, ask, sees, hosts)
@@ -328,7 +333,7 @@ def _live(row: Row) -> bool:
     return row.reservation is not None and row.reservation.live(NOW)
 
 
-def _code(row: Row, ask: pick.Ask, sees: facts.Visibility,
+def _code(row: Row, ask: pick.NodeRequest, sees: facts.Visibility,
           hosts: bool) -> str | None:
     """Return what the planner says of a node that is asked for alone."""
     uuid = row.node.uuid

@@ -19,6 +19,8 @@ import sqlite3
 import threading
 
 import fixtures
+from oslo_config import cfg
+from oslo_db import options as db_options
 import sqlalchemy as sa
 import testtools
 
@@ -26,6 +28,22 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations.db import connection
 from tests import world
 from tests.real import databases
+
+
+class TestPool(testtools.TestCase):
+    """How many connections a process keeps."""
+
+    def test_one_for_each_thread(self):
+        conf = project_conf.load(config_files=[])
+        self.assertGreaterEqual(conf.database.max_pool_size,
+                                conf.api.threads)
+
+    def test_ironic_keeps_the_default_of_its_own(self):
+        project_conf.load(config_files=[])
+        ironic = cfg.ConfigOpts()
+        ironic.register_opts(db_options.database_opts, 'database')
+        ironic([])
+        self.assertEqual(5, ironic.database.max_pool_size)
 
 
 class TestSqlite(testtools.TestCase):

@@ -22,8 +22,8 @@ import datetime
 import uuid as uuid_module
 
 from ironic_reservations import errors
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.engine.passages import passage
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from tests import leasing
@@ -158,7 +158,7 @@ class _LostCommit:
     def test_guard(self):
         """Ironic is not asked, and that is what is told."""
         self.lose(proxy.Loss.ANSWER)
-        told = self.assertRaises(errors.DatabaseUnavailable, passage.admit,
+        told = self.assertRaises(errors.DatabaseUnavailable, admission.admit,
                                  self.world.engine, self.node)
         self.assertEqual('service.database_unavailable', told.code)
         self.assertIn('not sent to Ironic', str(told))

@@ -16,8 +16,6 @@ import datetime
 import pathlib
 from unittest import mock
 
-from alembic import autogenerate
-from alembic import migration
 import fixtures
 import sqlalchemy as sa
 
@@ -35,31 +33,23 @@ KIND = providers_seen.Kind
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 
 
-def _default_differs(context, inspected, column, there, _, wanted):
-    """Compare defaults; MariaDB shows FALSE as 0."""
-    if isinstance(column.type, sa.Boolean) and there in ('0', '1'):
-        return (there == '1') is not (wanted in ('1', 'true'))
-    return None
-
-
 @servers.also_empty
-class TestMigrations(migrating.MigrationTestCase):
+class TestFromNothing(migrating.MigrationTestCase):
 
     def test_upgrade_gives_exactly_the_tables_of_the_code(self):
         migrate.upgrade(self.database)
-        with self.database.read() as opened:
-            context = migration.MigrationContext.configure(
-                opened, opts={'compare_type': True,
-                              'compare_server_default': _default_differs})
-            self.assertEqual([], autogenerate.compare_metadata(
-                context, tables.metadata))
-
-    def test_upgraded_database_works(self):
-        migrate.upgrade(self.database)
+        self.assertEqual([], migrating.differences(self.database))
         self.a_promise()
 
-    def test_upgrade_twice_changes_nothing(self):
-        migrate.upgrade(self.database)
+    def test_schema_is_created_once(self):
+        migrate.create_schema(self.database)
+        self.assertRaises(ValueError, migrate.create_schema, self.database)
+
+
+@servers.also_of_kind
+class TestMigrations(migrating.AtHeadTestCase):
+
+    def test_upgrade_again_changes_nothing(self):
         held = self.a_promise()
         migrate.upgrade(self.database)
         again = self.useFixture(world.World(self.url))
@@ -67,12 +57,7 @@ class TestMigrations(migrating.MigrationTestCase):
         self.assertEqual(migrate.head(),
                          migrate.version(self.database))
 
-    def test_schema_is_created_once(self):
-        migrate.create_schema(self.database)
-        self.assertRaises(ValueError, migrate.create_schema, self.database)
-
     def test_downgrade_is_refused_while_promises_stand(self):
-        migrate.upgrade(self.database)
         self.a_promise()
         refused = self.assertRaises(
             migrate.WouldLoseRows, migrate.downgrade, self.database, 'base')
@@ -97,8 +82,11 @@ class TestMigrations(migrating.MigrationTestCase):
         with self.database.write() as connection:
             connection.execute(sa.insert(table), values)
 
+    def drop(self, table):
+        with self.database.write() as connection:
+            table.drop(connection)
+
     def test_downgrade_is_refused_while_calendars_are_subscribed_to(self):
-        migrate.upgrade(self.database)
         self.insert(tables.calendar_tokens, digest='d', owner='o',
                     user_id='u', project_id='p', roles='member',
                     created_at=NOON)
@@ -106,7 +94,7 @@ class TestMigrations(migrating.MigrationTestCase):
 
     def test_calendars_of_before_have_no_fingerprint(self):
         """0023 leaves them where no password of ours is asked for."""
-        migrate.upgrade(self.database, '0022')
+        migrate.downgrade(self.database, '0022')
         with self.database.write() as connection:
             connection.execute(sa.text(
                 'INSERT INTO calendar_tokens (digest, owner, user_id, '
@@ -121,12 +109,12 @@ class TestMigrations(migrating.MigrationTestCase):
 
     def test_downgrade_asks_about_whatever_is_not_known_to_be_rebuilt(self):
         """A table that is new is asked about, until somebody says not to."""
-        migrate.upgrade(self.database)
         new = sa.Table('new', sa.MetaData(), sa.Column('x', sa.Integer))
         listed = [*tables.metadata.sorted_tables, new]
         with self.database.write() as connection:
             new.create(connection)
             connection.execute(sa.insert(new), {'x': 1})
+        self.addCleanup(self.drop, new)
         with mock.patch.object(tables.metadata.__class__, 'sorted_tables',
                                listed):
             refused = self.assertRaises(
@@ -135,7 +123,6 @@ class TestMigrations(migrating.MigrationTestCase):
         self.assertIn('1 row in new', str(refused))
 
     def test_downgrade_is_refused_where_usage_would_be_forgotten(self):
-        migrate.upgrade(self.database)
         self.insert(tables.lease_usage, reservation_id='r',
                     resource_class='gold', lease_id='l',
                     resource_type='physical:host', amount=1, starts_at=NOON,
@@ -144,28 +131,24 @@ class TestMigrations(migrating.MigrationTestCase):
         self.assertIn('1 row in lease_usage', self.lost('0008'))
 
     def test_downgrade_is_refused_where_days_would_be_forgotten(self):
-        migrate.upgrade(self.database)
         self.insert(tables.usage_periods, reservation_id='r', lease_id='l',
                     resource_class='gold', kind='bound', starts_at=NOON,
                     ended_at=NOON, hosts=1)
         self.assertIn('1 row in usage_periods', self.lost('0017'))
 
     def test_downgrade_without_promises_takes_all_tables_away(self):
-        migrate.upgrade(self.database)
         migrate.downgrade(self.database, 'base')
         self.assertEqual({'alembic_version'}, self.tables())
         self.assertIsNone(migrate.version(self.database))
 
     def test_downgrade_and_upgrade_come_out_the_same(self):
-        migrate.upgrade(self.database)
         self.a_promise()
         migrate.downgrade(self.database, 'base', accept_loss=True)
         migrate.upgrade(self.database)
-        self.test_upgrade_gives_exactly_the_tables_of_the_code()
+        self.assertEqual([], migrating.differences(self.database))
 
     def test_leases_live_through_instances_coming_and_going(self):
         """What 0005 adds takes nothing away that was there before."""
-        migrate.upgrade(self.database)
         held = self.a_promise()
         for _ in range(2):
             migrate.downgrade(self.database, '0004', accept_loss=True)
@@ -191,7 +174,7 @@ class TestMigrations(migrating.MigrationTestCase):
 
     def test_holds_live_through_compute_hosts_coming_and_going(self):
         """0006 has another word for what a whole node is held by."""
-        migrate.upgrade(self.database, '0005')
+        migrate.downgrade(self.database, '0005')
         self.insert_hold(consumer_uuid='c', live=1)
         for _ in range(2):
             migrate.upgrade(self.database, '0006')
@@ -208,13 +191,25 @@ class TestMigrations(migrating.MigrationTestCase):
                 self.assertEqual(1, connection.scalar(
                     sa.text('SELECT live FROM holds')))
 
-    def test_holds_of_before_have_amounts_and_say_what_is_confirmed(self):
-        """0014 fills what its release reads; the others stay as they are."""
-        migrate.upgrade(self.database, '0013')
+    def test_holds_and_providers_of_before_have_what_0014_asks_for(self):
+        """It fills what its release reads; the others stay as they are.
+
+        A provider that was seen before has a kind, and no fingerprint, so
+        that the next audit looks at each.
+        """
+        migrate.downgrade(self.database, '0013')
         self.insert_hold(consumer_uuid='c', live='node')
         self.insert_hold(consumer_uuid='d', node_uuid='m', live='o',
                          resource_class=None, landed=False,
                          state='reserving', amounts='{"VCPU": 2}')
+        with self.database.write() as connection:
+            for uuid, name in (('n', 'CUSTOM_GOLD'), ('h', 'COMPUTE_HOST'),
+                               ('c', 'CUSTOM_RESERVATION')):
+                connection.execute(sa.text(
+                    'INSERT INTO providers_seen (provider_uuid, generation, '
+                    'resource_class, expected, seen_at) VALUES '
+                    "(:uuid, 7, :name, 'e', '2026-01-01 00:00:00')"),
+                    {'uuid': uuid, 'name': name})
         for _ in range(2):
             migrate.upgrade(self.database)
             with self.database.read() as connection:
@@ -223,6 +218,11 @@ class TestMigrations(migrating.MigrationTestCase):
                     *(tables.holds.c[name] for name in (
                         'resources', 'exclusive', 'confirmed')))
                     .order_by(tables.holds.c.id)).all()
+                self.assertEqual({
+                    'n': providers_seen.Seen(7, KIND.NODE, None),
+                    'h': providers_seen.Seen(7, KIND.COMPUTE_HOST, None),
+                    'c': providers_seen.Seen(7, KIND.LEASE_PROVIDER, None)},
+                    providers_seen.read(connection))
             self.assertEqual(
                 [('{"CUSTOM_GOLD": 1}', True, True),
                  ('{"VCPU": 2}', False, False)], [*map(tuple, filled)])
@@ -239,29 +239,7 @@ class TestMigrations(migrating.MigrationTestCase):
                         'SELECT resource_class, amounts FROM holds '
                         'ORDER BY id')))])
 
-    def test_providers_that_were_seen_before_have_a_kind(self):
-        """And no fingerprint, so that the next audit looks at each."""
-        migrate.upgrade(self.database, '0013')
-        with self.database.write() as connection:
-            for uuid, name in (('n', 'CUSTOM_GOLD'), ('h', 'COMPUTE_HOST'),
-                               ('c', 'CUSTOM_RESERVATION')):
-                connection.execute(sa.text(
-                    'INSERT INTO providers_seen (provider_uuid, generation, '
-                    'resource_class, expected, seen_at) VALUES '
-                    "(:uuid, 7, :name, 'e', '2026-01-01 00:00:00')"),
-                    {'uuid': uuid, 'name': name})
-        for _ in range(2):
-            migrate.upgrade(self.database)
-            with self.database.read() as connection:
-                self.assertEqual({
-                    'n': providers_seen.Seen(7, KIND.NODE, None),
-                    'h': providers_seen.Seen(7, KIND.COMPUTE_HOST, None),
-                    'c': providers_seen.Seen(7, KIND.LEASE_PROVIDER, None)},
-                    providers_seen.read(connection))
-            migrate.downgrade(self.database, '0013', accept_loss=True)
-
     def test_unknown_revision_changes_nothing(self):
-        migrate.upgrade(self.database)
         for step in (migrate.upgrade, migrate.downgrade):
             self.assertRaises(migrate.UnknownRevision, step, self.database,
                               'no-such-revision')
@@ -284,8 +262,11 @@ class TestDbsync(migrating.MigrationTestCase):
         self.assertEqual((1, ''), (code, said))
         self.assertIn('run "upgrade"', complained)
 
+
+@servers.also_of_kind
+class TestDbsyncAtHead(migrating.AtHeadTestCase):
+
     def test_downgrade_wants_the_loss_accepted(self):
-        self.command('upgrade')
         self.a_promise()
         code, said, complained = self.command('downgrade', 'base')
         self.assertEqual((1, ''), (code, said))
@@ -295,11 +276,14 @@ class TestDbsync(migrating.MigrationTestCase):
         self.assertEqual({'alembic_version'}, self.tables())
 
     def test_unknown_revision_is_one_sentence(self):
-        self.command('upgrade')
         code, _, complained = self.command('upgrade', '--revision', 'nope')
         self.assertEqual(1, code)
         self.assertEqual(1, len(complained.splitlines()))
         self.assertIn('nope', complained)
+
+
+class TestDbsyncFiles(migrating.MigrationTestCase):
+    """What can be wrong with a SQLite file, and with the command itself."""
 
     def test_without_a_command_it_says_which_there_are(self):
         raised = self.assertRaises(SystemExit, self.command)
@@ -309,10 +293,6 @@ class TestDbsync(migrating.MigrationTestCase):
         self.config.unlink()
         code, _, complained = self.command('version')
         self.assertEqual((1, 1), (code, len(complained.splitlines())))
-
-
-class TestDbsyncFiles(migrating.MigrationTestCase):
-    """What can be wrong with a SQLite file."""
 
     def test_directory_that_is_missing_is_one_sentence(self):
         self.config.write_text(
@@ -342,8 +322,7 @@ class TestDbsyncFiles(migrating.MigrationTestCase):
         self.assertTrue((folder / 'reservations.sqlite').exists())
 
 
-@servers.also_empty
-class TestStatus(migrating.MigrationTestCase):
+class _Checked(migrating.MigrationTestCase):
 
     def _check(self):
         code, said, _ = self.command(
@@ -351,17 +330,17 @@ class TestStatus(migrating.MigrationTestCase):
                                                'check']))
         return code, said
 
-    def test_database_at_the_head_is_safe(self):
-        migrate.upgrade(self.database)
-        code, said = self._check()
-        self.assertEqual(0, code, said)
-        self.assertIn('Database schema', said)
-        self.assertIn('Success', said)
 
-    def test_empty_database_is_not(self):
+@servers.also_empty
+class TestStatusOfNothing(_Checked):
+
+    def test_empty_database_is_not_safe(self):
         code, said = self._check()
         self.assertEqual(2, code)
         self.assertIn('ironic-reservations-dbsync', said)
+
+
+class TestStatusOfDrivers(_Checked):
 
     def test_driver_that_waits_for_a_silent_server_is_warned_of(self):
         """Of all drivers that are known none is."""
@@ -375,8 +354,17 @@ class TestStatus(migrating.MigrationTestCase):
             self.assertIs(warned, f'With {driver}, nothing' in ' '.join(
                 said.replace('|', ' ').split()), said)
 
+
+@servers.also_of_kind
+class TestStatus(migrating.AtHeadTestCase, _Checked):
+
+    def test_database_at_the_head_is_safe(self):
+        code, said = self._check()
+        self.assertEqual(0, code, said)
+        self.assertIn('Database schema', said)
+        self.assertIn('Success', said)
+
     def test_policy_file_in_json_is_not(self):
-        migrate.upgrade(self.database)
         policies = self.config.with_name('policy.json')
         policies.write_text('{}')
         with self.config.open('a') as config:

@@ -17,10 +17,13 @@ It used to be 0644 in a folder that all may look into.
 
 from __future__ import annotations
 
+from concurrent import futures
 import contextlib
 import io
 import os
 import pathlib
+import subprocess
+import sys
 
 import fixtures
 import testtools
@@ -28,6 +31,7 @@ import testtools
 from ironic_reservations.cmd import status
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
+from ironic_reservations.db import sqlite_file
 from tests import world
 
 
@@ -69,15 +73,70 @@ class TestSqliteFile(testtools.TestCase):
         self.assertEqual({'0o600'}, set(there.values()), there)
         self.assertEqual(0o700, state.stat().st_mode & 0o777)
 
+    def test_second_engine_of_a_process_drops_no_locks(self):
+        """Another process took the log away under the first one's feet."""
+        file = self.folder / 'reservations.sqlite'
+        first = connection.Database(world.configured(f'sqlite:///{file}'))
+        self.addCleanup(first.close)
+        migrate.upgrade(first)
+        with first.write() as opened:
+            opened.exec_driver_sql('DELETE FROM claims')
+        second = first.alone()
+        self.addCleanup(second.close)
+        with second.read() as opened:
+            opened.exec_driver_sql('SELECT * FROM claims').all()
+        log = file.with_name(file.name + '-wal')
+        before = log.stat().st_ino
+        self.look(file)
+        self.assertEqual(before, log.stat().st_ino)
+        with first.write() as opened:
+            opened.exec_driver_sql(
+                "INSERT INTO claims (name, owner, expires_at) "
+                "VALUES ('look', 'x', '2030-01-01')")
+        self.assertEqual("[('look',)]", self.look(file))
+
+    def look(self, file):
+        """Return the claims, as another process reads them."""
+        return subprocess.run(
+            [sys.executable, '-c', 'import sqlite3, sys\n'
+             'there = sqlite3.connect(sys.argv[1])\n'
+             'print(there.execute("SELECT name FROM claims").fetchall())\n'
+             'there.close()', str(file)],
+            check=True, capture_output=True, text=True).stdout.strip()
+
+    def test_made_by_two_at_once(self):
+        """And one that is there is not opened."""
+        file = self.folder / 'reservations.sqlite'
+        with futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(sqlite_file.make, [file] * 64))
+        self.assertEqual({file.name: '0o600'}, self.modes(self.folder))
+        file.write_text('kept')
+        file.chmod(0)
+        sqlite_file.make(file)
+        file.chmod(0o600)
+        self.assertEqual('kept', file.read_text())
+
+    def test_made_where_a_link_leads(self):
+        file = self.folder / 'reservations.sqlite'
+        file.symlink_to(self.folder / 'elsewhere')
+        sqlite_file.make(file)
+        self.assertEqual('0o600', self.modes(self.folder)['elsewhere'])
+
     def test_lax_file_is_warned_of_and_works(self):
         """One that is there stays as its operator has made it."""
         file = self.folder / 'reservations.sqlite'
         file.touch(0o644)
-        migrate.upgrade(connection.Database(
-            world.configured(f'sqlite:///{file}')))
+        database = connection.Database(
+            world.configured(f'sqlite:///{file}'))
+        migrate.upgrade(database)
+        database.close()
         code, said = self.check(file)
         self.assertEqual(1, code, said)
         self.assertIn('chmod 600', said)
         self.assertEqual(0o644, file.stat().st_mode & 0o777)
+        # NOTE: nobody has it open any more.
+        self.assertEqual({file.name, f'{file.name}.lock',
+                          'ironic-reservations.conf'},
+                         self.modes(self.folder).keys())
         file.chmod(0o600)
         self.assertEqual(0, self.check(file)[0])

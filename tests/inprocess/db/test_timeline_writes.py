@@ -20,9 +20,9 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
@@ -111,7 +111,7 @@ class TestWatch(world.TestCase):
                 lambda to: db_reservations.delete(to, self.held),
                 lambda to: db_reservations.update_expiry(
                     to, self.held, now + datetime.timedelta(hours=9), now),
-                lambda to: db_passages.insert(to, self.node, world.new_uuid(),
+                lambda to: db_in_flight.insert(to, self.node, world.new_uuid(),
                                               None, None, now)):
             self.assertIn('has not raised', self._wrong(act))
             self.assertEqual('', self._wrong(self._raise, act))
@@ -148,7 +148,7 @@ class TestWatch(world.TestCase):
         self.assertEqual('', self._wrong(
             lambda connection: db_nodes.insert_node(connection, node, 1,
                                                     world.NOON),
-            lambda connection: db_passages.insert(
+            lambda connection: db_in_flight.insert(
                 connection, node.uuid, world.new_uuid(), None, None,
                 world.NOON)))
 
@@ -186,7 +186,7 @@ class TestSources(world.TestCase):
     def test_new_one_is_found(self):
         for source in ('sa.delete(tables.leases).where(_s.id == x)',
                        'tables.reservations.delete()',
-                       'connection.execute(sa.update(tables.passages))',
+                       'connection.execute(sa.update(tables.in_flight_requests))',
                        'connection.execute(sa.update(table))'):
             self.assertEqual({'new.forget'}, set(timeline_writes.written_in(
                 f'def forget(connection, x):\n    {source}\n', 'new')))
@@ -195,28 +195,27 @@ class TestSources(world.TestCase):
 #: Every function that writes the timeline; ``file.`` for a statement that is
 #: put together once in it.
 _WRITERS = {
-    'bookings.', 'bookings._update', 'bookings.delete',
-    'bookings.delete_planned', 'bookings.move',
-    'claimed_rows.drop', 'claimed_rows.take',
-    'claims.delete_over', 'claims.drop',
-    'claims._queue_up', 'claims.take',
-    'holds._release', 'holds.change', 'holds.delete', 'holds.insert',
-    'hosts.delete', 'hosts.insert', 'hosts.update',
-    'instance_reservations.', 'instance_reservations.delete_many',
-    'instance_reservations.update',
-    'leasable.insert', 'leasable.update',
-    'lease_flags._outdate', 'lease_flags.degrade', 'lease_flags.flag_replaced',
-    'lease_work.extend', 'lease_work.give_back', 'lease_work.wake',
-    'leases.', 'leases.delete_many', 'leases.update',
-    'maintenance._update', 'maintenance.delete_many', 'maintenance.insert',
-    'maintenance.end_window', 'no_shows.begin', 'no_shows.finish',
-    'nodes.', 'nodes.advance', 'nodes.delete_node', 'nodes.doubt',
-    'nodes.insert_node', 'nodes.update_facts', 'open_dates.fix',
-    'passages.delete', 'passages.delete_as_read', 'passages.delete_settled',
-    'passages.insert', 'passages.insert_ticket', 'passages.mark',
-    'passages.take_ticket', 'passages.void_ticket', 'passages.void_tickets',
-    'passages.void_acts', 'passages.write_seen',
-    'request_keys.insert', 'request_keys.insert_undone',
-    'request_keys.replace',
-    'reservations._update', 'reservations.delete',
-    'reservations.delete_void', 'reservations.insert'}
+    'bookings.', 'bookings.move', 'claimed_rows.drop',
+    'claimed_rows.take', 'claims.delete_over', 'claims.drop',
+    'claims._queue_up', 'claims.take', 'holds._release', 'holds.change',
+    'holds.delete', 'holds.insert', 'hosts.delete', 'hosts.insert',
+    'hosts.update', 'instance_reservations.',
+    'instance_reservations.delete_many', 'instance_reservations.update',
+    'leasable.insert', 'leasable.update', 'lease_flags._outdate',
+    'lease_flags.degrade', 'lease_flags.flag_replaced', 'lease_work.extend',
+    'lease_work.give_back', 'lease_work.wake', 'leases.', 'leases.delete_many',
+    'leases.update', 'maintenance._update', 'maintenance.delete_many',
+    'maintenance.insert', 'maintenance.end_window', 'no_shows.begin',
+    'no_shows.finish', 'nodes.', 'nodes._advance', 'nodes.delete_node',
+    'nodes.doubt', 'nodes.insert_node', 'nodes.update_facts', 'open_dates.fix',
+    'in_flight_requests.', 'in_flight_requests.delete',
+    'in_flight_requests.delete_as_read',
+    'in_flight_requests.delete_settled', 'in_flight_requests.insert',
+    'in_flight_requests.insert_ticket', 'in_flight_requests.mark',
+    'in_flight_requests.take_ticket', 'in_flight_requests.void_ticket',
+    'in_flight_requests.void_tickets', 'in_flight_requests.void_acts',
+    'in_flight_requests.write_seen', 'request_keys.insert',
+    'request_keys.insert_undone', 'request_keys.replace',
+    'reservations.', 'reservations._update', 'reservations.delete',
+    'reservations.delete_void'
+}

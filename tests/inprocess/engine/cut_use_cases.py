@@ -125,7 +125,7 @@ class Timeline:
 
     def reserve(self, who, place, hours):
         node = self.nodes[place]
-        made = reserve.reserve(self.engines[who], pick.Ask(
+        made = reserve.reserve(self.engines[who], pick.NodeRequest(
             world.new_uuid(), (node,), expires_at=leasing.at(hours)),
             world.ALL_NODES)
         self.reservations[made.uuid] = _Held({made.node_uuid},
@@ -157,8 +157,10 @@ class Timeline:
     def resize(self, who, place, count):
         lease_id = self._some(self.leases, place)
         reservation = self._reservation(lease_id)
-        lease_change.change(self.engines[who], lease_id, leases.LeaseChange(
-            wishes=(leases.WishChange(reservation, count, count),)))
+        lease_change.change(
+            self.engines[who], lease_id,
+            leases.LeaseChange(reservations=(
+                leases.LeaseReservationChange(reservation, count, count),)))
         self.leases[lease_id].counts.add(count)
 
     def _reservation(self, lease_id):

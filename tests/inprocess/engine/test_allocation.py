@@ -16,8 +16,8 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine.passages import allocation_passage
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import reasons
@@ -36,8 +36,8 @@ class TestAllocation(world.TestCase):
         self.allocation = world.new_uuid()
 
     def _hold(self, *nodes, **given):
-        return allocation_passage.hold(
-            self.world.engine, pick.Ask(self.allocation, nodes or None,
+        return allocation_requests.hold(
+            self.world.engine, pick.NodeRequest(self.allocation, nodes or None,
                                         'gold'), world.ALL_NODES, **given)
 
     def test_reserved_node_is_not_chosen(self):
@@ -55,12 +55,12 @@ class TestAllocation(world.TestCase):
         self.assertEqual(
             [(opened.token, self.first, self.allocation, None)],
             [(row['token'], row['node_uuid'], row['instance_uuid'],
-              row['reservation_uuid']) for row in self.world.passages()])
+              row['reservation_uuid']) for row in self.world.in_flight()])
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
                           self.first)
         self.world.ironic.change(self.first, instance_uuid=self.allocation)
         self.world.refresh()
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         refused = self.assertRaises(errors.NoNodeAvailable,
                                     self.world.reserve, self.first)
         self.assertEqual(reasons.INSTANCE_BOUND,
@@ -70,10 +70,10 @@ class TestAllocation(world.TestCase):
         self._hold(self.first)
         self.world.ironic.change(self.first, instance_uuid=self.allocation)
         mirror.refresh_changed(self.world.engine)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_allocation_that_ironic_refused_frees_the_node(self):
-        passage.close(self.world.engine, self._hold(self.first), False)
+        admission.close(self.world.engine, self._hold(self.first), False)
         self.assertEqual(self.first,
                          self.world.reserve(self.first).node_uuid)
 
@@ -99,7 +99,7 @@ class TestAllocation(world.TestCase):
         self._hold(proof=held.uuid)
         self.world.ironic.change(self.second, instance_uuid=self.allocation)
         self.world.refresh()
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         mirror.settle_starting(self.world.engine)
         self.assertEqual('in_use', self.world.state_of(held))
 
@@ -113,14 +113,14 @@ class TestAllocation(world.TestCase):
         self.world.clock.advance(10)
         for proof in (held.uuid, world.new_uuid()):
             self.assertRaises(errors.ProofInvalid, self._hold, proof=proof)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_proof_released_in_the_middle_is_invalid(self):
         held = self.world.reserve(self.second)
         self.world.before_next_write(
             lambda: release.release(self.world.engine, held.uuid))
         self.assertRaises(errors.ProofInvalid, self._hold, proof=held.uuid)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_proof_whose_node_went_to_another_between_reads_is_invalid(self):
         held = self.world.reserve(self.second)
@@ -132,12 +132,12 @@ class TestAllocation(world.TestCase):
         def come_between(connection, cursor, statement, *rest):
             if 'FROM reservations' in statement and not came:
                 release.release(rival, held.uuid)
-                came.append(reserve.reserve(rival, pick.Ask(
+                came.append(reserve.reserve(rival, pick.NodeRequest(
                     world.new_uuid(), (self.second,)), world.ALL_NODES))
         sa.event.listen(self.world.engine.database.engine,
                         'after_cursor_execute', come_between)
         self.assertRaises(errors.ProofInvalid, self._hold, proof=held.uuid)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         self.assertEqual([came[0].uuid], list(self.world.reservations()))
 
     def test_reservation_is_required_where_the_operator_says_so(self):

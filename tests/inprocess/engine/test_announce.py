@@ -23,8 +23,8 @@ from oslo_messaging.notify import _impl_test
 from ironic_reservations import conf as project_conf
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.engine.passages import passage
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.reconciler import lease_workers
@@ -84,7 +84,7 @@ class TestAnnouncements(_Announced):
     def test_expiry_is_told_by_whoever_notices(self):
         for notices in (lambda: sweep.sweep(self.world.engine),
                         lambda: self.world.reserve(self.node),
-                        lambda: passage.admit(self.world.engine, self.node)):
+                        lambda: admission.admit(self.world.engine, self.node)):
             held = self.world.reserve(self.node)
             self.world.clock.advance(3600)
             self._changes()

@@ -230,4 +230,4 @@ class TestHealing(compute_leases.ComputeTestCase):
         now = self.world.clock()
         snapshot = self.world.engine.snapshots.snapshot(
             self.world.engine.database, now)
-        return snapshot.standing(snapshot.fleet.number(uuid)).host
+        return snapshot.host_state(snapshot.host_set.number(uuid)).host

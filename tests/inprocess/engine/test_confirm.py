@@ -15,7 +15,7 @@
 import itertools
 
 from ironic_reservations import errors
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
 from tests import servers
@@ -173,9 +173,9 @@ class TestMirrorOnly(world.TestCase):
     def test_node_deployed_unseen_is_not_taken_before_the_next_poll(self):
         """Ironic accepted a deploy and could not be read afterwards."""
         (node,) = self.world.enrol()
-        opened = passage.admit(self.world.engine, node)
+        opened = admission.admit(self.world.engine, node)
         self.world.ironic.deploy(node)
-        passage.close(self.world.engine, opened, succeeded=True, node=None)
+        admission.close(self.world.engine, opened, succeeded=True, node=None)
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve, node)
         self.world.ironic.undeploy(node)
         self.world.refresh()

@@ -77,7 +77,7 @@ class _CopiesAtOnce:
     def test_change_of_a_lease_answers_as_its_copy_did(self):
         """What the copy has given back is not there any more."""
         lease = self.leasing.create(1, 5, leasing.wish(2))
-        change = {'key': 'k', 'wishes': (leases.WishChange(
+        change = {'key': 'k', 'reservations': (leases.LeaseReservationChange(
             lease.reservations[0].id, give_back=(self.nodes[0],)),)}
         made = self._after_look(
             db_keys, lambda: self.other.change(lease, **change))
@@ -86,7 +86,7 @@ class _CopiesAtOnce:
         self.assertEqual(1, len(again.bookings))
 
     def test_request_for_maintenance_gets_what_its_copy_got(self):
-        asked = maintenance_create.Ask(
+        asked = maintenance_create.WindowRequest(
             'firmware', 'New firmware', leasing.at(2), leasing.at(1),
             (self.nodes[0],))
         key = request_keys.of_request('maintenance', None, 'k', asked)
@@ -96,7 +96,7 @@ class _CopiesAtOnce:
         self.assertEqual(made[1].window.id, again.window.id)
 
     def _reserve_beside_copy(self, key):
-        asked = pick.Ask(world.new_uuid(), tuple(self.nodes), ttl=600)
+        asked = pick.NodeRequest(world.new_uuid(), tuple(self.nodes), ttl=600)
         identity = None if key is None else request_keys.of_request(
             'reservation', None, key, asked)
 

@@ -20,10 +20,10 @@ from __future__ import annotations
 import uuid
 
 from ironic_reservations import errors
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import allocation_requests
+from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.maintenance import create
-from ironic_reservations.engine.passages import allocation_passage
-from ironic_reservations.engine.passages import passage
-from ironic_reservations.engine.passages import protect
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as judge
@@ -56,11 +56,11 @@ class _StandsStill(world.TestCase):
                 for start, end in ((1, 3), (3, 5))]
 
     def admit(self, proof=None, act=admit.Act.USE):
-        return passage.admit(self.leasing.engine, self.node, proof, act=act)
+        return admission.admit(self.leasing.engine, self.node, proof, act=act)
 
     def keep(self, claim):
-        return protect.keep(self.leasing.engine, self.node,
-                            judge.Actor(claim, None, False))
+        return protect.keep(self.leasing.engine, self.node, protect.Asked(
+            judge.Actor(claim, None, False)))
 
 
 class TestDeploys(_StandsStill):
@@ -91,7 +91,7 @@ class TestDeploys(_StandsStill):
                           self.leasing.engine, held.uuid)
 
     def test_maintenance_that_has_begun(self):
-        create.create(self.leasing.engine, create.Ask(
+        create.create(self.leasing.engine, create.WindowRequest(
             'm', 'r', leasing.at(5), leasing.at(3), (self.node,)))
         self.stand_still(2.999, 3.001)
         self.assertRaises(errors.NodeInMaintenance, self.admit)
@@ -105,8 +105,8 @@ class TestDeploys(_StandsStill):
 class TestAllocations(_StandsStill):
 
     def hold(self, proof):
-        return allocation_passage.hold(
-            self.leasing.engine, pick.Ask(str(uuid.uuid4())),
+        return allocation_requests.hold(
+            self.leasing.engine, pick.NodeRequest(str(uuid.uuid4())),
             facts.Visibility(everything=True), proof)
 
     def test_proof_of_a_lease_that_is_over(self):
@@ -139,5 +139,5 @@ class TestChanges(_StandsStill):
         self.world.clock.now = leasing.at(2.999)
         opened = self.keep(_NOBODY)
         self.world.clock.now = leasing.at(3.001)
-        self.assertRaises(errors.HandedOverLate, passage.check_in_time,
+        self.assertRaises(errors.HandedOverLate, admission.check_in_time,
                           self.leasing.engine, opened)

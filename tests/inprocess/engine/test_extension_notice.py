@@ -16,7 +16,7 @@ from ironic_reservations import errors
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import change
 from ironic_reservations.model import leases
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from tests import leasing
 from tests import servers
 from tests import world
@@ -48,7 +48,7 @@ class TestExtensionNotice(world.TestCase):
         refused = self.refused(end=10)
         self.assertEqual(('extension_notice', 7200), (
             refused.details['limit'], refused.details['allowed']))
-        self.assertIn(told_times.moment(leasing.at(7)), str(refused))
+        self.assertIn(time_text.moment(leasing.at(7)), str(refused))
         self.assertEqual(leasing.at(9), self.leasing.reload(self.made).end)
 
     def test_all_else_is_allowed(self):

@@ -54,9 +54,9 @@ class TestGivenBack(world.TestCase):
     def grow(self):
         """Ask for another silver host, and give a gold one back."""
         gold, silver = self.lease.reservations
-        return self.leasing.change(self.lease, wishes=(
-            leases.WishChange(gold.id, give_back=(self.gold[0],)),
-            leases.WishChange(silver.id, 2, 2)))
+        return self.leasing.change(self.lease, reservations=(
+            leases.LeaseReservationChange(gold.id, give_back=(self.gold[0],)),
+            leases.LeaseReservationChange(silver.id, 2, 2)))
 
     def test_nobody_is_moved_to_it(self):
         """As long as it is reserved, there is no room for the other lease."""
@@ -103,9 +103,11 @@ class TestMoved(world.TestCase):
     def move(self):
         """Ask for the host that the other lease has."""
         reservation, = self.lease.reservations
-        return self.leasing.change(self.lease, wishes=(leases.WishChange(
-            reservation.id,
-            resource_properties=leasing.of_class('silver')),))
+        return self.leasing.change(
+            self.lease,
+            reservations=(leases.LeaseReservationChange(
+                reservation.id,
+                resource_properties=leasing.of_class('silver')),))
 
     def nodes(self, lease):
         return {each.node_uuid for each in

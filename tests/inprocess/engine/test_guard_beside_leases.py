@@ -12,18 +12,22 @@
 
 """Guarded requests for nodes that leases have, or have been promised."""
 
+import contextlib
+
 import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import hard_requests
+from ironic_reservations.engine import hosts
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.leases import end as lease_end
-from ironic_reservations.engine.passages import allocation_passage
-from ironic_reservations.engine.passages import passage
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import leases
 from ironic_reservations.model import reasons
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world
@@ -48,14 +52,14 @@ class _Guarded(world.TestCase):
         return node
 
     def admit(self, node, proof=None, act=admit.Act.USE, **known):
-        return passage.admit(self.leasing.engine, node, proof, act=act,
+        return admission.admit(self.leasing.engine, node, proof, act=act,
                              **known)
 
     def deploy(self, node, proof=None):
         """Deploy a node as the guard and Ironic do it."""
         opened = self.admit(node, proof)
         self.world.ironic.deploy(node)
-        passage.close(self.leasing.engine, opened, True,
+        admission.close(self.leasing.engine, opened, True,
                       self.world.ironic.there[node])
 
     def undeploy(self, node):
@@ -111,10 +115,10 @@ class TestProof(_Guarded):
     def test_not_before_the_start(self):
         """It says when, to the one who has the proof."""
         told = self.refused(errors.ProofInvalid, self.node, self.proof)
-        self.assertIn(told_times.moment(leasing.at(1)), told)
+        self.assertIn(time_text.moment(leasing.at(1)), told)
         told = self.refused(errors.ProofInvalid, self.node,
                             world.new_uuid())
-        self.assertNotIn(told_times.moment(leasing.at(1)), told)
+        self.assertNotIn(time_text.moment(leasing.at(1)), told)
 
     def test_not_after_the_end(self):
         """Whether or not anybody has begun to take the node back."""
@@ -224,7 +228,7 @@ class TestReplan(_Guarded):
         self.leasing.create(1, 3)
         for act in (admit.Act.USE, admit.Act.TAKE):
             told = self.refused(errors.NodePromised, node, act=act)
-            self.assertIn(told_times.moment(leasing.at(1)), told)
+            self.assertIn(time_text.moment(leasing.at(1)), told)
         refused = self.assertRaises(errors.NodePromised, self.admit, node)
         self.assertEqual(
             {'node_uuid': node, 'since': leasing.at(1).isoformat()},
@@ -251,7 +255,7 @@ class TestReplan(_Guarded):
         (node,) = self.leasing.hosts()
         self.leasing.create(1, 3)
         for act in (admit.Act.STAY, admit.Act.FREE):
-            passage.close(self.leasing.engine, self.admit(node, act=act),
+            admission.close(self.leasing.engine, self.admit(node, act=act),
                           False)
 
     def test_lease_that_comes_in_between_is_moved_too(self):
@@ -325,7 +329,7 @@ class TestMoved(_Guarded):
         for start, end in ((5, 7), (1, 2), (3, 9)):
             self.leasing.change(self.lease, start=start, end=end)
             told = self.refused(errors.NodePromised, self.node)
-            self.assertIn(told_times.moment(leasing.at(start)), told)
+            self.assertIn(time_text.moment(leasing.at(start)), told)
 
     def test_deploy_that_comes_right_before_the_move_is_refused(self):
         """The window that it had is its own until it has another."""
@@ -439,18 +443,18 @@ class TestRequire(_Guarded):
         first, *_ = self.leasing.hosts(2, resource_class='gold')
         (other,) = self.world.enrol(resource_class='gold')
         for nodes in ((), (first, other)):
-            opened = allocation_passage.hold(
+            opened = allocation_requests.hold(
                 self.leasing.engine,
-                pick.Ask(world.new_uuid(), nodes or None, 'gold'),
+                pick.NodeRequest(world.new_uuid(), nodes or None, 'gold'),
                 world.ALL_NODES)
             self.assertEqual(other, opened.node_uuid)
-            passage.close(self.leasing.engine, opened, False)
+            admission.close(self.leasing.engine, opened, False)
         for nodes, count in (((first,), {'node_uuid': first}),
                              (None, {'nodes': 2})):
             self.world.ironic.change(other, maintenance=True)
             refused = self.assertRaises(
-                errors.NoNodeAvailable, allocation_passage.hold,
-                self.leasing.engine, pick.Ask(world.new_uuid(), nodes,
+                errors.NoNodeAvailable, allocation_requests.hold,
+                self.leasing.engine, pick.NodeRequest(world.new_uuid(), nodes,
                                               'gold'), world.ALL_NODES)
             told = [reason for reason in refused.details['reasons']
                     if reason['code'] == reasons.RESERVATION_REQUIRED]
@@ -460,10 +464,29 @@ class TestRequire(_Guarded):
 class TestAllocations(_Guarded):
 
     def hold(self, *nodes, **given):
-        return allocation_passage.hold(
-            self.leasing.engine, pick.Ask(
+        return allocation_requests.hold(
+            self.leasing.engine, pick.NodeRequest(
                 world.new_uuid(), nodes or None, 'gold'), world.ALL_NODES,
             **given)
+
+    def test_allocations_that_take_long_to_plan_are_counted(self):
+        """At each instant two of three nodes are free, but none always is."""
+        nodes = self.world.enrol(3, resource_class='gold')
+        for count, node in enumerate(nodes):
+            hosts.add(self.leasing.engine, node, {'rack': str(count)})
+            self.leasing.create(
+                1 + count, 2 + count, leasing.wish(
+                    properties=f'["==", "$rack", "{count}"]'))
+        engine = self.leasing.engine
+        most = engine.conf.api.max_hard_requests
+        with contextlib.ExitStack() as others:
+            for _ in range(most):
+                self.assertRaises(errors.NoNodeAvailable, self.hold)
+                others.enter_context(
+                    engine.hard_requests.bounded(engine.conf, None))
+                hard_requests.limits().request.check(True)
+            self.assertRaises(errors.PlannerBusy, self.hold)
+        self.assertRaises(errors.NoNodeAvailable, self.hold)
 
     def test_allocation_never_lands_on_a_leased_node(self):
         """However it asks, whatever the state of the lease."""
@@ -556,9 +579,9 @@ class TestAllocationsAllowed(_Guarded):
     def test_lease_is_broken_where_nothing_else_is_left(self):
         (node,) = self.leasing.hosts(1, resource_class='gold')
         lease = self.leasing.create(1, 3)
-        opened = allocation_passage.hold(
-            self.leasing.engine, pick.Ask(world.new_uuid(), None, 'gold'),
-            world.ALL_NODES)
+        opened = allocation_requests.hold(
+            self.leasing.engine,
+            pick.NodeRequest(world.new_uuid(), None, 'gold'), world.ALL_NODES)
         self.assertEqual(node, opened.node_uuid)
         self.assertTrue(self.leasing.reload(lease).degraded)
 

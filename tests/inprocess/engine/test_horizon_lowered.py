@@ -37,8 +37,8 @@ class TestHorizonLowered(open_dates.TestCase):
 
     def _more(self):
         (reservation,) = self.loose.reservations
-        self.leasing.change(self.loose, wishes=(
-            leases.WishChange(reservation.id, least=2, most=2),))
+        self.leasing.change(self.loose, reservations=(
+            leases.LeaseReservationChange(reservation.id, least=2, most=2),))
 
     def test_lease_that_is_changed_stays_where_it_is(self):
         self._lower(3)

@@ -53,7 +53,7 @@ class TestHosts(world.TestCase):
                                  resource_class='gold',
                                  traits=frozenset({'CUSTOM_GPU'}))
         hosts.add(self.engine, node, {})
-        lease = self.leasing.create(1, 2, leases.Wish(
+        lease = self.leasing.create(1, 2, leases.LeaseReservationRequest(
             1, 1, '["and", ["==", "$resource_class", "gold"], '
             '["==", "$traits", "CUSTOM_GPU"]]'))
         self.assertEqual({node}, self.leasing.nodes(lease))

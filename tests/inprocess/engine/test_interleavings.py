@@ -24,8 +24,8 @@ import fixtures
 from ironic_reservations import errors
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.passages import allocation_passage
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import facts
@@ -48,13 +48,13 @@ class TestReserveAndDeploy(world.TestCase):
             'before the commit': self.world.before_next_write}
 
     def _admit(self):
-        return passage.admit(self.world.engine, self.node)
+        return admission.admit(self.world.engine, self.node)
 
     def _deployed(self, succeeded=True):
         opened = self._admit()
         if succeeded:
             self.world.ironic.deploy(self.node)
-        passage.close(self.world.engine, opened, succeeded)
+        admission.close(self.world.engine, opened, succeeded)
 
     def test_node_deployed_in_the_middle_is_skipped(self):
         for name, place in self.places.items():
@@ -98,7 +98,7 @@ class TestReserveAndDeploy(world.TestCase):
                                         self.world.reserve, self.node)
             self.assertEqual(reasons.BUSY, refused.details['reasons'][0][
                 'code'], name)
-            passage.close(self.world.engine, opened[0], False)
+            admission.close(self.world.engine, opened[0], False)
 
     def test_deploy_and_undeploy_in_the_middle_leave_it_free(self):
         def both():
@@ -112,7 +112,7 @@ class TestReserveAndDeploy(world.TestCase):
         self.world.before_next_write(
             lambda: self.world.reserve(self.node))
         self.assertRaises(errors.ProofRequired, self._admit)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
 
 @servers.also
@@ -177,7 +177,7 @@ class TestTwoReservations(world.TestCase):
         (node,) = self.world.enrol()
 
         def interrupt_again():
-            passage.close(rival, passage.admit(rival, node), False)
+            admission.close(rival, admission.admit(rival, node), False)
             self.world.before_next_write(interrupt_again)
         rival = self.world.another_engine()
         self.world.before_next_write(interrupt_again)
@@ -223,9 +223,9 @@ class TestLateRenewal(world.TestCase):
         self.world = self.new_world()
         (self.node,) = self.world.enrol()
         self.takers = {
-            'deploy': lambda: passage.admit(self.world.engine, self.node),
-            'allocation': lambda: allocation_passage.hold(
-                self.world.engine, pick.Ask(
+            'deploy': lambda: admission.admit(self.world.engine, self.node),
+            'allocation': lambda: allocation_requests.hold(
+                self.world.engine, pick.NodeRequest(
                     world.new_uuid(), (self.node,)), world.ALL_NODES),
             'reservation': lambda: self.world.reserve(self.node)}
 
@@ -257,11 +257,11 @@ class TestLateRenewal(world.TestCase):
             self.world.before_next_write(come_first)
             self.assertRaises((errors.ProofRequired, errors.NoNodeAvailable),
                               take)
-            self.assertEqual([], self.world.passages(), name)
+            self.assertEqual([], self.world.in_flight(), name)
             release.release(self.world.engine, held.uuid)
 
     def _undo(self, taken):
         if isinstance(taken, facts.Reservation):
             release.release(self.world.engine, taken.uuid)
         else:
-            passage.close(self.world.engine, taken, False)
+            admission.close(self.world.engine, taken, False)

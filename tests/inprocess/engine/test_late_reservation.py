@@ -46,7 +46,7 @@ class _LateCopy:
         self.engine = self.world.engine
 
     def _reserve(self, key='k', engine=None, **more):
-        asked = pick.Ask(**{'instance_uuid': _INSTANCE, 'ttl': 600,
+        asked = pick.NodeRequest(**{'instance_uuid': _INSTANCE, 'ttl': 600,
                             'node_uuids': (self.node,),
                             'project_id': 'ours', **more})
         return reserve.reserve(
@@ -55,7 +55,7 @@ class _LateCopy:
                 'reservation', asked.project_id, key, asked))
 
     def _by_uuid(self, uuid=_UUID, **more):
-        asked = pick.Ask(_INSTANCE, (self.node,), uuid=uuid, ttl=600,
+        asked = pick.NodeRequest(_INSTANCE, (self.node,), uuid=uuid, ttl=600,
                          project_id='ours', **more)
         return reserve.reserve(
             self.engine, asked, world.ALL_NODES,

@@ -140,8 +140,8 @@ class TestWindow(timelines.TestCase):
         self.leasing.hosts()
         lease = self.leasing.create(0, 1)
         self.leasing.clock_passes(2)
-        wish = leases.WishChange(lease.reservations[0].id, most=2)
-        for changes in ({'end': 3}, {'wishes': (wish,)}, {'heal': True},
+        wish = leases.LeaseReservationChange(lease.reservations[0].id, most=2)
+        for changes in ({'end': 3}, {'reservations': (wish,)}, {'heal': True},
                         {'before_end': leasing.at(0.5)}):
             self.assert_refused(errors.LeaseFrozen, lease, **changes)
         self.leasing.change(lease, name='renamed')

@@ -59,9 +59,11 @@ class TestHosts(timelines.TestCase):
         self.leasing.hosts(1)
         lease = self.leasing.create(0, 4)
         self.leasing.bind()
-        self.assert_refused(
-            errors.LeaseRefused, lease, end=5, wishes=(leases.WishChange(
-                lease.reservations[0].id, least=2, most=2),))
+        self.assert_refused(errors.LeaseRefused,
+                            lease,
+                            end=5,
+                            reservations=(leases.LeaseReservationChange(
+                                lease.reservations[0].id, least=2, most=2),))
 
     def test_active_lease_shrinks_by_hosts_that_are_not_deployed(self):
         """What somebody uses stays, or is named by its owner."""
@@ -77,8 +79,8 @@ class TestHosts(timelines.TestCase):
         self.assertEqual([three], [
             each.node_uuid for each in self.leasing.reload(lease).bookings
             if each.state is leasing.ENDING])
-        self.assert_refused(errors.LeaseFrozen, lease, wishes=(
-            leases.WishChange(lease.reservations[0].id, 1, 1),))
+        self.assert_refused(errors.LeaseFrozen, lease, reservations=(
+            leases.LeaseReservationChange(lease.reservations[0].id, 1, 1),))
         self.leasing.resize(lease, give_back=[one])
         self.assertEqual({two}, self.leasing.nodes(lease))
         self.assert_sound()
@@ -102,13 +104,18 @@ class TestHosts(timelines.TestCase):
         self.leasing.bind()
         self.leasing.world.clock.now = HOUR_LATER
         gone = min(self.leasing.nodes(lease))
-        self.assert_refused(
-            errors.LeaseRefused, lease, wishes=(leases.WishChange(
-                lease.reservations[0].id, 2, 2, give_back=(gone,)),))
+        self.assert_refused(errors.LeaseRefused,
+                            lease,
+                            reservations=(leases.LeaseReservationChange(
+                                lease.reservations[0].id,
+                                2,
+                                2,
+                                give_back=(gone,)),))
         self.leasing.resize(lease, give_back=[gone])
-        self.assert_refused(
-            errors.LeaseRefused, lease, wishes=(leases.WishChange(
-                lease.reservations[0].id, 2, 2),))
+        self.assert_refused(errors.LeaseRefused,
+                            lease,
+                            reservations=(leases.LeaseReservationChange(
+                                lease.reservations[0].id, 2, 2),))
         self.leasing.refused(None, 4)
         (new,) = self.leasing.hosts()
         self.leasing.resize(lease, 2, 2)
@@ -134,12 +141,12 @@ class TestHosts(timelines.TestCase):
         """Who needs none ends the lease; none is swapped silently."""
         self.leasing.hosts(4)
         lease = self.leasing.create(0, 4, leasing.wish(2))
-        wish = leases.WishChange(
+        wish = leases.LeaseReservationChange(
             lease.reservations[0].id,
             give_back=tuple(self.leasing.nodes(lease)))
-        self.assert_refused(errors.InvalidValue, lease, wishes=(wish,))
+        self.assert_refused(errors.InvalidValue, lease, reservations=(wish,))
         self.leasing.bind()
-        self.assert_refused(errors.InvalidValue, lease, wishes=(wish,))
+        self.assert_refused(errors.InvalidValue, lease, reservations=(wish,))
 
     def test_host_that_a_lease_does_not_have_cannot_be_given_back(self):
         """Whether it has started or not."""
@@ -147,9 +154,11 @@ class TestHosts(timelines.TestCase):
         lease = self.leasing.create(0.5, 4, leasing.wish(2))
         (other,) = hosts_there - self.leasing.nodes(lease)
         for _ in range(2):
-            self.assert_refused(
-                errors.InvalidValue, lease, wishes=(leases.WishChange(
-                    lease.reservations[0].id, give_back=(other,)),))
+            self.assert_refused(errors.InvalidValue,
+                                lease,
+                                reservations=(leases.LeaseReservationChange(
+                                    lease.reservations[0].id,
+                                    give_back=(other,)),))
             self.leasing.clock_passes(1)
 
     def test_host_given_back_before_the_start_is_the_one_that_goes(self):
@@ -169,11 +178,13 @@ class TestHosts(timelines.TestCase):
         lease = self.leasing.create(
             1, 2, leasing.wish(properties=leasing.of_class('gold')))
         key = lease.reservations[0].id
-        self.leasing.change(lease, wishes=(leases.WishChange(
+        self.leasing.change(lease, reservations=(leases.LeaseReservationChange(
             key, resource_properties=leasing.of_class('silver')),))
         self.assertEqual(set(silver), self.leasing.nodes(lease))
         self.assert_refused(
-            errors.LeaseRefused, lease, wishes=(leases.WishChange(
+            errors.LeaseRefused,
+            lease,
+            reservations=(leases.LeaseReservationChange(
                 key, resource_properties=leasing.of_class('bronze')),))
         self.assert_sound()
 
@@ -184,17 +195,19 @@ class TestHosts(timelines.TestCase):
         self.leasing.bind()
         key = lease.reservations[0].id
         self.assert_refused(
-            errors.LeaseFrozen, lease, wishes=(leases.WishChange(
+            errors.LeaseFrozen,
+            lease,
+            reservations=(leases.LeaseReservationChange(
                 key, resource_properties=leasing.of_class('silver')),))
-        self.leasing.change(lease, wishes=(leases.WishChange(
+        self.leasing.change(lease, reservations=(leases.LeaseReservationChange(
             key, resource_properties=leasing.of_class('gold')),))
 
     def test_unknown_reservation_is_refused(self):
         """Reservations are changed, and none is added."""
         self.leasing.hosts()
         lease = self.leasing.create(1, 2)
-        self.assert_refused(errors.InvalidValue, lease, wishes=(
-            leases.WishChange(world.new_uuid(), most=2),))
+        self.assert_refused(errors.InvalidValue, lease, reservations=(
+            leases.LeaseReservationChange(world.new_uuid(), most=2),))
 
     def test_numbers_that_make_no_sense_are_refused(self):
         """As for a new lease."""
@@ -202,5 +215,7 @@ class TestHosts(timelines.TestCase):
         lease = self.leasing.create(1, 2)
         for least, most in ((0, 1), (2, 1), (-1, None), (3, None),
                             (None, 0)):
-            self.assert_refused(errors.InvalidValue, lease, wishes=(
-                leases.WishChange(lease.reservations[0].id, least, most),))
+            self.assert_refused(errors.InvalidValue,
+                                lease,
+                                reservations=(leases.LeaseReservationChange(
+                                    lease.reservations[0].id, least, most),))

@@ -31,16 +31,17 @@ GOLD = {'resources:CUSTOM_GOLD': '1', 'resources:VCPU': '0',
         'resources:MEMORY_MB': '0', 'resources:DISK_GB': '0'}
 
 
-def named(flavor_id: str, amount: int = 1) -> leases.Wish:
+def named(flavor_id: str, amount: int = 1) -> leases.LeaseReservationRequest:
     """Ask for instances of a flavor of Nova."""
-    return leases.Wish(
+    return leases.LeaseReservationRequest(
         amount, amount, flavor_id=flavor_id,
         resource_type=instance_reservations.FLAVOR_INSTANCE)
 
 
-def given(flavor: flavors.Flavor, amount: int = 1) -> leases.Wish:
+def given(flavor: flavors.Flavor,
+          amount: int = 1) -> leases.LeaseReservationRequest:
     """Ask for instances of a flavor that comes with the request."""
-    return leases.Wish(
+    return leases.LeaseReservationRequest(
         amount, amount,
         resource_type=instance_reservations.FLAVOR_INSTANCE,
         instances=instance_reservations.InstanceWish.of_flavor('f', flavor))
@@ -236,7 +237,7 @@ class TestAgain(TestCase):
         self.assertEqual(made.id, lease_create.create(self.engine, ask).id)
         self.assertRaises(
             errors.IdempotencyKeyReused, lease_create.create, self.engine,
-            dataclasses.replace(ask, wishes=(named('2'),)))
+            dataclasses.replace(ask, reservations=(named('2'),)))
         self.assertEqual(1, len(self.leasing.rows()))
 
     def test_update_keeps_what_the_flavor_was(self) -> None:
@@ -262,7 +263,8 @@ class TestAgain(TestCase):
         self.assertEqual([], self.nova.asked)
         self.assertEqual({}, self.leasing.stale())
 
-    def every_offer_is_accepted(self, wish: leases.Wish) -> None:
+    def every_offer_is_accepted(self,
+                                wish: leases.LeaseReservationRequest) -> None:
         self.nodes(2)
         self.leasing.create(4, 6, leasing.wish())
         kinds = set()

@@ -14,7 +14,9 @@
 
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import heal as lease_heal
 from tests import leasing
@@ -134,6 +136,8 @@ class TestHeal(timelines.TestCase):
         lease = self.leasing.create(0, 2)
         (booking,) = self.leasing.reload(lease).bookings
         with self.engine.database.write() as connection:
+            commit.commit(connection, seen.read_again(connection, [booking]),
+                          self.engine.clock())
             db_bookings.update_lessees(connection,
                                        {booking: ('ours', None)})
         self.leasing.break_node(booking.node_uuid)

@@ -246,7 +246,7 @@ class TestCreate(_Leases):
         self.assertEqual(1, len(self.leasing.rows()))
         self.assertRaises(
             errors.IdempotencyKeyReused, lease_create.create, self.engine,
-            dataclasses.replace(ask, wishes=(leasing.instances(1, 3),)))
+            dataclasses.replace(ask, reservations=(leasing.instances(1, 3),)))
 
     def test_flavor_keeps_its_name(self):
         """The sizes are what counts."""

@@ -271,9 +271,13 @@ class TestMove(_Limits):
         self.limited(max_hosts_per_project=2)
         self.leasing.create(3, 5, leasing.wish(2))
         lease = self.leasing.create(1, 3, leasing.wish(2))
-        fewer = (leases.WishChange(lease.reservations[0].id, 1, 1),)
-        self.assert_limit(self.leasing.change, lease, end=5, wishes=fewer)
-        self.leasing.change(lease, wishes=fewer)
+        fewer = (leases.LeaseReservationChange(lease.reservations[0].id, 1,
+                                               1),)
+        self.assert_limit(self.leasing.change,
+                          lease,
+                          end=5,
+                          reservations=fewer)
+        self.leasing.change(lease, reservations=fewer)
 
     def test_move_of_a_lease_of_a_class_is_counted(self):
         self.limited(max_hosts_per_class={'silver': 2})
@@ -288,8 +292,10 @@ class TestMove(_Limits):
         lease = self.leasing.create(1, 3, leasing.wish(2))
         self.assert_limit(self.leasing.change, lease, start=4, end=6.5)
         lease = self.leasing.change(lease, start=4, end=6)
-        self.leasing.change(lease, end=8, wishes=(leases.WishChange(
-            lease.reservations[0].id, 1, 1),))
+        self.leasing.change(lease,
+                            end=8,
+                            reservations=(leases.LeaseReservationChange(
+                                lease.reservations[0].id, 1, 1),))
 
     def test_limit_that_is_lowered_lets_a_lease_shrink(self):
         """Where it is; elsewhere it is a new promise."""

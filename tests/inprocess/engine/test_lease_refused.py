@@ -172,16 +172,19 @@ class TestSense(timelines.TestCase):
     def test_numbers_of_hosts_that_make_no_sense_are_refused(self):
         """At least one, and never more at least than at most."""
         for least, most in ((0, 0), (0, 1), (2, 1), (-1, 1)):
-            self._is_invalid(1, 2, leases.Wish(least, most))
+            self._is_invalid(1, 2, leases.LeaseReservationRequest(least, most))
 
     def test_lease_without_reservations_is_refused(self):
         """Nothing is not leased."""
         self.assertRaises(errors.InvalidValue, lease_create.create,
-                          self.engine, leases.LeaseAsk('', leasing.at(1), ()))
+                          self.engine,
+                          leases.LeaseRequest('', leasing.at(1), ()))
 
     def test_unknown_resource_types_are_refused(self):
         """What is not served is said not to be."""
-        self._is_invalid(1, 2, leases.Wish(1, 1, resource_type='virtual'))
+        self._is_invalid(
+            1, 2, leases.LeaseReservationRequest(1, 1,
+                                                 resource_type='virtual'))
 
     def test_properties_that_cannot_be_read_are_refused(self):
         """Even in the second reservation."""
@@ -212,7 +215,9 @@ class TestSense(timelines.TestCase):
                        'before_end': naive}):
             self.assertRaises(
                 (TypeError, ValueError), lease_create.create, self.engine,
-                leases.LeaseAsk('', wishes=(leasing.wish(),), **wrong))
+                leases.LeaseRequest('',
+                                    reservations=(leasing.wish(),),
+                                    **wrong))
         self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
 
     def test_zones_are_the_same_instants(self):
@@ -221,7 +226,7 @@ class TestSense(timelines.TestCase):
         esi-leap: mixes naive and zoned times.
         """
         zone = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
-        made = lease_create.create(self.engine, leases.LeaseAsk(
+        made = lease_create.create(self.engine, leases.LeaseRequest(
             '', leasing.at(2).astimezone(zone), (leasing.wish(2),),
             leasing.at(1).astimezone(zone)))
         read = self.leasing.reload(made)

@@ -76,7 +76,7 @@ class TestLentUntil(world.TestCase):
             for project, loans, last in (
                     ('red', True, 6), (OWNER, True, 6), ('red', False, 6),
                     ('red', True, 3)):
-                wanted = model.Wanted(leasing.at(0), leasing.at(last),
+                wanted = model.CalendarRequest(leasing.at(0), leasing.at(last),
                                       loans=loans)
                 viewer = model.Viewer(project)
                 looked = calendars.look(wanted, viewer)

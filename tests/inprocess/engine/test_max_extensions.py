@@ -19,7 +19,7 @@ from ironic_reservations import errors
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import change
 from ironic_reservations.model import leases
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from tests import leasing
 from tests import servers
 from tests import world
@@ -57,7 +57,7 @@ class TestMaxExtensions(_Extended):
         refused = self.refused(end=6)
         self.assertEqual(('max_extensions', 2, 2), tuple(
             refused.details[key] for key in ('limit', 'allowed', 'used')))
-        self.assertIn(told_times.moment(leasing.at(5)), str(refused))
+        self.assertIn(time_text.moment(leasing.at(5)), str(refused))
         self.leasing.create(5, 6)
 
     def test_before_the_start_it_is_no_extension(self):

@@ -22,14 +22,14 @@ from ironic_reservations import errors
 from ironic_reservations.db import tables
 from ironic_reservations.engine import availability
 from ironic_reservations.engine import limits
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import create
 from ironic_reservations.engine.leases import heal
 from ironic_reservations.engine.leases import pull
 from ironic_reservations.engine.maintenance import create as maintenance
-from ironic_reservations.engine.passages import passage
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import leases
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from ironic_reservations.planner import planning
 from tests import leasing
 from tests import servers
@@ -368,9 +368,11 @@ class TestOwnerNotice(world.TestCase):
     def _on(self, node, other):
         """Make a lease that is on one node, and may be on another."""
         made = self.leasing.create(5, 9, _among(node))
-        made = self.leasing.change(made, wishes=(leases.WishChange(
-            made.reservations[0].id,
-            resource_properties=_properties(node, other)),))
+        made = self.leasing.change(made,
+                                   reservations=(leases.LeaseReservationChange(
+                                       made.reservations[0].id,
+                                       resource_properties=_properties(
+                                           node, other)),))
         self.assertEqual({node}, self.leasing.nodes(made))
         return made
 
@@ -451,9 +453,13 @@ class TestOwnerNotice(world.TestCase):
         other, = self.leasing.hosts()
         long = self.leasing.create(1, 9)
         self.assertEqual({other}, self.leasing.nodes(long))
-        made = maintenance.create(self.leasing.engine, maintenance.Ask(
-            'fans', 'fans', leasing.at(10), leasing.at(0.25), (other,),
-            force=True))
+        made = maintenance.create(
+            self.leasing.engine,
+            maintenance.WindowRequest('fans',
+                                      'fans',
+                                      leasing.at(10),
+                                      leasing.at(0.25), (other,),
+                                      force=True))
         self.assertEqual([None], [each.to for each in made.cannot_move])
         self.assertEqual({other}, self.leasing.nodes(long))
 
@@ -535,10 +541,10 @@ class TestAskedBack(world.TestCase):
             tuple(data[key] for key in ('nodes', 'node_uuids', 'back_at',
                                         'extend_until')))
         self.assertIn('The project that owns one of its hosts has leased it '
-                      f'from {told_times.moment(leasing.at(4))} on',
+                      f'from {time_text.moment(leasing.at(4))} on',
                       data['reason'])
         self.assertIn('extended on it until '
-                      f'{told_times.moment(leasing.at(3.5))} at the latest.',
+                      f'{time_text.moment(leasing.at(3.5))} at the latest.',
                       data['reason'])
         self.assertIn((lease.id, 'asked_back'), self.told)
         self.leasing.change(lease, end=3.5)
@@ -552,9 +558,9 @@ class TestAskedBack(world.TestCase):
         ((told, data),) = self.notices()
         self.assertEqual(lease.id, told)
         self.assertIn('owns a host that is planned for the lease has leased '
-                      f'it from {told_times.moment(leasing.at(4))} on',
+                      f'it from {time_text.moment(leasing.at(4))} on',
                       data['reason'])
-        self.assertIn(f'beyond {told_times.moment(leasing.at(3.5))} only if '
+        self.assertIn(f'beyond {time_text.moment(leasing.at(3.5))} only if '
                       'there are other hosts for it.', data['reason'])
 
     def test_when_the_owner_changes_its_lease(self):
@@ -591,7 +597,7 @@ class TestAskedBack(world.TestCase):
     def test_when_the_owners_lease_makes_room(self):
         """Whoever has the node that it gets instead is told, too."""
         first, other, node = self.two_lessees()
-        maintenance.create(self.leasing.engine, maintenance.Ask(
+        maintenance.create(self.leasing.engine, maintenance.WindowRequest(
             'firmware', 'New firmware', leasing.at(8), leasing.at(5),
             nodes=(node,)))
         self.assertCountEqual([first.id, other.id],
@@ -685,7 +691,7 @@ class TestAskedBack(world.TestCase):
 
     def test_when_a_deploy_takes_it(self):
         other, node = self.one_left()
-        passage.admit(self.leasing.engine, node)
+        admission.admit(self.leasing.engine, node)
         self.assert_told_of_the_other_node(other, node)
 
     def one_left(self):

@@ -77,7 +77,7 @@ class TestLimits(world.TestCase):
         self.reserve()
         other = self.world.another_engine()
         self.world.before_next_write(lambda: reserve.reserve(
-            other, pick.Ask(instance_uuid=world.new_uuid(),
+            other, pick.NodeRequest(instance_uuid=world.new_uuid(),
                             node_uuids=tuple(self.nodes[3:]),
                             project_id='ours'),
             world.ALL_NODES, None, self.limits()))
@@ -126,7 +126,7 @@ class TestByClass(world.TestCase):
 
     def by_class(self, engine=None, **more):
         return reserve.reserve(
-            engine or self.world.engine, pick.Ask(
+            engine or self.world.engine, pick.NodeRequest(
                 instance_uuid=world.new_uuid(), project_id='ours', **more),
             world.ALL_NODES, None, limits.of(self.world.conf, 'reservations'))
 

@@ -11,17 +11,21 @@
 #    under the License.
 """Reservations of nodes that leases have, or have been promised."""
 
+import dataclasses
 from unittest import mock
 
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import reasons
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import planning
 from tests import leasing
 from tests import world
 
@@ -109,6 +113,26 @@ class TestReserve(_Beside):
         self.assertNotIn(leasing.PROJECT, str(reason))
         self.assertNotIn(lease.reservations[0].id, str(reason))
         self.world.reserve(node, ttl=HOUR)
+
+    def test_refusal_says_whether_it_is_proved(self):
+        """A search that has ended at its limit proves nothing."""
+        one, other = self.leasing.hosts(2)
+        for _ in range(2):
+            self.leasing.create(1, 3)
+        for proved in (True, False):
+            limits = dataclasses.replace(planning.LIMITS, request=budget.Work(
+                budget.REQUEST if proved else 0))
+            with mock.patch.object(hard_requests, 'limits',
+                                   return_value=limits):
+                refused = self.assertRaises(
+                    errors.NoNodeAvailable, self.world.reserve, one, other,
+                    ttl=HOUR + 1)
+            self.assertEqual(not proved, 'search_limit' in str(refused))
+            self.assertIs(None if proved else False,
+                          refused.details.get('proved'))
+            self.assertEqual(
+                [reasons.PROMISED] * 2,
+                [reason['code'] for reason in refused.details['reasons']])
 
     def test_started_lease_refuses_until_its_end(self):
         (node,) = self.leasing.hosts()
@@ -347,6 +371,16 @@ class TestRenew(_Beside):
         renewed = self.renew(held, ttl=2 * HOUR)
         self.assertEqual(leasing.at(2), renewed.expires_at)
         self.assertNotEqual(node, self.home(lease))
+
+    def test_moving_leases_aside_is_work_of_the_request(self):
+        """Otherwise renewals could occupy all threads of a process."""
+        self.leasing.hosts(2)
+        held = self.world.reserve(self.home(self.leasing.create(1, 3)),
+                                  ttl=HOUR)
+        engine = self.leasing.engine
+        with engine.hard_requests.bounded(engine.conf, None):
+            self.renew(held, ttl=2 * HOUR)
+            self.assertLess(0, hard_requests.limits().request.spent)
 
     def test_lease_that_begins_before_the_renewal_is_written_stays(self):
         """The reservation was over by then."""

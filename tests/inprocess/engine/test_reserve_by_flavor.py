@@ -99,5 +99,6 @@ class TestByClassName(world.TestCase):
             self.reserve(forbidden=OLD)
             sa.event.remove(engine, 'before_cursor_execute', count)
             counts.append(sum(not each.startswith('BEGIN') for each in seen))
-        self.assertEqual(1, len(set(counts)), counts)
-        self.assertLessEqual(counts[0], MOST)
+        # NOTE: one more if the search wraps round the end of the table.
+        self.assertLessEqual(max(counts) - min(counts), 1, counts)
+        self.assertLessEqual(max(counts), MOST)

@@ -21,9 +21,12 @@ import fixtures
 import testtools
 
 from ironic_reservations import clock
+from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.db import connection
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import retry
+from ironic_reservations.planner import budget
 
 
 def scripted(*outcomes):
@@ -45,6 +48,21 @@ class TestUntilCommitted(testtools.TestCase):
 
     def test_conflict_is_tried_again(self):
         self.assertEqual(1, retry.until_committed(scripted(OUTRUN, 1)))
+
+    def test_conflicts_leave_a_request_the_work_that_it_may_cause(self):
+        """Otherwise those that are outrun are refused for want of work."""
+        conf = project_conf.load(config_files=[])
+
+        def attempt():
+            work = hard_requests.limits().request
+            left.append(work.left)
+            work.left //= 2
+            if len(left) < 4:
+                raise OUTRUN
+        left = []
+        with hard_requests.HardRequests().bounded(conf, 'red'):
+            retry.until_committed(attempt)
+        self.assertEqual([budget.REQUEST] * 4, left)
 
     def attempts(self, *outcomes, seconds):
         """Return how many attempts are made that take so long each."""

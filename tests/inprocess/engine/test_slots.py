@@ -44,9 +44,9 @@ class TestSlots(world.TestCase):
             **asked).slots
 
     def post(self, start, count, hours, caller=_UNLIMITED, **more):
-        return lease_create.create(self.engine, leases.LeaseAsk(
+        return lease_create.create(self.engine, leases.LeaseRequest(
             'slot', start + datetime.timedelta(hours=hours),
-            (leases.Wish(count, count),), start,
+            (leases.LeaseReservationRequest(count, count),), start,
             project_id=caller.project_id), allowed=caller.allowed, **more)
 
     def accepted(self, *asked, **more):

@@ -23,17 +23,17 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine.leases import admission
 from ironic_reservations.engine.snapshots import cache as snapshot_cache
 from ironic_reservations.engine.snapshots import readings
 from ironic_reservations.engine.snapshots import seen_changes
-from ironic_reservations.planner import planning
 from tests import leasing
 from tests import world
 
@@ -55,7 +55,7 @@ class _TestCase(world.TestCase):
     def promised(self, found=None):
         found = found or self.snapshot()
         return {(row.node_uuid, row.starts_at, row.ends_at)
-                for here in found.standings if here is not None
+                for here in found.states if here is not None
                 for row, _ in here.promised}
 
     def statements(self):
@@ -130,10 +130,10 @@ class TestOwn(_TestCase):
         known = self.snapshot()
         uuid, generation = known.generation(0)
         before = self.promised(known)
-        self.cache.commit({uuid: generation + 1}, self.world.clock())
+        self.cache.commit({uuid: generation + 1})
         self.assertEqual(generation, self.snapshot().generation(0)[1])
         self.other.create(1, 2)
-        self.cache.commit({uuid: generation + 5}, self.world.clock())
+        self.cache.commit({uuid: generation + 5})
         self.assertNotEqual(before, self.promised())
         self.assert_sound()
 
@@ -142,13 +142,12 @@ class TestOwn(_TestCase):
         lease = self.leasing.create(1, 2)
         (row,) = self.leasing.reload(lease).bookings
         known = self.snapshot()
-        (other,) = {*known.fleet.uuids} - {row.node_uuid}
-        number = known.fleet.number(other)
+        (other,) = {*known.host_set.uuids} - {row.node_uuid}
+        number = known.host_set.number(other)
         for changed in ({'removed': [row]},
                         {'added': snapshots.promised(lease, [row])},
                         {'homes': {row: other}}):
-            self.cache.commit(dict([known.generation(number)]),
-                              self.world.clock(), **changed)
+            self.cache.commit(dict([known.generation(number)]), **changed)
             self.assert_sound()
 
     def test_one_whose_booking_is_not_there_is_left_alone(self):
@@ -157,14 +156,30 @@ class TestOwn(_TestCase):
         row = dataclasses.replace(lease.bookings[0], uuid=world.new_uuid())
         known = dict([self.snapshot().generation(0)])
         for changed in ({'removed': [row]}, {'homes': {row: node}}):
-            self.cache.commit(known, self.world.clock(), **changed)
+            self.cache.commit(known, **changed)
+            self.assert_sound()
+
+    def test_one_that_is_not_known_whole_is_read_like_others(self):
+        """Its generation is as expected, and its bookings would be lost."""
+        (node,) = self.leasing.hosts(1)
+        lease = self.leasing.reload(self.leasing.create(1, 2))
+        row = dataclasses.replace(lease.bookings[0], uuid=world.new_uuid())
+        elsewhere = dataclasses.replace(row, node_uuid=world.new_uuid())
+        for number, changed in enumerate((
+                {'removed': [row]}, {'homes': {row: node}},
+                {'removed': [elsewhere]}, {'homes': {row: world.new_uuid()}},
+                {'added': snapshots.promised(lease, [elsewhere])})):
+            known = dict([self.snapshot().generation(0)])
+            self.other.create(3 + 2 * number, 4 + 2 * number)
+            self.cache.commit(known, **changed)
+            self.assertEqual(2 + number, len(self.promised()), changed)
             self.assert_sound()
 
     def test_node_that_is_no_host_is_left_alone(self):
         uuids = self.world.enrol()
         self.leasing.hosts(1)
         self.snapshot()
-        self.cache.commit({uuids[0]: 1}, self.world.clock())
+        self.cache.commit({uuids[0]: 1})
         self.assert_sound()
 
     def test_commit_during_a_reading_stays(self):
@@ -179,8 +194,7 @@ class TestOwn(_TestCase):
             (mine,) = lease.bookings
             self.assertNotEqual(row.node_uuid, mine.node_uuid)
             self.cache.commit(
-                dict([known.generation(known.fleet.number(mine.node_uuid))]),
-                self.world.clock(),
+                dict([known.generation(known.host_set.number(mine.node_uuid))]),
                 added=snapshots.promised(lease, lease.bookings))
         with self.after_the_sums(commit):
             self.assertEqual(2, len(self.promised()))
@@ -211,13 +225,13 @@ class TestOthers(_TestCase):
             token = world.new_uuid()
             commit.commit(connection, seen.read(connection, [node]),
                           self.world.clock())
-            db_passages.insert(connection, node, token, None, None,
+            db_in_flight.insert(connection, node, token, None, None,
                                self.world.clock())
-        self.assertTrue(self.snapshot().standing(0).busy)
+        self.assertTrue(self.snapshot().host_state(0).busy)
         self.assertEqual(2, len(self.statements()))
         with self.world.engine.database.write() as connection:
-            db_passages.delete(connection, token, node)
-        self.assertFalse(self.snapshot().standing(0).busy)
+            db_in_flight.delete(connection, token, node)
+        self.assertFalse(self.snapshot().host_state(0).busy)
         self.assert_sound()
 
 
@@ -255,6 +269,48 @@ class TestChanges(_TestCase):
         self.assertEqual(2, len(self.promised()))
         self.assert_sound()
 
+    def test_commit_that_is_being_made_here_is_not_waited_for(self):
+        """Who comes meanwhile plans without it, and the next one with it."""
+        meanwhile = []
+
+        def committed(*given, **more):
+            meanwhile.append(self.quick())
+            snapshot_cache.SnapshotCache.commit(self.cache, *given, **more)
+        with (self.no_time_passes(),
+              mock.patch.object(self.cache, 'commit', committed),
+              mock.patch.object(db_nodes, 'read_sums',
+                                side_effect=AssertionError)):
+            self.leasing.create(1, 2)
+            found = self.quick()
+        self.assertEqual([set()], [*map(self.promised, meanwhile)])
+        self.assertEqual(1, len(self.promised(found)))
+        self.assert_sound()
+
+    def test_commit_that_stands_still_here_costs_another_attempt(self):
+        """Its process may stop right after COMMIT, for any time."""
+        there = self.snapshot()
+        with self.no_time_passes(), self.cache.committing(dict(
+                there.generation(number) for number in range(3))):
+            for _ in range(2):
+                self.other.create(1, 2)
+            self.leasing.create(1, 2)
+            self.assertRaises(errors.LeaseRefused, self.leasing.create, 1, 2)
+        self.assertEqual(3, len(self.promised()))
+        self.assert_sound()
+
+    def test_commit_that_was_taken_for_one_made_here_is_read(self):
+        """It is another's, of the same node at the same time."""
+        there = self.snapshot()
+        with self.no_time_passes():
+            with self.cache.committing(dict(
+                    there.generation(number) for number in range(3))):
+                self.other.create(1, 2)
+                self.assertEqual(set(), self.promised(self.quick()))
+            found = self.quick()
+        self.assertTrue(found.compared)
+        self.assertEqual(1, len(self.promised(found)))
+        self.assert_sound()
+
     def test_those_of_others_are_read(self):
         with self.no_time_passes():
             self.other.create(1, 2)
@@ -269,7 +325,7 @@ class TestChanges(_TestCase):
             self.world.ironic.change(node, maintenance=True)
             self.world.refresh()
             found = self.quick()
-            self.assertFalse(found.usable >> found.fleet.number(node) & 1)
+            self.assertFalse(found.usable >> found.host_set.number(node) & 1)
             # NOTE: a change without a generation is read once, not for ever.
             self.assertTrue(found.compared)
             self.assertFalse(self.quick().compared)
@@ -313,14 +369,13 @@ class TestChanges(_TestCase):
         with self.no_time_passes():
             for _ in range(3):
                 self.leasing.create(1, 2)
-            plan = planning.plan
-            with mock.patch.object(planning, 'plan',
-                                   side_effect=plan) as planned:
+            # Its counter-offers are planned in another way.
+            with mock.patch.object(
+                    admission.Admission, '_plan', autospec=True,
+                    side_effect=admission.Admission._plan) as planned:
                 self.assertRaises(errors.LeaseRefused, self.leasing.create,
                                   1, 2)
-            # Its counter-offers are planned in another way.
-            self.assertEqual(1, sum(len(each.args) == 2 for each
-                                    in planned.call_args_list))
+            self.assertEqual(1, planned.call_count)
 
     def test_who_has_to_know_for_sure_does(self):
         """Also where it shares a reading with somebody who need not."""
@@ -539,7 +594,7 @@ class TestTogether(_TestCase):
             self.assertTrue(self.began.wait(30))
             with mock.patch.object(os, 'getpid', return_value=1):
                 with mock.patch.object(self.cache, '_read', self.read):
-                    self.assertEqual(2, len(self.snapshot().standings))
+                    self.assertEqual(2, len(self.snapshot().states))
                 self.go_on.set()
                 first[0].join(30)
 

@@ -28,6 +28,7 @@ import uuid
 
 import testtools
 
+from tests.real import forked_ironic
 from tools import all_in_one
 from tools import enrolment
 
@@ -76,8 +77,8 @@ class GuardTestCase(testtools.TestCase):
     @classmethod
     def make(cls, folder: str) -> all_in_one.AllInOne:
         """Return the service to start."""
-        return all_in_one.AllInOne(folder, users=cls.users,
-                                   reservations=cls.reservations)
+        return forked_ironic.ForkedIronic(
+            folder, users=cls.users, reservations=cls.reservations)
 
     def send(self, method: str, path: str, document: Any = None, *,
              raw: bytes | None = None, content_type: str = 'application/json',

@@ -14,8 +14,11 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 import uuid
+
+import sqlalchemy as sa
 
 from ironic_reservations.engine import audit
 from ironic_reservations.guard import node_acts
@@ -69,6 +72,64 @@ class ProtectedActsTestCase(acts.ActsTestCase):
                 self.assertIsNone(self._asked(node, target)[1], target)
         self.as_('one')
         self.assertIsNone(self._asked(node, 'provide')[1])
+
+    def test_administrator_manages_what_has_failed(self) -> None:
+        """The end of a lease waited for him, and he was refused."""
+        node = self.node_of_one()
+        self._lease(node)
+        self.as_('the-system')
+        self.assertEqual((403, _REQUIRED), self._asked(node, 'manage'))
+        engine = sa.create_engine(self.ironic.database)
+        self.addCleanup(engine.dispose)
+
+        def becomes(state: str) -> None:
+            with engine.begin() as connection:
+                connection.execute(
+                    sa.text('UPDATE nodes SET provision_state = :state '
+                            'WHERE uuid = :uuid'),
+                    {'state': state, 'uuid': node.uuid})
+
+        # NOTE: it may be available again before Ironic is asked.
+        becomes('cleaning')
+        self.assertEqual((403, _REQUIRED), self._asked(node, 'manage'))
+        becomes('clean failed')
+        for name, refused in (('one', (403, _REQUIRED)),
+                              ('reader-of-one', (403, None)),
+                              ('two', (404, None))):
+            self.as_(name)
+            self.assertEqual(refused, self._asked(node, 'manage'), name)
+        self.as_('the-system')
+        self.assertEqual((403, 'reservation.proof_invalid'), self._asked(
+            node, 'manage', str(uuid.uuid4())))
+        self.assertEqual((202, None), self._asked(node, 'manage'))
+        self.assertEqual('manageable',
+                         self.node(node.uuid)['provision_state'])
+        self.assertEqual((202, None), self._asked(node, 'provide'))
+        self.wait_for(lambda: self.node(node.uuid)['provision_state']
+                      == 'available')
+        self.assertEqual((403, _REQUIRED), self._asked(node, 'manage'))
+
+    def _lease(self, node: enrolment.Enrolled) -> None:
+        """Lease a node.
+
+        NOTE: a reservation would end once the node is seen being cleaned.
+        """
+        made = self.send('POST', '/v1/os-hosts', {'name': node.uuid},
+                         headers=base.OURS)
+        self.assertEqual(201, made.status, made)
+        end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+        reply = self.send('POST', '/v1/leases', {
+            'name': 'lease', 'start_date': 'now', 'events': [],
+            'end_date': f'{end:%Y-%m-%d %H:%M}', 'reservations': [{
+                'resource_type': 'physical:host', 'min': 1, 'max': 1,
+                'hypervisor_properties': '', 'resource_properties':
+                    f'["==", "$node_uuid", "{node.uuid}"]'}]},
+            headers=base.OURS)
+        self.assertEqual(201, reply.status, reply)
+        ident = reply.document['lease']['id']
+        self.wait_for(lambda: self.send(
+            'GET', f'/v1/leases/{ident}', headers=base.OURS
+        ).document['lease']['status'] == 'ACTIVE')
 
     def _asked(self, node: enrolment.Enrolled, target: str,
                proof: str | None = None) -> tuple[int, str | None]:

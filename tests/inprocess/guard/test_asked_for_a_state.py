@@ -14,11 +14,14 @@
 
 from __future__ import annotations
 
+from typing import Any
 from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
-from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import protect
+from ironic_reservations.guard import failed_attempts
 from ironic_reservations.guard import node_acts
 from tests import guarded
 from tests import leasing
@@ -31,6 +34,8 @@ class TestAskedForAState(guarded.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        # NOTE: Ironic refuses all of it, since the node is available.
+        self.patch(failed_attempts, 'BURST', 1000)
         self.guard = self.guard_of(self.ironic, 'keystone')
         self.leasing = leasing.Leasing(self.world)
         (self.node,) = self.leasing.hosts(owner='owner')
@@ -73,19 +78,21 @@ class TestAskedForAState(guarded.TestCase):
 
     def test_no_longer_when_it_is_handed_over(self) -> None:
         """A process stood still between the look and that."""
-        real = protect.look
+        real = protect.keep
 
-        def look(*args: object) -> protect.Holding:
-            found = real(*args)
-            self.world.clock.advance(protect.FRESH + 1)
-            return found
-        with mock.patch.object(protect, 'look', look):
+        def keep(*args: Any) -> admission.InFlightRequest:
+            kept = real(*args)
+            self.world.clock.advance(
+                self.engine.conf.guard.in_flight_timeout / 2 + 1)
+            return kept
+        with mock.patch.object(protect, 'keep', keep):
             self.assertRaises(errors.HandedOverLate, self.ask, 'deleted')
-        self.assertEqual([], self.ironic.done)
+        self.assertEqual(([], []), (self.ironic.done,
+                                    self.world.in_flight()))
 
     def test_database_is_down(self) -> None:
         """Then an administrator may, and nobody else."""
-        with mock.patch.object(protect, 'look', side_effect=(
+        with mock.patch.object(protect, 'keep', side_effect=(
                 errors.DatabaseUnavailable('down'))):
             self.assertRaises(errors.DatabaseUnavailable, self.ask,
                               'deleted')

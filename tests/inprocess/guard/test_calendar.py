@@ -22,7 +22,7 @@ import bcrypt
 from tests.inprocess.guard import base
 from tests.inprocess.guard import keystone_ironic
 from tests.inprocess.guard import with_keystone
-from tools import all_in_one
+from tests.real import forked_ironic
 
 HOME = '/reservation/calendar/'
 SESSION = f'{HOME}session'
@@ -204,7 +204,7 @@ class ProxyTestCase(DoorTestCase):
 
     @classmethod
     def make(cls, folder):
-        return all_in_one.AllInOne(folder, options={
+        return forked_ironic.ForkedIronic(folder, options={
             'oslo_middleware': {'enable_proxy_headers_parsing': True}})
 
     def test_cookie_is_secure(self):

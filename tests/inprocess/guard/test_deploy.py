@@ -21,7 +21,7 @@ import json
 import threading
 import uuid
 
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from tests.inprocess.guard import base
 
 
@@ -34,7 +34,7 @@ class ProofTestCase(base.GuardTestCase):
         self.assertEqual((403, 'reservation.proof_required'),
                          (refused.status, refused.code))
         self.assertIn('x-openstack-request-id', refused.headers)
-        until = told_times.moment(
+        until = time_text.moment(
             datetime.datetime.fromisoformat(reservation['expires_at']))
         self.assertIn(
             f'is reserved until {until}',

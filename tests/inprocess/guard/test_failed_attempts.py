@@ -119,10 +119,10 @@ class FailedAttemptsTestCase(guarded.TestCase):
             statuses = self.loop(ask)
             self.assertEqual([429] * (MANY - BURST), statuses[BURST:], ask)
             self.assertNotIn(429, statuses[:BURST])
-            # NOTE: one for each passage, and one for its end.
+            # NOTE: one for each request, and one for its end.
             self.assertTrue(
                 before < self.generation() <= before + 2 * BURST, ask)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_all_ways_are_one(self) -> None:
         self.all_answer(403)

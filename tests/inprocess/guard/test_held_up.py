@@ -29,7 +29,7 @@ from unittest import mock
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.engine.passages import protect
+from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve

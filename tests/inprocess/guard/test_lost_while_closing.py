@@ -24,12 +24,12 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import passages as db_passages
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.passages import passage as passages
-from ironic_reservations.engine.passages import tickets
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import reasons
@@ -46,7 +46,7 @@ SOON = 30.0
 
 class LostTestCase(guarded.TestCase):
 
-    options = {'guard__passage_timeout': TIMEOUT}
+    options = {'guard__in_flight_timeout': TIMEOUT}
 
     def setUp(self) -> None:
         super().setUp()
@@ -79,7 +79,7 @@ class LostTestCase(guarded.TestCase):
         return False
 
     def states(self) -> list[str]:
-        return [row['state'] for row in self.world.passages()]
+        return [row['state'] for row in self.world.in_flight()]
 
 
 @servers.also
@@ -156,14 +156,14 @@ class TestAnswered(LostTestCase):
         self.assertEqual([], self.states())
 
     def test_request_that_came_too_late_to_be_sent(self) -> None:
-        real = passages.admit
+        real = admission.admit
 
-        def admit(*known: Any, **more: Any) -> passages.Passage:
+        def admit(*known: Any, **more: Any) -> admission.InFlightRequest:
             through = real(*known, **more)
             self.world.clock.advance(TIMEOUT / 2)
             self.lost.start()
             return through
-        with mock.patch.object(passages, 'admit', admit):
+        with mock.patch.object(admission, 'admit', admit):
             self.assertRaises(errors.HandedOverLate, self.deploy)
         self.lost.stop()
         self.back()
@@ -187,7 +187,7 @@ class TestAnswered(LostTestCase):
     def rows(self) -> list[in_flight.InFlight]:
         self.world.clock.advance(0.001)
         with self.engine.database.read() as connection:
-            return db_passages.read_overdue(connection, self.world.clock(),
+            return db_in_flight.read_overdue(connection, self.world.clock(),
                                             10)
 
 
@@ -239,12 +239,12 @@ class TestStaysAway(LostTestCase):
 
     def test_answer_whose_commit_was_lost_is_written_once(self) -> None:
         held = self.world.reserve(self.node, ttl=9999)
-        real = passages.close
+        real = admission.close
 
         def close(*known: Any) -> bool:
             real(*known)
             raise errors.OutcomeUnknown
-        with mock.patch.object(passages, 'close', close):
+        with mock.patch.object(admission, 'close', close):
             self.assertEqual(202, self.deploy(held.uuid).status)
         self.assertEqual('in_use', self.world.state_of(held))
         self.back()

@@ -72,7 +72,7 @@ class PlacementProofTestCase(base.GuardTestCase):
             ksa_session.Session(auth=noauth.NoAuth()),
             endpoint_override=self.placed.endpoint), placement.ADMIN)
 
-    def leased(self) -> machine.Wanted:
+    def leased(self) -> machine.Desired:
         """Return what a lease is to have of a node, and has."""
         name = f'class-{uuid.uuid4().hex}'
         node, = self.enroll(resource_class=name)
@@ -87,7 +87,7 @@ class PlacementProofTestCase(base.GuardTestCase):
         self.wait_for(lambda: self.send(
             'GET', f'/v1/leases/{lease["id"]}').document['lease']['status']
             == 'ACTIVE')
-        wanted = machine.Wanted(lease['reservations'][0]['id'], None,
+        wanted = machine.Desired(lease['reservations'][0]['id'], None,
                                 {node.uuid: 1}, True)
         conf = project_conf.load(config_files=[])
         conf.set_override('connection', 'sqlite://', 'database')
@@ -109,7 +109,7 @@ class PlacementProofTestCase(base.GuardTestCase):
                 'hypervisor_properties': '', 'resource_properties':
                     f'["==", "$resource_class", "{name}"]'}]})
 
-    def schedule(self, wanted: machine.Wanted) -> str:
+    def schedule(self, wanted: machine.Desired) -> str:
         """Claim what the flavor asks for, and return the server."""
         server = str(uuid.uuid4())
         host, = wanted.counts

@@ -17,12 +17,20 @@ Each of these was seen: a node that somebody had reserved was deployed by
 somebody else.
 """
 
+import dataclasses
+
 from ironic_reservations import errors
+from ironic_reservations.api.controllers.v1 import reservations
+from ironic_reservations.api.types import basic
+from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine.passages import passage
-from ironic_reservations.engine.passages import uncertain
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import uncertain
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.guard import inward
+from ironic_reservations.guard import tickets as guard_tickets
 from ironic_reservations.model import reasons
 from ironic_reservations.reconciler import loops
 from tests import guarded
@@ -35,7 +43,7 @@ LONG = TIMEOUT * 5
 
 class StandsStillTestCase(guarded.TestCase):
 
-    options = {'guard__passage_timeout': TIMEOUT}
+    options = {'guard__in_flight_timeout': TIMEOUT}
 
     def passes(self):
         """Let the reconciler do all that it does again and again."""
@@ -68,14 +76,14 @@ class TestGuardPaused(StandsStillTestCase):
     def setUp(self):
         super().setUp()
         self.standing_still = []
-        real = passage.admit
+        real = admission.admit
 
         def admit(*args, **known):
             through = real(*args, **known)
             for action in self.standing_still:
                 action()
             return through
-        self.patch(passage, 'admit', admit)
+        self.patch(admission, 'admit', admit)
 
     def test_stranger(self):
         """Somebody reserves the node while the deploy stands still."""
@@ -90,7 +98,7 @@ class TestGuardPaused(StandsStillTestCase):
         self.assertRaises(errors.HandedOverLate, self.deploy)
         self.assertEqual([], self.ironic.done)
         self.assert_mine(made[0])
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_proof_of_a_reservation_that_ends_meanwhile(self):
         before, made = self.world.reserve(self.node, ttl=10), []
@@ -145,7 +153,7 @@ class TestInsideOfIronic(StandsStillTestCase):
         self.assert_mine(made[0])
         self.world.clock.advance(LONG)
         self.passes()
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_instance_is_taken_off_again(self):
         made = []
@@ -192,7 +200,136 @@ class TestInsideOfIronic(StandsStillTestCase):
 
 
 @servers.also
-class TestReusedPassageId(StandsStillTestCase):
+class TestTakingBackStandsStill(StandsStillTestCase):
+    """A process stands still before it takes a node back for its holder."""
+
+    def setUp(self):
+        super().setUp()
+        self.standing_still, self.late = [], True
+        gate = guard_tickets.Gate(self.ironic)
+
+        def late(environ, start_response):
+            if inward.TICKET_KEY in environ and self.late:
+                self.happens()
+            return gate(environ, start_response)
+        usual, self.engine = self.engine, dataclasses.replace(
+            self.engine, ironic=ironic_client.Ironic(
+                in_process.InProcess(late)))
+        gate.engine = self.engine
+        self.guard = self.guard_of(self.ironic)
+        self.engine = usual
+
+    def happens(self):
+        for action in self.standing_still:
+            action()
+        self.standing_still.clear()
+
+    def overtaken(self, *, then):
+        """Let a deploy come so late that somebody else has the node.
+
+        :param then: what the holder does while nothing is taken back yet.
+        """
+        held = []
+
+        def reserved():
+            self.world.clock.advance(LONG)
+            self.passes()
+            held.append(self.world.reserve(self.node, ttl=LONG * 10))
+        self.ironic.before['PUT'] = [reserved]
+        self.standing_still.append(lambda: then(held[0]))
+        self.assertRaises(errors.Overtaken, self.deploy)
+        self.assertEqual([], self.standing_still)
+        return held[0]
+
+    def frees(self):
+        """Undeploy the node, as its holder may."""
+        self.world.ironic.change(self.node, provision_state='available',
+                                 instance_uuid=None)
+
+    def assert_stays(self, held):
+        """Assert that the holder who was told to try again has the node."""
+        for _ in range(2):
+            self.world.clock.advance(LONG)
+            self.passes()
+        self.assertEqual(202, self.deploy(held.uuid).status)
+        self.passes()
+        self.assertEqual(('active', 'in_use', []), (
+            self.there().provision_state, self.world.state_of(held),
+            self.world.in_flight()))
+
+    def deploys(self, held):
+        self.frees()
+        self.assertRaises(errors.Contention, self.deploy, held.uuid)
+
+    def test_holder_deploys_before_it_is_sent(self):
+        self.assert_stays(self.overtaken(then=self.deploys))
+
+    def test_holder_deploys_before_it_is_handed_over(self):
+        real = guard_tickets.tickets.take
+
+        def take(*args):
+            taken = real(*args)
+            self.happens()
+            return taken
+        self.patch(guard_tickets.tickets, 'take', take)
+        self.late = False
+        self.assert_stays(self.overtaken(then=self.deploys))
+
+    def test_conductor_comes_late(self):
+        """It takes the node back when nobody knows any more that it will."""
+        def answers(held):
+            self.ironic.answers['PUT'] = [500]
+        held = self.overtaken(then=answers)
+        self.deploys(held)
+        self.ironic.late.pop()
+        self.assert_stays(held)
+
+
+@servers.also
+class TestOldAnswer(StandsStillTestCase):
+    """A process stands still with what Ironic has told it."""
+
+    def deployed_after(self, call):
+        """Let a deploy come between an answer of Ironic and what is done."""
+        real = getattr(self.world.ironic, call)
+
+        def asked(*args):
+            answer = real(*args)
+            self.patch(self.world.ironic, call, real)
+            self.world.clock.advance(1)
+            self.assertEqual(202, self.deploy().status)
+            self.world.clock.advance(1)
+            return answer
+        self.patch(self.world.ironic, call, asked)
+
+    def assert_not_free(self):
+        self.assertEqual('active', self.there().provision_state)
+        self.assertNotEqual(
+            'available', self.world.mirrored()[self.node]['provision_state'])
+
+    def test_of_what_became_of_a_request(self):
+        self.ironic.answers['PUT'] = [500]
+        self.deploy()
+        requests = uncertain.Uncertain(self.engine, self.engine.ironic)
+        self.world.clock.advance(LONG)
+        requests.look()
+        self.world.clock.advance(30)
+        self.deployed_after('settled')
+        requests.look()
+        self.assertEqual([], self.world.in_flight())
+        self.assert_not_free()
+
+    def test_of_a_poll(self):
+        self.deployed_after('nodes')
+        # NOTE: so that nobody knows what it is, but that it is not free.
+        self.ironic.before['PUT'] = [
+            lambda: self.ironic.hidden.add(self.node)]
+        mirror.refresh_all(self.engine)
+        self.assert_not_free()
+
+
+@servers.also
+class TestReusedId(StandsStillTestCase):
 
     def test_slow_request_closes_nobody_elses(self):
         """The id of its row has been given to the next request."""
@@ -202,13 +339,13 @@ class TestReusedPassageId(StandsStillTestCase):
             self.world.clock.advance(LONG)
             self.passes()
             held = self.reserve()
-            passage.admit(self.engine, self.node, held.uuid)
+            admission.admit(self.engine, self.node, held.uuid)
             self.ironic.answers['PUT'] = [409]
-            seen.extend(self.world.passages())
+            seen.extend(self.world.in_flight())
         self.ironic.before['PUT'] = [meanwhile]
         self.deploy()
         self.assertEqual(1, len(seen))
-        self.assertEqual(seen, self.world.passages())
+        self.assertEqual(seen, self.world.in_flight())
 
 
 @servers.also
@@ -227,7 +364,7 @@ class TestConductorPaused(StandsStillTestCase):
         self.world.ironic.conductor_silent = False
         self.passes()
         self.assertEqual([reasons.WRONG_STATE], self.reasons())
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_proof(self):
         held = self.reserve()
@@ -242,6 +379,23 @@ class TestConductorPaused(StandsStillTestCase):
         self.passes()
         self.assertEqual('in_use', self.world.state_of(held))
 
+    def test_nobody_is_told_that_it_never_ends(self):
+        """It is in use once Ironic has said so, and not before."""
+        held = self.world.reserve(self.node, ttl=TIMEOUT)
+        self.ironic.answers['PUT'] = [500]
+        self.deploy(held.uuid)
+        self.assertEqual(('reserved', held.expires_at.isoformat()),
+                         self.shown(held))
+        self.world.clock.advance(LONG)
+        self.passes()
+        self.assertRaises(errors.ReservationNotFound, self.shown, held)
+
+    def shown(self, held):
+        """Return what clients are told about a reservation."""
+        told = reservations.shaper(basic.FIELDS['state'], '')(
+            find.get(self.engine, held.uuid))
+        return told['state'], told['expires_at']
+
     def test_nothing_became_of_it(self):
         held = self.reserve()
         self.ironic.answers['PUT'] = [500]
@@ -249,7 +403,7 @@ class TestConductorPaused(StandsStillTestCase):
         self.world.clock.advance(60)
         self.passes()
         self.assert_mine(held)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_it_is_looked_at_twice(self):
         """The first look comes too early, by a hair."""
@@ -276,7 +430,7 @@ class TestConductorPaused(StandsStillTestCase):
         self.assertRaises(RuntimeError, self.deploy)
         self.world.clock.advance(TIMEOUT)
         self.assertEqual([reasons.BUSY], self.reasons())
-        self.assertEqual('uncertain', self.world.passages()[0]['state'])
+        self.assertEqual('uncertain', self.world.in_flight()[0]['state'])
 
     def test_node_that_is_deleted_settles_it(self):
         self.ironic.answers['PUT'] = [500]
@@ -287,7 +441,7 @@ class TestConductorPaused(StandsStillTestCase):
         self.passes()
         mirror.refresh_all(self.engine)
         self.assertNotIn(self.node, self.world.mirrored())
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_node_that_is_locked_is_not_settled(self):
         self.ironic.answers['PUT'] = [500]
@@ -319,7 +473,7 @@ class TestAllocations(StandsStillTestCase):
         self.becomes('active', self.node)
         self.passes()
         self.assertEqual(([reasons.INSTANCE_BOUND], []), (
-            self.reasons(), self.world.passages()))
+            self.reasons(), self.world.in_flight()))
 
     def test_error_frees_the_node_at_once(self):
         self.allocate(self.instance)

@@ -233,11 +233,14 @@ class LeasedTestCase(StatesTestCase):
             _AsService(self.ironic)))
         self.addCleanup(self.engine.database.close)
         hosts.add(self.engine, self.there.uuid, {})
-        self.lease = lease_create.create(self.engine, leases.LeaseAsk(
-            'lease', clock.utc_now() + datetime.timedelta(hours=1), (
-                leases.Wish(1, 1, '["==", "$hypervisor_hostname", '
-                                  f'"{self.there.name}"]'),),
-            project_id=keystone_ironic.PROJECTS['one']))
+        self.lease = lease_create.create(
+            self.engine,
+            leases.LeaseRequest('lease',
+                                clock.utc_now() + datetime.timedelta(hours=1),
+                                (leases.LeaseReservationRequest(
+                                    1, 1, '["==", "$hypervisor_hostname", '
+                                    f'"{self.there.name}"]'),),
+                                project_id=keystone_ironic.PROJECTS['one']))
         self.proof = self.lease.reservations[0].id
         self.wait_for(lambda: self.read().status
                       is leases.LeaseStatus.ACTIVE)

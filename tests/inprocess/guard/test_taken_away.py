@@ -31,9 +31,9 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.db import tables
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine.passages import passage
-from ironic_reservations.engine.passages import protect
-from ironic_reservations.engine.passages import uncertain
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import protect
+from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.guard import node_acts
@@ -48,7 +48,7 @@ from tests import servers
 
 TIMEOUT = 120
 LONG = TIMEOUT * 5
-ANYBODY = protection.Actor(admit.Claim())
+ANYBODY = protect.Asked(protection.Actor(admit.Claim()))
 ON = ('PUT', ('maintenance',), {'reason': 'smoke'})
 OFF = ('DELETE', ('maintenance',), None)
 DELETE = ('DELETE', (), None)
@@ -60,7 +60,7 @@ PATCHES = tuple(('PATCH', (), [{'op': 'add', 'path': f'/{field}',
 
 class TakenAwayTestCase(guarded.TestCase):
 
-    options = {'guard__passage_timeout': TIMEOUT}
+    options = {'guard__in_flight_timeout': TIMEOUT}
 
     def setUp(self) -> None:
         super().setUp()
@@ -110,7 +110,7 @@ class TestMeanwhile(TakenAwayTestCase):
             self.before(act, lambda found=seen: found.extend(self.reasons()))
             self.assertLess(self.ask(act).status, 300)
             self.assertEqual([reasons.BUSY], seen, act)
-            self.assertEqual([], self.world.passages())
+            self.assertEqual([], self.world.in_flight())
             if self.node in self.world.ironic.there:
                 self.world.ironic.change(self.node, maintenance=False,
                                          retired=False)
@@ -124,7 +124,7 @@ class TestMeanwhile(TakenAwayTestCase):
             seen.extend(self.reasons())
         self.before(ON, happens)
         self.assertEqual(202, self.ask().status)
-        self.assertEqual(([reasons.BUSY], []), (seen, self.world.passages()))
+        self.assertEqual(([reasons.BUSY], []), (seen, self.world.in_flight()))
 
     def test_whoever_was_planned_before_plans_again(self) -> None:
         """The reservation was about to be committed."""
@@ -140,7 +140,7 @@ class TestMeanwhile(TakenAwayTestCase):
         self.assertRaises(errors.ProofRequired, self.ask)
         self.assertEqual(([], 'reserved'), (
             self.done(), self.world.state_of(held[0])))
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_renewal_that_began_in_time_brings_nothing_back(self) -> None:
         held = self.reserve(ttl=10)
@@ -157,16 +157,16 @@ class TestMeanwhile(TakenAwayTestCase):
         self.before(ON, lambda: self.assertEqual(202, self.ask().status))
         self.assertEqual(202, self.ask().status)
         self.assertEqual((['PUT', 'PUT'], []),
-                         (self.done(), self.world.passages()))
+                         (self.done(), self.world.in_flight()))
 
     def test_holder_may_while_a_deploy_is_under_way(self) -> None:
         held = self.reserve('owner')
-        deploy = passage.admit(self.engine, self.node, held.uuid)
+        deploy = admission.admit(self.engine, self.node, held.uuid)
         self.assertEqual(202, self.ask().status)
         self.assertEqual('starting', self.world.state_of(held))
-        passage.close(self.engine, deploy, True)
+        admission.close(self.engine, deploy, True)
         self.assertEqual(('in_use', []), (
-            self.world.state_of(held), self.world.passages()))
+            self.world.state_of(held), self.world.in_flight()))
 
     def test_deploy_that_was_overtaken_is_still_taken_back(self) -> None:
         """What its node's holder does to it hides nothing."""
@@ -185,7 +185,7 @@ class TestMeanwhile(TakenAwayTestCase):
     def test_refusal_of_ironic_leaves_nothing(self) -> None:
         self.ironic.answers['PUT'] = [409]
         self.assertEqual(409, self.ask().status)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         self.reserve()
 
     def test_lease_of_the_node_is_not_counted_as_used(self) -> None:
@@ -199,10 +199,129 @@ class TestMeanwhile(TakenAwayTestCase):
         self.ironic.answers['DELETE'] = [500]
         self.assertEqual(500, self.ask(OFF).status)
         self.world.find_out()
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         with self.engine.database.read() as connection:
             self.assertEqual([], connection.execute(
                 sa.select(tables.usage_periods)).all())
+
+
+class _Undeploys(TakenAwayTestCase):
+    """The node is deployed, by the holder of a reservation."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.held = self.reserve('owner')
+        self.assertEqual(202, self.deploy(
+            self.held.uuid, self.guard_of(self.ironic)).status)
+        self.world.refresh()
+
+    def undeploy(self, token: str | None = 'owner',
+                 target: str = 'deleted') -> wsgi.Answer:
+        return self.guard.provision(guarded.environ(
+            'PUT', f'/v1/nodes/{self.node}/states/provision',
+            {'target': target}, token=token), self.node)
+
+    def free(self) -> None:
+        """Let the node be cleaned, and the reservation end."""
+        self.world.ironic.change(self.node, provision_state='available')
+        self.world.refresh()
+        self.assertEqual({}, self.world.reservations())
+
+    def assert_late_one_hits_nobody(self, token: str | None) -> None:
+        """Assert that the node is promised once it is known to be free.
+
+        :param token: of whoever undeploys it, first without an answer.
+        """
+        self.ironic.answers['PUT'] = [503]
+        self.assertEqual(503, self.undeploy(token).status)
+        self.assertEqual(202, self.undeploy(token).status)
+        self.world.ironic.change(self.node, provision_state='available')
+        self.world.refresh()
+        self.assertNotEqual([], self.reasons())
+        # NOTE: nor is it its holder's to deploy anew, who would lose it.
+        self.assertRaises(errors.Contention, self.deploy, self.held.uuid,
+                          self.guard_of(self.ironic))
+        self.assertEqual(400, self.ironic.late.pop()()[0])
+        self.world.find_out()
+        self.world.refresh()
+        self.assertEqual({}, self.world.reservations())
+        self.reserve()
+
+
+@servers.also
+class TestUndeploys(_Undeploys):
+    """An undeploy that a conductor carried out late hit the next instance."""
+
+    def test_of_the_holder(self) -> None:
+        self.assert_late_one_hits_nobody('owner')
+
+    def test_of_an_administrator(self) -> None:
+        self.assert_late_one_hits_nobody(guarded.SYSTEM)
+
+    def test_whoever_reserves_the_node_meanwhile_is_refused(self) -> None:
+        seen: list[str] = []
+
+        def happens() -> None:
+            release.release(self.engine, self.held.uuid)
+            self.world.ironic.change(self.node, provision_state='available')
+            self.world.refresh()
+            seen.extend(self.reasons())
+        self.before(ON, happens)
+        self.assertEqual(400, self.undeploy().status)
+        self.assertEqual(([reasons.BUSY], []), (seen, self.world.in_flight()))
+        self.reserve()
+
+    def test_ends_the_reservation_once_the_node_is_free(self) -> None:
+        self.assertEqual(202, self.undeploy().status)
+        self.free()
+        self.reserve()
+
+    def test_refused_by_ironic(self) -> None:
+        self.ironic.answers['PUT'] = [409]
+        self.assertEqual(409, self.undeploy().status)
+        self.assertEqual(('in_use', []), (self.world.state_of(self.held),
+                                          self.world.in_flight()))
+
+    def test_only_administrators_may_while_the_database_is_down(
+            self) -> None:
+        with mock.patch.object(self.engine.database, 'read',
+                               side_effect=errors.DatabaseUnavailable('x')):
+            self.assertRaises(errors.DatabaseUnavailable, self.undeploy)
+            self.assertEqual(202, self.undeploy(guarded.SYSTEM).status)
+
+    def test_others_are_refused(self) -> None:
+        self.assertRaises(errors.ProofRequired, self.undeploy, 'tenant')
+        self.assertEqual(('in_use', []), (self.world.state_of(self.held),
+                                          self.world.in_flight()))
+        self.assertNotEqual('cleaning', self.there().provision_state)
+
+
+@servers.also
+class TestUndeploysWithoutIdentities(_Undeploys):
+    """All callers are administrators."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.guard = self.guard_of(self.ironic)
+
+    def test_late_one_hits_nobody(self) -> None:
+        self.assert_late_one_hits_nobody(None)
+
+
+@servers.also
+class TestUndeploysThatAreNotProtected(_Undeploys):
+    """Anybody may whom Ironic's policy lets."""
+
+    options = {**TakenAwayTestCase.options,
+               'guard__protected_acts': ['maintenance']}
+
+    def test_late_one_hits_nobody(self) -> None:
+        self.assert_late_one_hits_nobody('tenant')
+
+    def test_database_that_is_down(self) -> None:
+        with mock.patch.object(self.engine.database, 'read',
+                               side_effect=errors.DatabaseUnavailable('x')):
+            self.assertEqual(202, self.undeploy('tenant').status)
 
 
 @servers.also
@@ -223,7 +342,7 @@ class TestStandsStill(TakenAwayTestCase):
             self.assertRaises(errors.HandedOverLate, self.ask)
         self.assertEqual(([], 'reserved', []), (
             self.done(), self.world.state_of(held[0]),
-            self.world.passages()))
+            self.world.in_flight()))
 
     def test_conductor_that_comes_back_late(self) -> None:
         self.ironic.answers['PUT'] = [503]
@@ -232,7 +351,7 @@ class TestStandsStill(TakenAwayTestCase):
         self.assertEqual([reasons.BUSY], self.reasons())
         self.ironic.late.pop()()
         self.world.find_out()
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         self.assertEqual([reasons.MAINTENANCE], self.seen_by_ironic())
 
     def seen_by_ironic(self) -> list[str]:
@@ -311,7 +430,7 @@ class TestStandsStill(TakenAwayTestCase):
             self.world.refresh()
 
     def test_database_that_is_lost_in_time_hides_no_success(self) -> None:
-        """The passage is there still, and is left to the reconciler."""
+        """The request is there still, and is left to the reconciler."""
         gone = mock.patch.object(self.engine.database, 'write',
                                  side_effect=errors.DatabaseUnavailable('x'))
         self.before(ON, gone.start)
@@ -319,7 +438,7 @@ class TestStandsStill(TakenAwayTestCase):
             self.assertEqual(202, self.ask().status)
         finally:
             gone.stop()
-        self.assertEqual(1, len(self.world.passages()))
+        self.assertEqual(1, len(self.world.in_flight()))
 
     def take_it(self) -> None:
         self.world.find_out()
@@ -332,12 +451,12 @@ class TestWho(TakenAwayTestCase):
     def test_administrator_waits_for_nobody(self) -> None:
         """Who may do it to any node may whoever has it by then."""
         held = self.reserve()
-        passage.admit(self.engine, self.node, held.uuid)
+        admission.admit(self.engine, self.node, held.uuid)
         with mock.patch.object(self.engine.database, 'read',
                                side_effect=errors.DatabaseUnavailable('x')):
             for act in (ON, *PATCHES, OFF):
                 self.assertLess(self.ask(act, guarded.SYSTEM).status, 300)
-        self.assertEqual(1, len(self.world.passages()))
+        self.assertEqual(1, len(self.world.in_flight()))
         self.assertEqual('starting', self.world.state_of(held))
 
     def test_others_wait_for_the_database(self) -> None:
@@ -358,7 +477,7 @@ class TestWho(TakenAwayTestCase):
     def test_node_that_is_not_mirrored_yet_is_kept(self) -> None:
         (self.node,) = self.world.enrol(mirrored=False)
         self.before(ON, lambda: self.assertEqual(
-            [self.node], [row['node_uuid'] for row in self.world.passages()]))
+            [self.node], [row['node_uuid'] for row in self.world.in_flight()]))
         self.assertEqual(202, self.ask().status)
 
     def test_slow_body_keeps_no_node(self) -> None:
@@ -367,7 +486,7 @@ class TestWho(TakenAwayTestCase):
 
         class Slow(io.BytesIO):
             def read(self, *size: Any) -> bytes:
-                case.assertEqual([], case.world.passages())
+                case.assertEqual([], case.world.in_flight())
                 seen.append(size)
                 return super().read(*size)
         seen: list[Any] = []
@@ -392,7 +511,7 @@ class TestWho(TakenAwayTestCase):
                 self.assertRaises(
                     errors.NotCanonical, self.ask, act, **sent(
                         body, content_type))
-        self.assertEqual(([], []), (self.done(), self.world.passages()))
+        self.assertEqual(([], []), (self.done(), self.world.in_flight()))
         self.reserve('owner')
         self.assertRaises(errors.NotCanonical, self.ask, ON, **sent(
             b'{"node_ident": "another"}', JSON))
@@ -400,7 +519,7 @@ class TestWho(TakenAwayTestCase):
     def test_what_administrators_send_is_ironics_to_read(self) -> None:
         self.assertEqual(202, self.ask(ON, guarded.SYSTEM, **sent(
             b'{"node_ident": "another"}', 'text/plain')).status)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
 
 def sent(body: bytes, content_type: str) -> dict[str, Any]:

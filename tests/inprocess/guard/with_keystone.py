@@ -19,6 +19,7 @@ from unittest import mock
 
 import requests
 
+from tests.real import forked_ironic
 from tools import all_in_one
 
 _ROOT = pathlib.Path(__file__).parents[3]
@@ -32,7 +33,7 @@ def token(name: str) -> dict[str, str]:
     return {'X-Auth-Token': f'token-of-{name}'}
 
 
-class WithKeystone(all_in_one.AllInOne):
+class WithKeystone(forked_ironic.ForkedIronic):
     """Runs the script with the tokens instead of the plain service."""
 
     def session(self) -> requests.Session:

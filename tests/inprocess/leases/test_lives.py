@@ -30,6 +30,7 @@ from ironic_reservations.model import leases
 from ironic_reservations.reconciler import loops
 from tests import world
 from tests.inprocess.guard import base
+from tests.real import forked_ironic
 from tools import all_in_one
 
 _SOON = datetime.timedelta(seconds=3)
@@ -52,10 +53,15 @@ class _Leases(base.GuardTestCase):
     def lease(self, engine: engine_module.Engine, node: str) -> leases.Lease:
         """Lease a node that is a host, from in a moment on, for an hour."""
         start = clock.utc_now() + _SOON
-        return lease_create.create(engine, leases.LeaseAsk(
-            'lease', start + datetime.timedelta(hours=1),
-            (leases.Wish(1, 1, f'["==", "$hypervisor_hostname", "{node}"]'),),
-            start, project_id='tenant'))
+        return lease_create.create(
+            engine,
+            leases.LeaseRequest(
+                'lease',
+                start + datetime.timedelta(hours=1),
+                (leases.LeaseReservationRequest(
+                    1, 1, f'["==", "$hypervisor_hostname", "{node}"]'),),
+                start,
+                project_id='tenant'))
 
     def ends_soon(self, engine: engine_module.Engine,
                   lease: leases.Lease) -> None:
@@ -130,7 +136,7 @@ class TestBeside(_Leases):
 
     @classmethod
     def make(cls, folder: str) -> all_in_one.AllInOne:
-        return all_in_one.AllInOne(
+        return forked_ironic.ForkedIronic(
             folder, middleware=False,
             options={'conductor': {'automated_clean': True}})
 

@@ -83,7 +83,7 @@ class BusTest(testtools.TestCase):
         with self.engine.database.write() as connection:
             nodes.insert_node(connection, node, 1, self.engine.clock())
         held = reserve.reserve(
-            self.engine, pick.Ask(str(uuid.uuid4()), (node.uuid,),
+            self.engine, pick.NodeRequest(str(uuid.uuid4()), (node.uuid,),
                                   project_id='red'),
             facts.Visibility(everything=True))
         event, data = self._next()

@@ -62,6 +62,9 @@ class Beside:
             traffic.configured(self.url, self.endpoint, self.timeout),
             self.world.ironic)
         self.addCleanup(engine.database.close)
+        # NOTE: it has a connection of its own, and nobody else gets the
+        # database while that is open.
+        self.addCleanup(engine.clock.close)
         return engine
 
     def enrol(self, count: int) -> list[str]:

@@ -109,15 +109,54 @@ class Steps:
     A step is before or after a transaction that writes, or a request.
 
     :param last: the number of the step that it dies at.
+    :ivar taken: how many it has taken.
     """
 
     def __init__(self, last: int) -> None:
-        self._left = last
+        self._last = last
+        self.taken = 0
 
     def take(self) -> None:
-        if self._left <= 0:
+        if self.is_last():
             raise Died
-        self._left -= 1
+        self.taken += 1
+
+    def is_last(self) -> bool:
+        return self.taken >= self._last
+
+    def begin(self, engine: engine_module.Engine) -> None:
+        """Know whose process it is."""
+
+    def change(self) -> None:
+        """Know that something may be changed from here on."""
+
+
+class Changes(Steps):
+    """Ends a process at its first step after so many changes.
+
+    All that it leaves is what it has changed, so to die at any of the steps
+    up to the next change is to die at the first of them.
+
+    :param last: after how many changes it dies.
+    """
+
+    def __init__(self, last: int) -> None:
+        super().__init__(last)
+        self._changed = 0
+
+    def is_last(self) -> bool:
+        return self._changed + self._in_ironic() - self._before >= self._last
+
+    def begin(self, engine: engine_module.Engine) -> None:
+        self._ironic: Any = engine.ironic
+        self._before = self._in_ironic()
+
+    def change(self) -> None:
+        self._changed += 1
+
+    def _in_ironic(self) -> int:
+        return (len(self._ironic.changed)
+                + self._ironic.asked.count('delete_allocation'))
 
 
 class _MortalDatabase(connection.Database):
@@ -133,6 +172,7 @@ class _MortalDatabase(connection.Database):
     @contextlib.contextmanager
     def write(self) -> Iterator[sa.Connection]:
         self._steps.take()
+        self._steps.change()
         with self._mortal.write() as opened:
             yield opened
         self._steps.take()
@@ -145,19 +185,21 @@ class _MortalSender:
 
     def request(self, url: str, method: str, **kwargs: Any) -> Any:
         self._steps.take()
+        if method != 'GET':
+            self._steps.change()
         answer = self._sender.request(url, method, **kwargs)
         self._steps.take()
         return answer
 
 
 def mortal(engine: engine_module.Engine, sender: sending.Sender,
-           last: int, to_nova: sending.Sender | None = None
+           steps: Steps, to_nova: sending.Sender | None = None
            ) -> engine_module.Engine:
     """Return an engine as a process has it that dies at a step.
 
     :param to_nova: sends requests to Nova, where there is one.
     """
-    steps = Steps(last)
+    steps.begin(engine)
     return dataclasses.replace(
         engine, database=_MortalDatabase(engine.database, steps),
         placement=placement.Placement(_MortalSender(sender, steps),

@@ -37,8 +37,10 @@ class TestCase(ground.TestCase):
         if not node_uuids:
             ask.setdefault('resource_class', 'gold')
         ask.setdefault('instance_uuid', world.new_uuid())
-        asked = pick.Ask(node_uuids=node_uuids or None, project_id='ours',
-                         user_id='me', **ask)
+        asked = pick.NodeRequest(node_uuids=node_uuids or None,
+                                 project_id='ours',
+                                 user_id='me',
+                                 **ask)
         return reserve.reserve(
             engine or self.engine, asked, world.ALL_NODES,
             key=None if key is None else request_keys.of_request(

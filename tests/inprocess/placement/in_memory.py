@@ -24,13 +24,18 @@ from keystoneauth1 import noauth
 from keystoneauth1 import session as ksa_session
 from oslo_policy import opts as policy_opts
 from placement import db_api
+from placement import deploy
 from placement import microversion
+from placement import policy
 from placement.tests.functional.fixtures import placement as upstream
 import sqlalchemy as sa
 
 from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
+from ironic_reservations.clouds import sending
 from tests import world
+from tests.inprocess.placement import direct
+from tests.inprocess.placement import made_once
 
 NOBODY = '00000000-0000-0000-0000-000000000000'
 GOLD = 'CUSTOM_GOLD'
@@ -40,6 +45,8 @@ LEASE_SLOT = 'CUSTOM_LEASE_SLOT'
 ONE: Mapping[str, Any] = {
     'total': 1, 'reserved': 0, 'min_unit': 1, 'max_unit': 1, 'step_size': 1,
     'allocation_ratio': 1.0}
+
+made_once.share()
 
 
 class InMemory(fixtures.Fixture):
@@ -69,11 +76,15 @@ class InMemory(fixtures.Fixture):
             copy.deepcopy(policy_opts._options)))
         self.placement = self.useFixture(upstream.PlacementFixture())
         self.endpoint: str = self.placement.endpoint
+        self._direct = direct.Sender(
+            deploy.loadapp(self.placement.conf_fixture.conf))
+        # NOTE: or else it looks for a changed file with each request.
+        policy._ENFORCER.use_conf = False
         self.client = placement.Placement(self.sender(), placement.ADMIN)
 
-    def sender(self) -> adapter.Adapter:
-        """Return what sends requests to it."""
-        return sender_to(self.endpoint)
+    def sender(self) -> sending.Sender:
+        """Return what hands requests to it, without HTTP on the way."""
+        return self._direct
 
     def orphan(self, consumer: str) -> None:
         """Have a consumer gone, and leave what it uses (F2)."""
@@ -86,7 +97,7 @@ class InMemory(fixtures.Fixture):
         put_traits(self.sender(), self.client, provider, *traits)
 
 
-def put_traits(sender: adapter.Adapter, client: placement.Placement,
+def put_traits(sender: sending.Sender, client: placement.Placement,
                provider: str, *traits: str) -> None:
     """Have a provider have these traits and no others."""
     def put(path: str, body: dict[str, Any] | None = None) -> None:
@@ -184,9 +195,9 @@ class Nodes:
 
 def wanted(allocations: Mapping[str, placement.Resources],
            generation: int | None = None,
-           consumer_type: str = 'SOMEBODY') -> placement.Wanted:
+           consumer_type: str = 'SOMEBODY') -> placement.AllocationRequest:
     """Return what a consumer of a test is to have."""
-    return placement.Wanted(allocations, NOBODY, NOBODY, generation,
+    return placement.AllocationRequest(allocations, NOBODY, NOBODY, generation,
                             consumer_type)
 
 

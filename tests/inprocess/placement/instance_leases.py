@@ -32,7 +32,7 @@ from tests.inprocess.placement import reserved
 
 STATUS = leases.LeaseStatus
 WISH = leasing.instances(2, 2, 512, 5)
-FLAVOR = machine.FlavorWanted(2, 512, 5)
+FLAVOR = machine.DesiredFlavor(2, 512, 5)
 
 
 class TestCase(held_leases.TestCase, reserved.TestCase):
@@ -66,7 +66,7 @@ class TestCase(held_leases.TestCase, reserved.TestCase):
         return lease
 
     def had(self, lease: leases.Lease,
-            counts: Mapping[str, int] | None = None) -> machine.Wanted:
+            counts: Mapping[str, int] | None = None) -> machine.Desired:
         """Return what the first reservation of a lease is to have."""
         return self.wanted(
             dict.fromkeys(self.leasing.nodes(lease), 1)
@@ -91,9 +91,9 @@ class TestCase(held_leases.TestCase, reserved.TestCase):
 class DeathCase(TestCase):
     """Leases whose workers are killed."""
 
-    def die(self, last: int, hours: float) -> bool:
+    def die(self, steps: faults.Steps, hours: float) -> bool:
         """Have a worker die at a step; return whether it came to that."""
-        mortal: engine_module.Engine = self.mortal(last)
+        mortal: engine_module.Engine = self.mortal(steps)
         self.world.clock.now = leasing.at(hours)
         try:
             lease_workers.LeaseWorkers(mortal).one_pass()

@@ -32,7 +32,7 @@ from tests.inprocess.placement import in_memory
 SLOT = in_memory.SLOT
 SLOTS = machine.Slots(SLOT, in_memory.LEASE_SLOT)
 PROJECT = 'a-project'
-FLAVOR = machine.FlavorWanted(2, 4096, 10)
+FLAVOR = machine.DesiredFlavor(2, 4096, 10)
 
 Offers = dict[str, dict[str, tuple[int, int]]]
 
@@ -60,29 +60,29 @@ class TestCase(ground.TestCase):
         return host
 
     def wanted(self, counts: Mapping[str, int], **more: Any
-               ) -> machine.Wanted:
+               ) -> machine.Desired:
         """Return a reservation that is active."""
-        return machine.Wanted(**{
+        return machine.Desired(**{
             'reservation_id': world.new_uuid(), 'project_id': PROJECT,
             'counts': counts, 'active': True, 'flavor': FLAVOR, **more})
 
-    def bring(self, wanted: machine.Wanted,
+    def bring(self, wanted: machine.Desired,
               engine: engine_module.Engine | None = None
               ) -> lease_provider_sync.Result:
         """Have a pass made."""
         return lease_provider_sync.bring(engine or self.engine, wanted)
 
-    def brought(self, wanted: machine.Wanted) -> machine.Wanted:
+    def brought(self, wanted: machine.Desired) -> machine.Desired:
         """Have passes made that come to an end, and return what was wanted."""
         self.assertEqual((), self.bring(wanted).waits)
         return wanted
 
-    def mortal(self, last: int) -> engine_module.Engine:
+    def mortal(self, steps: faults.Steps) -> engine_module.Engine:
         """Return the engine of a process that dies at a step."""
-        return faults.mortal(self.engine, self.there.sender(), last,
+        return faults.mortal(self.engine, self.there.sender(), steps,
                              self.nova.sender())
 
-    def boot(self, wanted: machine.Wanted, host: str,
+    def boot(self, wanted: machine.Desired, host: str,
              known: bool = True) -> str:
         """Have a server run by the lease, as Nova's scheduler claims it.
 
@@ -95,7 +95,7 @@ class TestCase(ground.TestCase):
             self.nova.boot(wanted.reservation_id, PROJECT, uuid=uuid)
         return uuid
 
-    def try_boot(self, wanted: machine.Wanted, host: str, uuid: str
+    def try_boot(self, wanted: machine.Desired, host: str, uuid: str
                  ) -> Any:
         """Claim what the flavor asks for."""
         return self.client.put_allocations(uuid, in_memory.wanted(
@@ -127,7 +127,7 @@ class TestCase(ground.TestCase):
         return {name for name in self.client.classes()
                 if name.startswith(machine.PREFIX)}
 
-    def assert_active(self, *wanted: machine.Wanted) -> None:
+    def assert_active(self, *wanted: machine.Desired) -> None:
         """All is there that these are to have, and nothing else."""
         expected: Offers = {}
         for each in wanted:

@@ -30,7 +30,7 @@ from gunicorn.app import wsgiapp
 import requests
 
 from tests import forks
-from tests.real import databases
+from tests.inprocess.placement import placed
 
 #: What takes so long hangs, also on a machine that has other things to do.
 _STARTS_WITHIN = 240
@@ -77,7 +77,7 @@ class Served(fixtures.Fixture):
         :raises unittest.SkipTest: no database server answers, and need not.
         """
         # NOTE: not in _setUp, from where a skip comes out as an error.
-        self._database = databases.Database(self._kind)
+        self._database = placed.Database(self._kind)
         self._database.setUp()
         super().setUp()
 

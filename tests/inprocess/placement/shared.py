@@ -36,7 +36,7 @@ from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import instance_leases
 
 SIZES = (2, 512, 5)
-FLAVOR = machine.FlavorWanted(*SIZES)
+FLAVOR = machine.DesiredFlavor(*SIZES)
 AMOUNTS = dict(inventories.of_sizes(*SIZES))
 
 
@@ -110,7 +110,7 @@ class TestCase(instance_leases.TestCase):
         return lease
 
     def had(self, lease: leases.Lease,
-            counts: Mapping[str, int] | None = None) -> machine.Wanted:
+            counts: Mapping[str, int] | None = None) -> machine.Desired:
         """Return what the reservation of a lease is to have."""
         if counts is None:
             found: dict[str, int] = {}
@@ -120,7 +120,7 @@ class TestCase(instance_leases.TestCase):
         asked = lease.reservations[0].instances
         assert asked is not None
         return self.wanted(
-            counts, flavor=machine.FlavorWanted(
+            counts, flavor=machine.DesiredFlavor(
                 *asked.sizes, shared=any(map(self.is_shared, counts))),
             reservation_id=lease.reservations[0].id,
             project_id=leasing.PROJECT)

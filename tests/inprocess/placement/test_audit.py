@@ -274,8 +274,10 @@ class TestLeftOver(_TestCase):
             written, _ = [hold_cases.intend(
                 self.engine, opened, ground.promise(node, 'me'))
                 for node in nodes[:2]]
-        self.client.put_allocations(written.consumer_uuid, placement.Wanted(
-            {nodes[0]: {GOLD: 1}}, 'project', 'user', None, consumers.TYPE))
+        self.client.put_allocations(
+            written.consumer_uuid,
+            placement.AllocationRequest({nodes[0]: {GOLD: 1}}, 'project',
+                                        'user', None, consumers.TYPE))
         self.assertEqual({hold_recovery.Recovered.CONFIRMED: 1,
                           hold_recovery.Recovered.DROPPED: 1}, self.recover())
         self.assertEqual([], self.found())

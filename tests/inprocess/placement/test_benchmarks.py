@@ -15,14 +15,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import io
+from pathlib import Path
 
+import fixtures
 import testtools
 
 from benchmarks import audit
 from benchmarks import holds
+from tests import forked_child
 from tests.real import databases
+
+_GUNICORN = '''
+from gunicorn.app import wsgiapp
+sys.argv[0] = 'gunicorn'
+wsgiapp.run()
+'''
+
+
+def _fork(name: str, command: Sequence[str], folder: Path, log_file: Path,
+          environment: Mapping[str, str]) -> forked_child.ForkedChild:
+    """Start a gunicorn without reading its code, and Placement's, anew."""
+    return forked_child.ForkedChild(
+        name, _GUNICORN, command[command.index('gunicorn') + 1:], folder,
+        log_file, environment)
 
 
 class BenchmarksTest(testtools.TestCase):
@@ -30,6 +49,8 @@ class BenchmarksTest(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        self.useFixture(fixtures.MonkeyPatch('tools.placement.child.Child',
+                                             _fork))
         self.server = self.useFixture(
             databases.Database('postgresql')).url.rpartition('/')[0]
 

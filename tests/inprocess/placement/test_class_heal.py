@@ -15,14 +15,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import dataclasses
 import functools
 import itertools
 from typing import Any
 
-from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import class_heal
 from ironic_reservations.engine.placement import consumers
 from tests import world
@@ -236,22 +233,6 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
             return plain(url, method, **kwargs)
         self.network.request = request
 
-    def dies_at_write(self, last: int) -> engine_module.Engine:
-        """Return an engine that dies before or after one of its writes.
-
-        NOTE: to die around a read is to die after the write before it.
-        """
-        mortal = faults.mortal(self.engine, self.network, last)
-        writes = mortal.placement._sender
-
-        class Sender:
-            request = staticmethod(
-                lambda url, method, **kwargs: (
-                    self.network if method == 'GET' else writes
-                ).request(url, method, **kwargs))
-        return dataclasses.replace(mortal, placement=placement.Placement(
-            Sender(), placement.ADMIN))
-
     def test_nobody_gets_in_between_two_steps(self) -> None:
         node, instance = self.old_node()
         got_in: list[str] = []
@@ -268,12 +249,15 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
                       self.reserved_node):
             for last in itertools.count():
                 node, instance = start()
-                mortal = self.dies_at_write(last)
+                steps = faults.Changes(last)
+                mortal = faults.mortal(self.engine, self.network, steps)
                 try:
                     self.heal(node, engine=mortal)
+                    # NOTE: one before and one after each change.
+                    killed += 2 * (last - 1)
                     break
                 except faults.Died:
-                    killed += 1
+                    pass
                 self.assertEqual([], self.rivals_get_in(node))
                 self.wait()
                 self.assertEqual('in order', self.heal(node)[node][1])

@@ -33,7 +33,9 @@ class _TestCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.placement = self.useFixture(in_memory.InMemory(self.newest))
-        self.client = self.placement.client
+        # NOTE: over HTTP, which the other tests leave out.
+        self.sender = in_memory.sender_to(self.placement.endpoint)
+        self.client = placement.Placement(self.sender, placement.ADMIN)
         self.nodes = in_memory.Nodes(self.client)
 
     def put(self, node: str, consumer: str | None = None, amount: int = 1,
@@ -253,7 +255,7 @@ class TestConfigured(_TestCase):
         self.assertEqual([], client.providers())
 
     def test_token_that_is_refused_is_named(self) -> None:
-        client = placement.Placement(self.placement.sender())
+        client = placement.Placement(self.sender)
         answer = client.ensure_class(GOLD)
         self.assertIs(answers.Outcome.REFUSED, answer.outcome)
         self.assertIn('[placement]', answer.said)

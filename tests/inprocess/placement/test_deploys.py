@@ -17,7 +17,7 @@ from __future__ import annotations
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.engine.reservations import release
@@ -39,9 +39,9 @@ class TestCase(held_reservations.TestCase):
                engine: engine_module.Engine | None = None) -> None:
         """Deploy a node with the proof, through the guard."""
         engine = engine or self.engine
-        through = passage.admit(engine, made.node_uuid, made.uuid)
+        through = admission.admit(engine, made.node_uuid, made.uuid)
         self.world.ironic.deploy(made.node_uuid, made.instance_uuid)
-        passage.close(engine, through, True)
+        admission.close(engine, through, True)
 
     def free(self, made: facts.Reservation) -> None:
         """Undeploy a node, and have that be noticed."""
@@ -93,8 +93,8 @@ class TestMove(TestCase):
 
     def test_refused_deploy_moves_nothing(self) -> None:
         made = self.reserve(self.enrol())
-        through = passage.admit(self.engine, made.node_uuid, made.uuid)
-        passage.close(self.engine, through, False)
+        through = admission.admit(self.engine, made.node_uuid, made.uuid)
+        admission.close(self.engine, through, False)
         self.assertNotEqual([made.instance_uuid],
                             self.consumers(made.node_uuid))
         self.assert_clean()
@@ -164,12 +164,13 @@ class TestMove(TestCase):
         for last in range(40):
             made = self.reserve(self.enrol())
             died = True
+            steps = faults.Changes(last)
             mortal = faults.mortal(self.world.engine, self.there.sender(),
-                                   last)
-            through = passage.admit(self.engine, made.node_uuid, made.uuid)
+                                   steps)
+            through = admission.admit(self.engine, made.node_uuid, made.uuid)
             self.world.ironic.deploy(made.node_uuid, made.instance_uuid)
             try:
-                passage.close(mortal, through, True)
+                admission.close(mortal, through, True)
                 died = False
             except faults.Died:
                 pass
@@ -185,7 +186,7 @@ class TestMove(TestCase):
             self.assertEqual([], self.consumers(made.node_uuid), last)
             if not died:
                 break
-        self.assertGreater(last, 8)
+        self.assertGreater(steps.taken, 8)
 
 
 class TestMoveOnOldPlacement(TestMove):

@@ -212,11 +212,12 @@ class TestDeaths(ground.TestCase):
                 self.client.delete_allocations(consumer)
             hold_release.release(self.engine, [node])
             prepare(node)
+            steps = faults.Changes(last)
             mortal = faults.mortal(self.world.engine, self.there.sender(),
-                                   last)
+                                   steps)
             try:
                 use(mortal, node)
-                lived = last
+                lived = steps.taken
             except faults.Died:
                 pass
             self.recover()
@@ -335,7 +336,7 @@ class TestStorm(ground.TestCase):
             engine = self.engine
             if chance.random() < 0.3:
                 engine = faults.mortal(self.engine, self.network,
-                                       chance.randrange(9))
+                                       faults.Steps(chance.randrange(9)))
             try:
                 chance.choice(steps)(engine, chance.choice(there))
             except errors.PlacementUnavailable:

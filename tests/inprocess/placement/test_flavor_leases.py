@@ -42,9 +42,9 @@ ZEROS = {f'resources:{name}': '0' for name in machine.SIZES}
 GOLD = {**ZEROS, 'resources:CUSTOM_GOLD': '1'}
 
 
-def named(flavor_id: str, amount: int = 1) -> leases.Wish:
+def named(flavor_id: str, amount: int = 1) -> leases.LeaseReservationRequest:
     """Ask for instances of a flavor."""
-    return leases.Wish(
+    return leases.LeaseReservationRequest(
         amount, amount, flavor_id=flavor_id,
         resource_type=instance_reservations.FLAVOR_INSTANCE)
 
@@ -104,7 +104,7 @@ class _Flavors:
             self.world.clock.advance(400)
         self.crew.one_pass()
 
-    def started(self, *wishes: leases.Wish) -> leases.Lease:
+    def started(self, *wishes: leases.LeaseReservationRequest) -> leases.Lease:
         """Return a lease that has started."""
         lease = self.leasing.create(1, 4, *wishes)
         self.work(1)

@@ -115,7 +115,7 @@ class TestHold(ground.TestCase):
             intended = hold_cases.intend(
                 self.engine, opened, ground.promise(node, 'me'),
                 supersede=True)
-        self.assertIs(Verdict.HELD, hold_cases.carry_out(
+        self.assertIs(Verdict.HELD, hold_cases.complete(
             self.engine, intended).verdict)
         self.assertEqual([intended.consumer_uuid], self.consumers(node))
         self.assertNotEqual(before.consumer_uuid, intended.consumer_uuid)
@@ -155,7 +155,7 @@ class TestRelease(ground.TestCase):
             intended = hold_cases.intend(self.engine, opened,
                                          ground.promise(node, 'me'))
         self.assertFalse(hold_release.release(self.engine, ['me']))
-        self.assertIs(Verdict.BUSY, hold_cases.carry_out(
+        self.assertIs(Verdict.BUSY, hold_cases.complete(
             self.engine, intended).verdict)
         self.assertEqual([], self.consumers(node))
         self.assertEqual([], self.rows())

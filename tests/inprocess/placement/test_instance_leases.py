@@ -110,7 +110,7 @@ class TestStart(instance_leases.TestCase):
                 self.had(lease, {each.node_uuid: 1
                                  for each in of_hosts.bookings}),
                 reservation_id=of_hosts.id,
-                flavor=machine.FlavorWanted(4, 4096, 40)))
+                flavor=machine.DesiredFlavor(4, 4096, 40)))
         self.assert_clean()
 
     def test_attempts_are_further_and_further_apart(self) -> None:
@@ -410,7 +410,8 @@ class TestEnd(instance_leases.TestCase):
         """Where Nova is told of them."""
         self.begins_while_it_is_ended(leasing.wish(2))
 
-    def begins_while_it_is_ended(self, wish: leases.Wish) -> None:
+    def begins_while_it_is_ended(self,
+                                 wish: leases.LeaseReservationRequest) -> None:
         self.host(), self.host()
         lease = self.leasing.create(1, 4, wish)
         self.world.before_next_write(self.dies_when_it_is_offered)
@@ -466,7 +467,8 @@ class TestDeaths(instance_leases.DeathCase):
         for last in range(100):
             self.world.clock.now = world.NOON
             lease = self.leasing.create(1, 9, ONE)
-            died = self.die(last, 1)
+            steps = faults.Changes(last)
+            died = self.die(steps, 1)
             self.others()
             self.assertIs(STATUS.ACTIVE, self.status(lease), last)
             self.assert_active(self.had(lease))
@@ -476,7 +478,7 @@ class TestDeaths(instance_leases.DeathCase):
             if not died:
                 break
         self.assertFalse(died)
-        self.assertGreater(last, 30)
+        self.assertGreater(steps.taken, 30)
 
     def test_end(self) -> None:
         self.host()
@@ -485,7 +487,8 @@ class TestDeaths(instance_leases.DeathCase):
             lease = self.leasing.create(1, 4, ONE)
             self.work(1)
             self.boot(self.had(lease), min(self.leasing.nodes(lease)))
-            died = self.die(last, 4)
+            steps = faults.Changes(last)
+            died = self.die(steps, 4)
             self.others()
             self.assertIs(STATUS.TERMINATED, self.status(lease), last)
             self.assert_nothing()
@@ -493,4 +496,4 @@ class TestDeaths(instance_leases.DeathCase):
             if not died:
                 break
         self.assertFalse(died)
-        self.assertGreater(last, 30)
+        self.assertGreater(steps.taken, 30)

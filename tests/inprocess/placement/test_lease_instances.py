@@ -56,7 +56,7 @@ class TestTurn(reserved.TestCase):
             self.context, self.ident,
             self.bookings(*((host, ENDING) for host in on)))
 
-    def had(self, counts: dict[str, int]) -> machine.Wanted:
+    def had(self, counts: dict[str, int]) -> machine.Desired:
         """Return what the reservation is to have."""
         return self.wanted(counts, reservation_id=self.ident)
 

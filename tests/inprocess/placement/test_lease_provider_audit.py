@@ -45,7 +45,7 @@ class TestCase(reserved.TestCase):
         self.crew = lease_workers.LeaseWorkers(dataclasses.replace(self.engine,
                                                                    nova=None))
 
-    def started(self, count: int = 1) -> machine.Wanted:
+    def started(self, count: int = 1) -> machine.Desired:
         """Return what a lease of instances is to have, which has begun."""
         for _ in range(count):
             hosts.add(self.engine, self.host(), {})

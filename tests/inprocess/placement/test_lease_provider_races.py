@@ -59,21 +59,21 @@ class _Races:
         return dataclasses.replace(engine_module.build(conf), nova=nova.Nova(
             self.nova.sender(), authenticated=False))
 
-    def live(self, number: int) -> machine.Wanted:
+    def live(self, number: int) -> machine.Desired:
         """Start and end leases, and leave the last one active."""
         engine, chance = self.new_engine(), random.Random(number)
         for turn in range(TURNS):
-            wanted = machine.Wanted(
+            wanted = machine.Desired(
                 world.new_uuid(), f'project-{number}',
                 {host: chance.randint(1, 3) for host in self.hosts}, True,
-                machine.FlavorWanted(1, 1024, 1))
+                machine.DesiredFlavor(1, 1024, 1))
             self.bring(engine, wanted)
             if turn < TURNS - 1:
                 self.bring(engine, dataclasses.replace(wanted, active=False))
         return wanted
 
     @staticmethod
-    def bring(engine: engine_module.Engine, wanted: machine.Wanted) -> None:
+    def bring(engine: engine_module.Engine, wanted: machine.Desired) -> None:
         """Make passes, as the reconciler does, until nothing is left."""
         for _ in range(20):
             result = lease_provider_sync.bring(engine, wanted)
@@ -111,9 +111,9 @@ class _Races:
 
     def test_two_workers_at_the_same_lease(self):
         """One is slow, and its claim has ended; each meets the other."""
-        wanted = machine.Wanted(
+        wanted = machine.Desired(
             world.new_uuid(), 'project', dict.fromkeys(self.hosts, 2), True,
-            machine.FlavorWanted(1, 1024, 1))
+            machine.DesiredFlavor(1, 1024, 1))
         for active in (True, False):
             each = dataclasses.replace(wanted, active=active)
             with futures.ThreadPoolExecutor(2) as pool:

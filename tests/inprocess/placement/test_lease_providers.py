@@ -28,7 +28,7 @@ from tests.inprocess.placement import reserved
 Servers = machine.Servers
 
 
-def ended(wanted: machine.Wanted, **more: object) -> machine.Wanted:
+def ended(wanted: machine.Desired, **more: object) -> machine.Desired:
     """Return a reservation whose lease is over."""
     return dataclasses.replace(wanted, active=False,
                                **more)  # type: ignore[arg-type]
@@ -306,15 +306,15 @@ class TestFaults(reserved.TestCase):
         for over in (False, True):
             for last in range(80):
                 wanted = self.wanted(hosts)
+                steps = faults.Changes(last)
                 if over:
                     self.boot(self.brought(wanted), min(hosts))
                 try:
                     self.bring(ended(wanted) if over else wanted,
-                               self.mortal(last))
+                               self.mortal(steps))
                     died = False
                 except faults.Died:
                     died = True
-                    kills += 1
                 if not over:
                     self.brought(wanted)
                     self.assert_active(wanted)
@@ -324,7 +324,8 @@ class TestFaults(reserved.TestCase):
                 if not died:
                     break
             self.assertFalse(died)
-            self.assertGreater(last, 20)
+            self.assertGreater(steps.taken, 20)
+            kills += steps.taken
         self.assertGreater(kills, 50)
 
     def test_each_write_lost_unanswered_late_or_failed(self) -> None:

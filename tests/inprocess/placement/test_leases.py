@@ -20,7 +20,7 @@ from unittest import mock
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import holds as hold_cases
@@ -242,9 +242,9 @@ class TestStart(held_leases.TestCase):
         node = self.host()
         lease = self.leasing.create(1, 4)
         self.world.clock.now = leasing.at(1)
-        through = passage.admit(self.engine, node, lease.reservations[0].id)
+        through = admission.admit(self.engine, node, lease.reservations[0].id)
         self.ironic.deploy(node)
-        passage.close(self.engine, through, True)
+        admission.close(self.engine, through, True)
         self.nodes.offer(node, {GOLD: {**in_memory.ONE, 'reserved': 1}})
         self.work()
         self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
@@ -253,9 +253,9 @@ class TestStart(held_leases.TestCase):
         node, instance = self.host(), world.new_uuid()
         lease = self.leasing.create(1, 4)
         self.world.clock.now = leasing.at(1)
-        through = passage.admit(self.engine, node, lease.reservations[0].id)
+        through = admission.admit(self.engine, node, lease.reservations[0].id)
         self.ironic.deploy(node, instance)
-        passage.close(self.engine, through, True)
+        admission.close(self.engine, through, True)
         self.leasing.refresh()
         self.nodes.claim(node, instance)
         self.work()
@@ -364,7 +364,8 @@ class TestDeaths(held_leases.TestCase):
             self.world.clock.now = world.NOON
             lease = prepare()
             died = True
-            mortal = self.mortal(last)
+            steps = faults.Changes(last)
+            mortal = self.mortal(steps)
             self.world.clock.now = leasing.at(hours)
             try:
                 lease_workers.LeaseWorkers(mortal).one_pass()
@@ -386,12 +387,12 @@ class TestDeaths(held_leases.TestCase):
             placement_sync.recover(self.engine)
             self.assertEqual([], self.held_nodes())
             if not died:
-                return last
+                return steps.taken
         raise AssertionError('it never got through')
 
-    def mortal(self, last: int) -> engine_module.Engine:
+    def mortal(self, steps: faults.Steps) -> engine_module.Engine:
         return dataclasses.replace(
-            faults.mortal(self.world.engine, self.there.sender(), last),
+            faults.mortal(self.world.engine, self.there.sender(), steps),
             ironic=self.ironic)
 
     def test_start(self) -> None:

@@ -74,7 +74,7 @@ def try_to_reserve(engine: engine_module.Engine, node: str,
                    instance: str | None = None) -> str | None:
     """Return the uuid of the reservation; ``None`` where there is none."""
     try:
-        return reserve.reserve(engine, pick.Ask(
+        return reserve.reserve(engine, pick.NodeRequest(
             instance or world.new_uuid(), (node,), ttl=600),
             world.ALL_NODES).uuid
     except _ORDINARY:

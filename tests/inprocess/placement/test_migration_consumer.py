@@ -35,7 +35,7 @@ _NOVAS = (1, 36)
 
 class TestMigrationConsumer(reserved.TestCase):
 
-    def _resized(self, wanted: machine.Wanted, host: str) -> str:
+    def _resized(self, wanted: machine.Desired, host: str) -> str:
         """Have the class be a migration's, and return its uuid."""
         migration = world.new_uuid()
         nova = placement.Placement(self.there.sender(), placement.ADMIN)

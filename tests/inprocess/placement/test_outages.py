@@ -74,7 +74,7 @@ class _Outages(beside.Beside):
     def reserve(self, *nodes, engine=None):
         return reserve.reserve(
             engine or self.engine,
-            pick.Ask(world.new_uuid(), nodes, ttl=600),
+            pick.NodeRequest(world.new_uuid(), nodes, ttl=600),
             world.ALL_NODES).uuid
 
     def test_many_faults_leave_nothing_double_and_no_orphan(self):

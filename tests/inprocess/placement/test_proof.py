@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle.placement import lease_providers as machine
 from ironic_reservations.reconciler import lease_workers
@@ -51,22 +51,22 @@ class TestCase(reserved.TestCase):
         return node
 
     def admit(self, instance: str | None, node: str | None = None,
-              **more: object) -> passage.Passage:
+              **more: object) -> admission.InFlightRequest:
         """Have the guard look at a deploy by Nova."""
-        return passage.admit(self.engine, node or self.node,
+        return admission.admit(self.engine, node or self.node,
                              placed_instance=instance,
                              **more)  # type: ignore[arg-type]
 
     def refused(self, instance: str | None, **more: object) -> None:
         """It is, for want of a proof."""
         self.assertRaises(errors.ProofRequired, self.admit, instance, **more)
-        self.assertEqual(0, self.passages())
+        self.assertEqual(0, self.in_flight())
 
-    def passages(self) -> int:
+    def in_flight(self) -> int:
         """Count the requests that were let through."""
         with self.engine.database.read() as opened:
             return opened.scalar(sa.select(sa.func.count()).select_from(
-                tables.passages)) or 0
+                tables.in_flight_requests)) or 0
 
 
 class TestProof(TestCase):
@@ -76,7 +76,7 @@ class TestProof(TestCase):
         self.network.calls.clear()
         self.assertEqual(self.node, self.admit(server).node_uuid)
         self.assertEqual([f'GET /allocations/{server}'], self.network.calls)
-        self.assertEqual(1, self.passages())
+        self.assertEqual(1, self.in_flight())
 
     def test_spelling_of_the_uuid_does_not_matter(self) -> None:
         server = self.boot(self.had, self.node)
@@ -91,7 +91,7 @@ class TestProof(TestCase):
 
     def test_server_of_the_lease_on_another_node_is_refused(self) -> None:
         other = self.host()
-        self.brought(machine.Wanted(
+        self.brought(machine.Desired(
             self.had.reservation_id, reserved.PROJECT,
             {self.node: 1, other: 1}, True))
         self.refused(self.boot(self.had, other))
@@ -160,7 +160,7 @@ class TestTrouble(TestCase):
         raised = self.assertRaises(errors.ProofUnknown, self.admit, server)
         self.assertEqual(('guard.proof_unknown', 503),
                          (raised.code, raised.status))
-        self.assertEqual(0, self.passages())
+        self.assertEqual(0, self.in_flight())
         self.network.down = False
         self.admit(server)
 
@@ -171,7 +171,7 @@ class TestTrouble(TestCase):
         self.useFixture(fixtures.MockPatchObject(
             self.network, 'request', lambda *_, **__: failed))
         self.assertRaises(errors.ProofUnknown, self.admit, server)
-        self.assertEqual(0, self.passages())
+        self.assertEqual(0, self.in_flight())
 
     def test_lease_that_ends_while_placement_is_asked(self) -> None:
         """What was read before is not what is committed on."""

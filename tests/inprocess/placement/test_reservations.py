@@ -249,9 +249,9 @@ class TestUnansweredWrites(held_reservations.TestCase):
         self.assert_clean()
 
     def test_write_of_every_fate_leaves_a_held_promise_or_none(self) -> None:
+        node = self.enrol()
         for first in Fault:
             for second in (None, *Fault):
-                node = self.enrol()
                 self.network.faults = [first, second]
                 try:
                     made = self.reserve(node)
@@ -293,7 +293,8 @@ class TestUnansweredWrites(held_reservations.TestCase):
 
     def test_request_again_while_the_first_is_at_it_waits(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
-        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        died = faults.mortal(self.world.engine, self.there.sender(),
+                             faults.Steps(2))
         self.assertRaises(faults.Died, self.reserve, node, engine=died,
                           instance_uuid=instance)
         self.patch_pause()
@@ -308,7 +309,8 @@ class TestUnansweredWrites(held_reservations.TestCase):
     def test_request_again_while_the_first_comes_to_nothing(self) -> None:
         """A node was held, and told to be reserved, for nobody."""
         node, instance = self.enrol(), world.new_uuid()
-        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        died = faults.mortal(self.world.engine, self.there.sender(),
+                             faults.Steps(2))
         self.assertRaises(faults.Died, self.reserve, node, engine=died,
                           instance_uuid=instance)
         real, times = hold_cases.hold_node, iter(range(99))
@@ -332,7 +334,8 @@ class TestUnansweredWrites(held_reservations.TestCase):
         """It was told to be on the node on which it had been."""
         first, second = self.enrol(), self.enrol()
         ask = {'uuid': world.new_uuid(), 'instance_uuid': world.new_uuid()}
-        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        died = faults.mortal(self.world.engine, self.there.sender(),
+                             faults.Steps(2))
         self.assertRaises(faults.Died, self.reserve, first, engine=died,
                           **ask)
         real, times = hold_cases.hold_node, iter(range(99))
@@ -358,7 +361,8 @@ class TestUnansweredWrites(held_reservations.TestCase):
             self) -> None:
         """Its client has got nothing, whoever has found that out."""
         node, instance = self.enrol(), world.new_uuid()
-        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        died = faults.mortal(self.world.engine, self.there.sender(),
+                             faults.Steps(2))
         self.assertRaises(faults.Died, self.reserve, node, engine=died,
                           instance_uuid=instance, key='k')
         [row] = self.rows()
@@ -391,7 +395,8 @@ class TestUnansweredWrites(held_reservations.TestCase):
 
     def test_what_may_come_to_nothing_is_not_told(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
-        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        died = faults.mortal(self.world.engine, self.there.sender(),
+                             faults.Steps(2))
         self.assertRaises(faults.Died, self.reserve, node, engine=died,
                           instance_uuid=instance)
         [row] = self.rows()
@@ -482,11 +487,12 @@ class TestDeaths(held_reservations.TestCase):
         for last in range(most + 2):
             node = self.enrol()
             before = prepare(node)
+            steps = faults.Changes(last)
             mortal = faults.mortal(self.world.engine, self.there.sender(),
-                                   last)
+                                   steps)
             try:
                 use(mortal, node, before)
-                lived = last
+                lived = steps.taken
             except faults.Died:
                 pass
             self.recover()
@@ -517,7 +523,8 @@ class TestDeaths(held_reservations.TestCase):
     def test_row_is_as_the_table_says(self) -> None:
         """What a request that died has left says what it was about."""
         node = self.enrol()
-        died = faults.mortal(self.world.engine, self.there.sender(), 2)
+        died = faults.mortal(self.world.engine, self.there.sender(),
+                             faults.Steps(2))
         self.assertRaises(faults.Died, self.reserve, node, engine=died)
         with self.engine.database.read() as opened:
             state, = opened.execute(sa.select(

@@ -72,7 +72,7 @@ class TestReleasedTogether(shared.TestCase):
     def _write_again(self, consumer: str) -> None:
         there = self.client.consumer(consumer)
         self.assertTrue(self.client.put_allocations(
-            consumer, placement.Wanted(
+            consumer, placement.AllocationRequest(
                 there.allocations, there.project_id, there.user_id,
                 there.generation, there.consumer_type)).done)
 

@@ -404,7 +404,8 @@ class TestDeaths(instance_leases.DeathCase, shared.TestCase):
         for last in range(100):
             self.world.clock.now = world.NOON
             lease = self.lease({host: 2}, end=9)
-            died = self.die(last, 1)
+            steps = faults.Changes(last)
+            died = self.die(steps, 1)
             self.others()
             self.assertIs(STATUS.ACTIVE, self.status(lease), last)
             self.assert_active(self.had(lease, {host: 2}))
@@ -417,7 +418,7 @@ class TestDeaths(instance_leases.DeathCase, shared.TestCase):
             if not died:
                 break
         self.assertFalse(died)
-        self.assertGreater(last, 30)
+        self.assertGreater(steps.taken, 30)
 
     def test_end(self) -> None:
         host = self.host()
@@ -425,7 +426,8 @@ class TestDeaths(instance_leases.DeathCase, shared.TestCase):
             self.world.clock.now = world.NOON
             lease = self.given({host: 2})
             self.boot(self.had(lease), host)
-            died = self.die(last, 4)
+            steps = faults.Changes(last)
+            died = self.die(steps, 4)
             self.others()
             self.assertIs(STATUS.TERMINATED, self.status(lease), last)
             self.assert_nothing()
@@ -434,4 +436,4 @@ class TestDeaths(instance_leases.DeathCase, shared.TestCase):
             if not died:
                 break
         self.assertFalse(died)
-        self.assertGreater(last, 30)
+        self.assertGreater(steps.taken, 30)

@@ -56,7 +56,7 @@ def work(url: str, endpoint: str, nodes: list[str], journal: str, seed: int,
             step = chance.choice('RRRDDS')
             try:
                 if step == 'R':
-                    held.append(reserve.reserve(engine, pick.Ask(
+                    held.append(reserve.reserve(engine, pick.NodeRequest(
                         world.new_uuid(),
                         tuple(chance.sample(nodes, chance.randint(1, 4))),
                         ttl=chance.choice((1, 600))), world.ALL_NODES).uuid)

@@ -15,9 +15,9 @@
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.engine import deployments
+from ironic_reservations.engine import usage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.lease_cycle import no_show
-from ironic_reservations.engine.passages import passage
 from ironic_reservations.lifecycle import admit
 from tests import leasing
 from tests import world
@@ -38,7 +38,7 @@ class Passes(leases.TestCase):
             self.leasing.refresh()
         except errors.IronicUnavailable:
             return
-        deployments.record(self.engine)
+        usage.record_deployments(self.engine)
         no_show.wake(self.engine)
 
     def pass_until(self, hours):
@@ -79,17 +79,17 @@ class TestCase(Passes):
         self.heard.told.clear()
 
     def deploy(self, node, succeeds=True):
-        through = passage.admit(self.engine, node, self.proof)
+        through = admission.admit(self.engine, node, self.proof)
         if succeeds:
             self.ironic.deploy(node, world.new_uuid())
-        passage.close(self.engine, through, succeeds)
+        admission.close(self.engine, through, succeeds)
 
     def undeploy(self, node):
-        through = passage.admit(self.engine, node, self.proof,
+        through = admission.admit(self.engine, node, self.proof,
                                 act=admit.Act.FREE)
         self.ironic.change(node, provision_state='available',
                            instance_uuid=None)
-        passage.close(self.engine, through, True)
+        admission.close(self.engine, through, True)
 
     def told(self, event):
         return [(lease, reason) for name, lease, reason in self.heard.told

@@ -17,8 +17,8 @@ nodes was waited for in turn, in the pass that also reads nodes and flags
 leases, and whatever had another conductor came behind all of them.
 """
 
-from ironic_reservations.engine.passages import passage
-from ironic_reservations.engine.passages import uncertain
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import uncertain
 from tests import world
 
 
@@ -33,14 +33,14 @@ class TestDeadConductor(world.TestCase):
             self.ironic.conductors[node] = 'dead'
         self.ironic.silent = {'dead'}
         for node in self.nodes:
-            passage.doubt(self.world.engine,
-                          passage.admit(self.world.engine, node))
+            admission.doubt(self.world.engine,
+                          admission.admit(self.world.engine, node))
         self.looks = uncertain.Uncertain(self.world.engine, self.ironic)
-        self.world.clock.advance(self.world.conf.guard.passage_timeout
+        self.world.clock.advance(self.world.conf.guard.in_flight_timeout
                                  + self.world.conf.guard.rpc_timeout)
 
     def kept(self):
-        return {row['node_uuid'] for row in self.world.passages()}
+        return {row['node_uuid'] for row in self.world.in_flight()}
 
     def test_it_is_waited_for_once_in_a_look(self):
         self.ironic.asked.clear()

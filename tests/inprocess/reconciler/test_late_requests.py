@@ -22,10 +22,10 @@ from unittest import mock
 
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.db import passages as db_passages
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.passages import tickets
+from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.guard import tickets as guard_tickets
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
@@ -114,14 +114,14 @@ class TestUndeployInFlight(LateTestCase):
         with self.client_dies():
             self.undeploy_is_held_up()
         self.assertEqual(['issued'], [row['state'] for row in
-                                      self.world.passages()])
+                                      self.world.in_flight()])
         self.later(self.other)
         self.later(self.other)
         self.assertIs(TERMINATED, self.lease(self.first).status)
         self.second_begins()
         self.assertEqual({403}, set(self.balancer.deliver()))
         self.assertEqual(('active', 'theirs'), self.there())
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_one_inside_of_ironic_is_waited_for(self):
         """The node is nobody's while the API that was asked stands still."""
@@ -265,7 +265,7 @@ class TestTickets(LateTestCase):
         self.assertEqual(200, self.send(token))
         self.assertEqual(403, self.send(token))
         self.assertEqual((['PATCH'], []), (self.changes(),
-                                           self.world.passages()))
+                                           self.world.in_flight()))
 
     def test_it_is_good_for_one_act_and_one_node(self):
         token, (other,) = self.issue(), self.world.enrol()
@@ -287,20 +287,20 @@ class TestTickets(LateTestCase):
 
     def test_old_one_is_refused_and_goes(self):
         token = self.issue()
-        self.world.clock.advance(self.world.conf.guard.passage_timeout)
+        self.world.clock.advance(self.world.conf.guard.in_flight_timeout)
         self.assertEqual(403, self.send(token))
         self.world.find_out()
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_one_that_stands_still_after_it_was_taken_is_not_sent(self):
         token = self.issue()
-        real = db_passages.take_ticket
+        real = db_in_flight.take_ticket
 
         def take(*args):
             taken = real(*args)
-            self.world.clock.advance(self.world.conf.guard.passage_timeout)
+            self.world.clock.advance(self.world.conf.guard.in_flight_timeout)
             return taken
-        with mock.patch.object(db_passages, 'take_ticket', take):
+        with mock.patch.object(db_in_flight, 'take_ticket', take):
             self.assertEqual(503, self.send(token))
         self.assertEqual([], self.changes())
 
@@ -319,7 +319,7 @@ class TestTickets(LateTestCase):
 
         def issue(claimed_by='me', **changed):
             with self.engine.database.write() as connection:
-                return db_passages.insert_ticket(
+                return db_in_flight.insert_ticket(
                     connection, dataclasses.replace(booking, **changed),
                     lease.id, claimed_by, world.new_uuid(), 'lessee',
                     self.world.clock())

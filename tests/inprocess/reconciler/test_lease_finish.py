@@ -16,7 +16,7 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import enforcement
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.model import leases as values
 from tests import leasing
 from tests import servers
@@ -49,7 +49,7 @@ class _Running(leases.TestCase):
         return self.lease(self.made).status
 
 
-@servers.also
+@servers.also_postgresql
 class TestEnd(_Running):
 
     before = 'operators'
@@ -241,7 +241,7 @@ class TestRequestsUnderWay(leases.TestCase):
         self.made = self.leasing.create(1, 4)
         self.at(3.999)
         self.work()
-        self.through = passage.admit(self.engine, self.node,
+        self.through = admission.admit(self.engine, self.node,
                                      self.made.reservations[0].id)
 
     def test_node_that_is_deployed_at_the_last_moment_is_undeployed(self):
@@ -249,7 +249,7 @@ class TestRequestsUnderWay(leases.TestCase):
         self.work()
         self.assertIn('under way', self.lease(self.made).waiting)
         self.ironic.deploy(self.node, world.new_uuid())
-        passage.close(self.engine, self.through, True)
+        admission.close(self.engine, self.through, True)
         self.soon()
         self.soon()
         self.assertEqual(TERMINATED, self.lease(self.made).status)
@@ -262,7 +262,7 @@ class TestRequestsUnderWay(leases.TestCase):
         self.leasing.end(self.made)
         self.work()
         self.ironic.deploy(self.node, world.new_uuid())
-        passage.close(self.engine, self.through, True)
+        admission.close(self.engine, self.through, True)
         self.soon()
         self.soon()
         self.assertIn(('undeploy', self.node), self.ironic.changed)
@@ -345,7 +345,7 @@ class TestGivenBack(leases.TestCase):
                                       in self.lease(lease).bookings])
 
 
-@servers.also
+@servers.also_mysql
 class TestBreaking(_Running):
 
     def test_lease_is_flagged_and_keeps_its_node(self):

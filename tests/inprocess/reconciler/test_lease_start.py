@@ -17,7 +17,7 @@ from unittest import mock
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import lease_work as db_lease_work
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.model import leases as values
 from tests import leasing
 from tests import servers
@@ -137,9 +137,9 @@ class TestStart(leases.TestCase):
         (node,) = self.leasing.hosts()
         lease = self.leasing.create(1, 4)
         self.at(1)
-        through = passage.admit(self.engine, node, lease.reservations[0].id)
+        through = admission.admit(self.engine, node, lease.reservations[0].id)
         self.ironic.deploy(node, world.new_uuid())
-        passage.close(self.engine, through, True)
+        admission.close(self.engine, through, True)
         self.work()
         self.assertEqual(ACTIVE, self.lease(lease).status)
         self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
@@ -150,8 +150,8 @@ class TestStart(leases.TestCase):
         (node,) = self.leasing.hosts(lessee='operators')
         lease = self.leasing.create(1, 4)
         self.at(1)
-        through = passage.admit(self.engine, node, lease.reservations[0].id)
-        passage.close(self.engine, through, False)
+        through = admission.admit(self.engine, node, lease.reservations[0].id)
+        admission.close(self.engine, through, False)
         self.ironic.refuses.add(node)
         for _ in range(2):
             self.work()
@@ -176,8 +176,8 @@ class TestStart(leases.TestCase):
         self.ironic.refuses.add(node)
         self.at(1)
         self.work()
-        through = passage.admit(self.engine, node, lease.reservations[0].id)
-        passage.close(self.engine, through, False)
+        through = admission.admit(self.engine, node, lease.reservations[0].id)
+        admission.close(self.engine, through, False)
         self.assertEqual('operators', self.ironic.there[node].lessee)
         self.ironic.refuses.clear()
         self.soon()
@@ -318,13 +318,13 @@ class TestNotReady(leases.TestCase):
         self.at(4)
         for proof in (None, first.reservations[0].id):
             self.assertRaises(
-                (errors.ProofRequired, errors.ProofInvalid), passage.admit,
+                (errors.ProofRequired, errors.ProofInvalid), admission.admit,
                 self.engine, node, proof)
         with self.engine.database.read() as connection:
             self.assertTrue(db_bookings.read_leased(
                 connection, [node], leasing.at(4))[node].held)
         self.work()
-        passage.admit(self.engine, node)
+        admission.admit(self.engine, node)
 
     def _cut_short(self, lease, node):
         """Have Ironic do what it is asked for, and its answer be lost."""

@@ -158,7 +158,7 @@ class TestLeaseClaims(leases.TestCase):
                              db_lease_work.count(connection))
 
 
-@servers.also
+@servers.also_mysql
 class TestBackoff(leases.TestCase):
 
     options = {'leases__max_backoff': 20}
@@ -461,7 +461,7 @@ class TestProcesses(leases.TestCase):
             self.world.clock.advance(0.02)
 
 
-@servers.also
+@servers.also_mysql
 class TestMany(leases.TestCase):
 
     def test_many_at_once_are_begun_with_oldest_first(self):

@@ -19,8 +19,8 @@ import time
 
 from ironic_reservations import errors
 from ironic_reservations.db import claims
-from ironic_reservations.engine.passages import passage
-from ironic_reservations.engine.passages import uncertain
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.reconciler import loops
 from tests import servers
 from tests import world
@@ -100,10 +100,10 @@ class TestLoop(world.TestCase):
             self.world.engine, ironic=None)).nodes.one_pass()
         self.assertEqual({}, self.world.reservations())
 
-    def test_passage_left_behind_is_settled_by_the_loop(self):
+    def test_in_flight_request_left_behind_is_settled_by_the_loop(self):
         (node,) = self.world.enrol()
         held = self.world.reserve(node)
-        passage.admit(self.world.engine, node, held.uuid)
+        admission.admit(self.world.engine, node, held.uuid)
         self.world.ironic.deploy(node)
         self.world.clock.advance(180)
         self.one.nodes.one_pass()

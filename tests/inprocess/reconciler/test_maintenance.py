@@ -20,11 +20,12 @@ import fixtures
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import counts
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import tickets
+from ironic_reservations.engine.in_flight import uncertain
+from ironic_reservations.engine.lease_cycle import health
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import waits
-from ironic_reservations.engine.passages import passage
-from ironic_reservations.engine.passages import tickets
-from ironic_reservations.engine.passages import uncertain
 from ironic_reservations.guard import inward
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import maintenance
@@ -66,7 +67,7 @@ class TestWindow(windows.KeepTestCase):
         self.assertIs(State.OVER, self.state(made))
         self.watch()
         self.assertFalse(self.lease(lease).degraded)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         self.assertEqual(2, len(self.small.done))
         self.at(3)
         self.work()
@@ -238,23 +239,23 @@ class TestWindow(windows.KeepTestCase):
     def test_nobody_new_uses_the_node(self) -> None:
         """From the start, whether or not it shows, until it is over."""
         self.book(1, 2, self.node)
-        passage.close(self.engine, passage.admit(self.engine, self.node),
+        admission.close(self.engine, admission.admit(self.engine, self.node),
                       False)
         self.at(1)
         for _ in range(2):
-            exc = self.assertRaises(errors.NodeInMaintenance, passage.admit,
+            exc = self.assertRaises(errors.NodeInMaintenance, admission.admit,
                                     self.engine, self.node)
             self.assertEqual((403, leasing.at(2).isoformat()),
                              (exc.status, exc.details['until']))
-            passage.close(self.engine, passage.admit(
+            admission.close(self.engine, admission.admit(
                 self.engine, self.node, act=admit.Act.TAKE), False)
             self.keep()
         self.at(2)
-        exc = self.assertRaises(errors.NodeInMaintenance, passage.admit,
+        exc = self.assertRaises(errors.NodeInMaintenance, admission.admit,
                                 self.engine, self.node)
         self.assertIn('is over', str(exc))
         self.keep()
-        passage.close(self.engine, passage.admit(self.engine, self.node),
+        admission.close(self.engine, admission.admit(self.engine, self.node),
                       False)
 
     def waits(self, made):
@@ -353,6 +354,41 @@ class TestWindow(windows.KeepTestCase):
         self.work()
         self.watch()
         self.assertEqual(leasing.PROJECT, self.ironic.there[self.node].lessee)
+        self.assertFalse(self.lease(lease).degraded)
+
+    def test_lease_that_starts_before_a_forced_window_stays_flagged(self):
+        """It was shown as whole until the window took its node."""
+        lease = self.leasing.create(1, 4)
+        made = self.book(2, 3, self.node, force=True)
+        self.watch()
+        self.at(1)
+        self.work()
+        started = self.lease(lease)
+        self.assertEqual(('ACTIVE', True),
+                         (started.status.value, started.degraded))
+        self.assertEqual(leasing.PROJECT, self.ironic.there[self.node].lessee)
+        self.watch()
+        started = self.lease(lease)
+        self.assertTrue(started.degraded)
+        self.assertIn('is booked for maintenance from',
+                      health.reasons(self.engine, [started])[started.id])
+        self.keep_at(2)
+        self.assertEqual(self.told(made), self.shown())
+        self.watch()
+        self.assertTrue(self.lease(lease).degraded)
+        self.keep_at(3)
+        self.watch()
+        self.assertFalse(self.lease(lease).degraded)
+
+    def test_lease_that_has_started_is_flagged_when_its_window_is_forced(self):
+        """It was whole until the window began, and its owner unprepared."""
+        lease = self.leasing.create(None, 4)
+        self.work()
+        made = self.book(1, 2, self.node, force=True)
+        self.watch()
+        self.assertTrue(self.lease(lease).degraded)
+        find.end(self.engine, made.window.id)
+        self.watch()
         self.assertFalse(self.lease(lease).degraded)
 
     def test_drained_window_does_not_wait_for_a_lease_that_waits_for_it(self):
@@ -474,7 +510,7 @@ class TestOperatorComesFirst(windows.KeepTestCase):
                 self.assertEqual((True, self.OURS), self.shown())
                 self.assertIs(State.OVER, self.state(made))
                 self.assertEqual([], self.small.done)
-                self.assertEqual([], self.world.passages())
+                self.assertEqual([], self.world.in_flight())
 
     def test_reason_is_not_cleared(self) -> None:
         """At the end of the window."""
@@ -493,7 +529,7 @@ class TestOperatorComesFirst(windows.KeepTestCase):
                 self.assertEqual((True, self.OURS), self.shown())
                 self.assertEqual(['PUT'],
                                  [method for method, _ in self.small.done])
-                self.assertEqual([], self.world.passages())
+                self.assertEqual([], self.world.in_flight())
 
     def test_ironic_does_not_show_the_node_to_the_gate(self) -> None:
         """Then nothing is sent, and the next pass tries again."""
@@ -503,7 +539,7 @@ class TestOperatorComesFirst(windows.KeepTestCase):
         with mock.patch.object(inward, 'call', lambda *args: silent):
             self.keep_or_not()
         self.assertEqual([], self.small.done)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         self.keep()
         self.assertEqual(self.told(made), self.shown())
 
@@ -515,7 +551,7 @@ class TestOperatorComesFirst(windows.KeepTestCase):
             pass
 
 
-@servers.also
+@servers.also_postgresql
 class TestTrouble(windows.KeepTestCase):
     """Processes that die, and requests that come late."""
 
@@ -532,7 +568,7 @@ class TestTrouble(windows.KeepTestCase):
                 self.dies_at(step)
                 self.until((False, None))
                 self.assertIs(State.OVER, self.state(made))
-                self.assertEqual([], self.world.passages())
+                self.assertEqual([], self.world.in_flight())
 
     def dies_at(self, step):
         """Have a process die before some statement or request."""

@@ -17,7 +17,7 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.model import facts
 from tests import leasing
@@ -183,7 +183,7 @@ class TestDeleted(MirrorTestCase):
         self.assertIn(self.node, self.world.mirrored())
 
     def test_node_with_a_request_under_way_is_not_forgotten(self):
-        passage.admit(self.engine, self.node)
+        admission.admit(self.engine, self.node)
         self.world.ironic.remove(self.node)
         self.world.refresh()
         self.assertIn(self.node, self.world.mirrored())
@@ -193,8 +193,8 @@ class TestDeleted(MirrorTestCase):
 
     def test_node_booked_while_it_is_forgotten_stays_for_the_next_pass(self):
         self.world.ironic.remove(self.node)
-        self.world.ironic.interrupt('node', lambda: passage.close(
-            self.engine, passage.admit(self.engine, self.node), False))
+        self.world.ironic.interrupt('node', lambda: admission.close(
+            self.engine, admission.admit(self.engine, self.node), False))
         self.world.refresh()
         self.assertIn(self.node, self.world.mirrored())
         self.world.refresh()

@@ -15,8 +15,8 @@
 
 from ironic_reservations import errors
 from ironic_reservations.db import lease_work
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.lease_cycle import no_show
-from ironic_reservations.engine.passages import passage
 from tests import leasing
 from tests import servers
 from tests import world
@@ -24,7 +24,7 @@ from tests.inprocess.reconciler import leases
 from tests.inprocess.reconciler import no_shows
 
 
-@servers.also
+@servers.also_postgresql
 class TestNode(no_shows.TestCase):
 
     def test_told_and_released(self):
@@ -92,21 +92,21 @@ class TestNode(no_shows.TestCase):
 
     def test_deploy_that_a_pass_has_seen_and_ironic_refused(self):
         """The owner does not get a new time by that."""
-        through = passage.admit(self.engine, self.mine[0], self.proof)
+        through = admission.admit(self.engine, self.mine[0], self.proof)
         self.one_pass()
-        passage.close(self.engine, through, False)
+        admission.close(self.engine, through, False)
         self.run_at(2)
         self.run_at(3.01)
         self.assertEqual(self.mine, self.released())
 
     def test_deploy_of_which_nobody_knows_what_became_counts(self):
-        passage.doubt(self.engine, passage.admit(self.engine, self.mine[0],
+        admission.doubt(self.engine, admission.admit(self.engine, self.mine[0],
                                                  self.proof))
         self.run_at(2)
         self.run_at(8)
         self.assertEqual(self.mine[1:], self.released())
         self.world.find_out()
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         self.run_at(8.5)
         self.assertEqual(self.mine[1:], self.released())
 
@@ -118,11 +118,11 @@ class TestNode(no_shows.TestCase):
 
     def test_deploy_under_way_comes_first(self):
         self.run_at(2)
-        through = passage.admit(self.engine, self.mine[0], self.proof)
+        through = admission.admit(self.engine, self.mine[0], self.proof)
         self.run_at(3)
         self.assertEqual(self.mine[1:], self.released())
         self.ironic.deploy(self.mine[0], world.new_uuid())
-        passage.close(self.engine, through, True)
+        admission.close(self.engine, through, True)
         self.run_at(8)
         self.assertEqual(self.mine[1:], self.released())
 
@@ -316,7 +316,7 @@ class TestNode(no_shows.TestCase):
         self.assertEqual(before, self.row(self.made)['due_at'])
 
 
-@servers.also
+@servers.also_mysql
 class TestAtStart(no_shows.Passes):
     """A lease from one until nine; two hours to deploy, told 10 min before.
     """

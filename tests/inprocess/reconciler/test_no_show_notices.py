@@ -21,7 +21,7 @@ from ironic_reservations.engine import notices
 from ironic_reservations.engine.lease_cycle import no_show
 from ironic_reservations.engine.notices import mail_digests
 from ironic_reservations.engine.notices import webhooks
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from tests import leasing
 from tests import servers
 from tests import world
@@ -79,7 +79,7 @@ class TestNotices(no_shows.TestCase):
                                          released['released']))
         self.assertLessEqual(leasing.at(3).isoformat(),
                              warned['release_at'])
-        self.assertIn(told_times.moment(datetime.datetime.fromisoformat(
+        self.assertIn(time_text.moment(datetime.datetime.fromisoformat(
             warned['release_at'])), warned['reason'])
         self.assertEqual([], self.receiver.wrong)
 

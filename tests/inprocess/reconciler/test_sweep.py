@@ -13,7 +13,7 @@
 """Rows that mean nothing any more are deleted, and no others."""
 
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import renew
 from tests import servers
 from tests import world
@@ -44,12 +44,12 @@ class TestSweep(world.TestCase):
         self.assertEqual(0, sweep.sweep(self.world.engine))
         self.assertEqual(1, len(self.world.reservations()))
 
-    def test_passages_of_dead_processes_stay(self):
+    def test_in_flight_requests_of_dead_processes_stay(self):
         """Time alone does not tell what became of them."""
-        passage.admit(self.world.engine, self.nodes[0])
+        admission.admit(self.world.engine, self.nodes[0])
         self.world.clock.advance(86400)
         sweep.sweep(self.world.engine)
-        self.assertEqual(1, len(self.world.passages()))
+        self.assertEqual(1, len(self.world.in_flight()))
 
     def test_reservation_renewed_while_it_is_swept_stays(self):
         held = self.world.reserve(self.nodes[0], ttl=10)

@@ -20,10 +20,9 @@ import fixtures
 
 from ironic_reservations import errors
 from ironic_reservations.engine import counts
-from ironic_reservations.engine import deployments
 from ironic_reservations.engine import usage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import purge
-from ironic_reservations.engine.passages import passage
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import usage as values
 from tests import leasing
@@ -41,7 +40,7 @@ class _Usage(leases.TestCase):
         """Do what the reconcilers do."""
         for _ in range(3):
             self.leasing.refresh()
-            deployments.record(self.engine)
+            usage.record_deployments(self.engine)
             self.work()
 
     def until(self, hours):
@@ -49,21 +48,21 @@ class _Usage(leases.TestCase):
         self.pass_by()
 
     def deploy(self, lease, node):
-        through = passage.admit(self.engine, node, lease.reservations[0].id)
+        through = admission.admit(self.engine, node, lease.reservations[0].id)
         self.ironic.deploy(node, world.new_uuid())
-        passage.close(self.engine, through, True)
+        admission.close(self.engine, through, True)
 
     def undeploy(self, lease, node):
-        through = passage.admit(self.engine, node, lease.reservations[0].id,
+        through = admission.admit(self.engine, node, lease.reservations[0].id,
                                 act=admit.Act.FREE)
         self.ironic.change(node, provision_state='available',
                            instance_uuid=None)
-        passage.close(self.engine, through, True)
+        admission.close(self.engine, through, True)
 
     def told(self, project_id=leasing.PROJECT, **asked):
         asked.setdefault('first', _FIRST)
         asked.setdefault('last', _FIRST + datetime.timedelta(days=9))
-        return usage.read(self.engine, usage.Asked(
+        return usage.read(self.engine, usage.UsageRequest(
             project_id=project_id, **asked))
 
     def hours(self, **asked):
@@ -154,7 +153,7 @@ class TestOne(_Usage):
         self.told(by=[values.Group.CLASS])
 
 
-@servers.also
+@servers.also_postgresql
 class TestMany(_Usage):
     """Leases come, use their hosts, change and end, at random."""
 

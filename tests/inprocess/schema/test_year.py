@@ -134,9 +134,11 @@ class _PickOn:
         booked.fill(url, _NODES, _NODES * 200, _NODES,
                     _NOW + datetime.timedelta(days=1))
         over.count_rows(database.engine)
-        wanted, sees = nodes.Wanted(('gold',)), facts.Visibility(True)
+        wanted, sees = nodes.NodeRequirements(
+            ('gold',)), facts.Visibility(True)
         for query in (
-                lambda c: nodes.read_free_nodes(c, wanted, sees, _NOW, '', 9),
+                lambda c: nodes.read_candidates(c, wanted, sees, _NOW, '', 9,
+                                                'instance'),
                 lambda c: nodes.count_obstacles(c, wanted, sees, _NOW)):
             with database.engine.connect() as connection:
                 examined = getattr(_Examined(connection), self.kind)(query)

@@ -59,7 +59,8 @@ def timeline(there: world.World) -> judge.Timeline:
         promised = read(tables.reservations)
         leases = {row['id']: row for row in read(tables.leases)}
         parts = {row['id']: row for row in read(tables.lease_reservations)}
-        busy = frozenset(row['node_uuid'] for row in read(tables.passages))
+        busy = frozenset(row['node_uuid']
+                         for row in read(tables.in_flight_requests))
     for host in hosts:
         host['node'] = nodes[host['node_uuid']]
     for row in promised:

@@ -124,8 +124,11 @@ class Leases(stateful.RuleBasedStateMachine):
     @stateful.rule(number=numbers, engine=served_by, least=st.integers(1, 3),
                    more=st.integers(0, 1))
     def grow_or_shrink(self, number, engine, least, more):
-        self.change(number, engine, wishes=(leases.WishChange(
-            self.lease(number).reservations[0].id, least, least + more),))
+        self.change(number,
+                    engine,
+                    reservations=(leases.LeaseReservationChange(
+                        self.lease(number).reservations[0].id, least,
+                        least + more),))
 
     @stateful.precondition(lambda self: self.promised)
     @stateful.rule(number=numbers, engine=served_by, some=st.booleans())
@@ -133,9 +136,11 @@ class Leases(stateful.RuleBasedStateMachine):
         reservation = self.lease(number).reservations[0]
         there = sorted(booking.node_uuid for booking in reservation.bookings
                        if booking.state is not leasing.ENDING)
-        self.change(number, engine, wishes=(leases.WishChange(
-            reservation.id, give_back=tuple(there[:1] if some
-                                            else there[-2:])),))
+        self.change(number,
+                    engine,
+                    reservations=(leases.LeaseReservationChange(
+                        reservation.id,
+                        give_back=tuple(there[:1] if some else there[-2:])),))
 
     @stateful.precondition(lambda self: self.promised)
     @stateful.rule(number=numbers, engine=served_by)

@@ -92,7 +92,7 @@ class Ledger:
             hold.ends = FOREVER
             hold.used = hold.used or event == 'used'
 
-    def standing(self, at: float) -> dict[str, Hold]:
+    def host_state(self, at: float) -> dict[str, Hold]:
         """Return the reservations that have to be there at an instant."""
         return {uuid: hold for uuid, hold in self.holds.items()
                 if hold.ends > at and not hold.stranger}

@@ -191,7 +191,7 @@ class _Calendars:
         """Though another thread comes in between with an older one."""
         self.leasing.hosts(2)
         calendars = calendar.Calendars(self.world.engine)
-        wanted = model.Wanted(leasing.at(0), leasing.at(8))
+        wanted = model.CalendarRequest(leasing.at(0), leasing.at(8))
         viewer = model.Viewer()
         before = calendars.look(wanted, viewer)
         older = calendars._free
@@ -215,7 +215,7 @@ class _Calendars:
         calendars = calendar.Calendars(self.world.engine)
 
         def look(hours):
-            found = calendars.look(model.Wanted(
+            found = calendars.look(model.CalendarRequest(
                 leasing.at(0), leasing.at(hours)), model.Viewer())
             return found.calendar().classes[0].steps
         all_of_them = look(10)

@@ -29,7 +29,7 @@ from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from tests import leasing
 from tests import world
 from tests.judges import oracle
@@ -104,7 +104,7 @@ class _Ground:
             return None
 
     def eligible(self, properties):
-        return fleet.mask(
+        return host_sets.mask(
             number for number, name in enumerate(self.classes)
             if properties in ('', leasing.of_class(name)))
 
@@ -171,12 +171,15 @@ class _Ground:
                          if not each.movable)]))
         before = {each.id: each for each in self.leasing.all()}
         try:
-            lease_change.change(self.leasing.engine, lease.id,
-                                leases.LeaseChange(
-                start=None if begun or not by_start else self.grid.at(start),
-                end=self.grid.at(end),
-                wishes=(leases.WishChange(lease.reservations[0].id, least,
-                                          least),) if more else ()))
+            lease_change.change(
+                self.leasing.engine, lease.id,
+                leases.LeaseChange(
+                    start=None
+                    if begun or not by_start else self.grid.at(start),
+                    end=self.grid.at(end),
+                    reservations=(leases.LeaseReservationChange(
+                        lease.reservations[0].id, least, least),) if more else
+                    ()))
         except errors.LeaseRefused as exc:
             assert not possible, f'refused, and it could be served: {exc}'
             assert all(reason['proved'] for reason in exc.details['reasons'])
@@ -195,12 +198,13 @@ class _Ground:
             for start in range(first, first + far + 1))
         try:
             made = lease_change.change(
-                self.leasing.engine, lease.id, leases.LeaseChange(
+                self.leasing.engine, lease.id,
+                leases.LeaseChange(
                     opened=leases.OpenDates(
                         (at(first), at(first + length + far)), lasting),
-                    wishes=() if count == len(lease.bookings) else (
-                        leases.WishChange(lease.reservations[0].id, count,
-                                          count),)))
+                    reservations=() if count == len(lease.bookings) else
+                    (leases.LeaseReservationChange(lease.reservations[0].id,
+                                                   count, count),)))
         except errors.LeaseRefused as exc:
             assert not possible, f'refused, and it could be served: {exc}'
             assert all(reason['proved'] for reason in exc.details['reasons'])

@@ -23,7 +23,7 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from tests import leasing
 from tests import world
 from tests.judges import checker
@@ -75,7 +75,7 @@ class _Ground:
             for kind, cpus in hosts)
 
     def eligible(self, wanted):
-        return fleet.mask(
+        return host_sets.mask(
             number for number, (kind, cpus) in enumerate(self.hosts)
             if (kind == 'node' if wanted is None else wanted.vcpus <= cpus))
 
@@ -118,7 +118,7 @@ class _Ground:
         start, end = _hours(ask.start), _hours(ask.end)
         case = oracle.Case(self.capacities, tuple(before), tuple(
             self.demand(str(number), wish, start, end)
-            for number, wish in enumerate(ask.wishes)))
+            for number, wish in enumerate(ask.reservations)))
         possible = oracle.exists(case, [
             each.least for each in case.demands])
         try:
@@ -131,7 +131,7 @@ class _Ground:
             return exc
         assert possible, 'there is no room for it'
         demands = [self.demand(each.id, wish, start, end) for each, wish
-                   in zip(made.reservations, ask.wishes, strict=True)]
+                   in zip(made.reservations, ask.reservations, strict=True)]
         self.sound(before, demands, self.there())
         return None
 
@@ -219,9 +219,11 @@ class TestAdmission(world.TestCase):
         if data.draw(st.booleans()):
             changes['end'] = leasing.at(_hours(lease.end)
                                         + data.draw(st.integers(-1, 2)))
-        change = leases.LeaseChange(wishes=(
-            leases.WishChange(each.id, amount=count) if each.instances
-            else leases.WishChange(each.id, count, count),), **changes)
+        change = leases.LeaseChange(
+            reservations=(leases.LeaseReservationChange(each.id, amount=count)
+                          if each.instances else leases.LeaseReservationChange(
+                              each.id, count, count),),
+            **changes)
         try:
             lease_change.change(ground.leasing.engine, lease.id, change)
         except (errors.LeaseRefused, errors.LeaseFrozen,

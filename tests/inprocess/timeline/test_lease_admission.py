@@ -21,7 +21,7 @@ from ironic_reservations import errors
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from tests import leasing
 from tests import strategies
 from tests import world
@@ -53,7 +53,7 @@ class _Ground:
         self.world.cleanUp()
 
     def eligible(self, properties):
-        return fleet.mask(
+        return host_sets.mask(
             number for number, name in enumerate(self.classes)
             if properties in ('', leasing.of_class(name)))
 
@@ -80,7 +80,7 @@ class _Ground:
                             else _hours(ask.start), _hours(ask.end),
                             wish.least, wish.most,
                             self.eligible(wish.resource_properties))
-            for number, wish in enumerate(ask.wishes)))
+            for number, wish in enumerate(ask.reservations)))
 
     def ask(self, ask):
         """Ask for a lease, check the answer, and return the hosts granted.
@@ -207,7 +207,7 @@ class TestAdmission(world.TestCase):
                              if start < row['starts_at'] < ask.end)}
         depth = max(sum(row['starts_at'] <= instant < row['expires_at']
                         for row in rows) for instant in instants)
-        wanted = sum(wish.least for wish in ask.wishes)
+        wanted = sum(wish.least for wish in ask.reservations)
         granted, _ = ground.ask(ask)
         self.assertEqual(depth + wanted <= count, granted is not None)
 

@@ -245,7 +245,7 @@ class TestLeaseStatements(world.TestCase):
             calendars = calendar.Calendars(there.engine)
             start = leasing.at(0)
             for rows in (False, True):
-                wanted = calendar_model.Wanted(
+                wanted = calendar_model.CalendarRequest(
                     start, start + datetime.timedelta(days=90), None, rows,
                     None, limit)
                 drawn = []

@@ -64,7 +64,7 @@ class _AtOnce:
                                name=f'gold-{number}')
 
         def lease(engine, number):
-            lease_create.create(engine, leases.LeaseAsk(
+            lease_create.create(engine, leases.LeaseRequest(
                 f'lease{number}', leasing.at(2), (leasing.wish(properties=(
                     f'["==", "$name", "gold-{number}"]')),),
                 start=leasing.at(1), project_id='ours'))
@@ -75,7 +75,7 @@ class _AtOnce:
             self.leasing.hosts(1, resource_class=f'class{number}')
 
         def lease(engine, number):
-            lease_create.create(engine, leases.LeaseAsk(
+            lease_create.create(engine, leases.LeaseRequest(
                 f'lease{number}', leasing.at(2), (leasing.wish(
                     properties=leasing.of_class(f'class{number}')),),
                 start=leasing.at(1), project_id='ours'))
@@ -91,7 +91,7 @@ class _AtOnce:
         nodes = self.leasing.world.enrol(_AT_ONCE, **known)
 
         def hold(engine, number):
-            reserve.reserve(engine, pick.Ask(
+            reserve.reserve(engine, pick.NodeRequest(
                 instance_uuid=world.new_uuid(), node_uuids=(nodes[number],),
                 project_id='ours'), world.ALL_NODES, None,
                 limits.of(engine.conf, 'reservations'))

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from ironic_reservations import errors
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
@@ -58,7 +58,7 @@ class Timeline(stateful.RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.world = world.World(guard__passage_timeout=TIMEOUT)
+        self.world = world.World(guard__in_flight_timeout=TIMEOUT)
         self.world.setUp()
         self.world.useFixture(world.SameUuids())
         self.nodes = self.world.enrol(NODES)
@@ -176,7 +176,7 @@ class Timeline(stateful.RuleBasedStateMachine):
         node = self.nodes[index]
         bound = self.binding(node)
         try:
-            opened = passage.admit(self.world.engine, node)
+            opened = admission.admit(self.world.engine, node)
         except errors.ProofRequired:
             assert bound, 'a free node was refused'
             return
@@ -191,7 +191,7 @@ class Timeline(stateful.RuleBasedStateMachine):
         promise = self.promise(number)
         live = self.live(promise)
         try:
-            opened = passage.admit(self.world.engine, promise.node,
+            opened = admission.admit(self.world.engine, promise.node,
                                    promise.uuid)
         except errors.ProofInvalid:
             assert not live, 'a good proof was refused'
@@ -220,7 +220,7 @@ class Timeline(stateful.RuleBasedStateMachine):
         if fate.startswith('died'):
             self.dies(opened, promise)
             return
-        passage.close(self.world.engine, opened, accepted,
+        admission.close(self.world.engine, opened, accepted,
                       node=(self.world.ironic.there.get(opened.node_uuid)
                             if tells else None))
         if promise is not None:
@@ -280,7 +280,7 @@ class Timeline(stateful.RuleBasedStateMachine):
 
     def too_late(self):
         ends = {row['token']: row['expires_at']
-                for row in self.world.passages()}
+                for row in self.world.in_flight()}
         for request in list(self.open):
             if ends.get(request[0].token, self.now) <= self.now:
                 # NOTE: a request takes less than the time-out of its
@@ -291,7 +291,7 @@ class Timeline(stateful.RuleBasedStateMachine):
     def poll_uncertain(self):
         self.world.find_out()
         self.too_late()
-        assert not self.world.passages(), 'nobody knows for ever'
+        assert not self.world.in_flight(), 'nobody knows for ever'
         self.left_behind.clear()
         self.forget_ended()
 

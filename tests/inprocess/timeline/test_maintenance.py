@@ -25,11 +25,11 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
-from ironic_reservations.engine.maintenance import ground
+from ironic_reservations.engine.maintenance import holdings
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 from tests import leasing
 from tests import servers
 from tests import strategies
@@ -73,8 +73,8 @@ class TestBooking(windows.MaintenanceTestCase):
         exc = self.leasing.refused(2, 4)
         self.assertIn(
             '1 of them is booked for maintenance between '
-            f'{told_times.moment(leasing.at(2))} and '
-            f'{told_times.moment(leasing.at(4))}.', str(exc))
+            f'{time_text.moment(leasing.at(2))} and '
+            f'{time_text.moment(leasing.at(4))}.', str(exc))
         self.leasing.create(4, 5)
 
     def test_dry_run_books_nothing(self) -> None:
@@ -110,10 +110,16 @@ class TestBooking(windows.MaintenanceTestCase):
         self.leasing.bind()
         for drain in (False, True):
             exc = self.assertRaises(
-                errors.InvalidValue, create.create, self.engine, create.Ask(
-                    'firmware', 'New firmware', datetime.datetime(
-                        9999, 12, 31, 23, tzinfo=datetime.UTC),
-                    leasing.at(1), (node,), drain=drain))
+                errors.InvalidValue, create.create, self.engine,
+                create.WindowRequest('firmware',
+                                     'New firmware',
+                                     datetime.datetime(9999,
+                                                       12,
+                                                       31,
+                                                       23,
+                                                       tzinfo=datetime.UTC),
+                                     leasing.at(1), (node,),
+                                     drain=drain))
             self.assertEqual(400, exc.status)
 
     def test_drain_until_beyond_the_calendar(self) -> None:
@@ -122,8 +128,8 @@ class TestBooking(windows.MaintenanceTestCase):
         last = datetime.datetime(9000, 12, 31, 23, tzinfo=datetime.UTC)
         hour = datetime.timedelta(hours=1)
 
-        def ask(node: str, ends_at: datetime.datetime) -> create.Ask:
-            return create.Ask('firmware', 'New firmware', ends_at,
+        def ask(node: str, ends_at: datetime.datetime) -> create.WindowRequest:
+            return create.WindowRequest('firmware', 'New firmware', ends_at,
                               leasing.at(1), (node,), drain=True)
         for end in (3, (last - leasing.at(0)) / hour):
             lease = self.leasing.create(None, end)
@@ -178,7 +184,7 @@ class TestBooking(windows.MaintenanceTestCase):
         self.assertEqual({(node, 'leased')}, self.refused(1, 2, node))
         self.heard.told.clear()
         made = self.book(1, 2, node, force=True)
-        self.assertEqual([(ground.Kind.LEASE, leasing.at(3))], [
+        self.assertEqual([(holdings.Kind.LEASE, leasing.at(3))], [
             (each.kind, each.until) for each in made.bound])
         self.assertEqual([('lease.update', lease.id, 'maintenance')], [
             (event, each.id, why) for event, each, why in self.heard.told])
@@ -346,8 +352,8 @@ class TestNotices(windows.MaintenanceTestCase):
         with self.engine.database.read() as connection:
             name = db_nodes.read_nodes(connection)[bound].name or bound
         self.assertIn(f'Node {name} of it will be in maintenance from '
-                      f'{told_times.moment(leasing.at(1))} until '
-                      f'{told_times.moment(leasing.at(2))}: New firmware',
+                      f'{time_text.moment(leasing.at(1))} until '
+                      f'{time_text.moment(leasing.at(2))}: New firmware',
                       payload)
 
     def test_owner_of_a_lease_that_is_waited_for(self) -> None:
@@ -364,8 +370,8 @@ class TestNotices(windows.MaintenanceTestCase):
         ((lease_id, payload),) = self._told()
         self.assertEqual(lease.id, lease_id)
         self.assertIn(
-            f'from {told_times.moment(leasing.at(3))} until '
-            f'{told_times.moment(leasing.at(4))}, after the lease, which '
+            f'from {time_text.moment(leasing.at(3))} until '
+            f'{time_text.moment(leasing.at(4))}, after the lease, which '
             'cannot be extended into it: New firmware', payload)
         self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
                           end=3.5)
@@ -376,7 +382,7 @@ class TestNotices(windows.MaintenanceTestCase):
                 tables.outbox.select()) if row.kind == 'maintenance']
 
 
-def _opened(ask: leases.LeaseAsk, hours: int) -> leases.LeaseAsk:
+def _opened(ask: leases.LeaseRequest, hours: int) -> leases.LeaseRequest:
     """Open the dates of a request by some hours."""
     if not hours:
         return ask

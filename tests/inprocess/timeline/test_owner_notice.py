@@ -71,7 +71,7 @@ class _Lives:
                 str(number), self.now if ask.start is None
                 else _hours(ask.start), _hours(ask.end), wish.least,
                 wish.most, self._eligible(ask.project_id, _hours(ask.end)))
-            for number, wish in enumerate(ask.wishes)))
+            for number, wish in enumerate(ask.reservations)))
 
     def create(self, ask):
         """Ask for a lease; what is refused is impossible, offers are true."""
@@ -198,5 +198,5 @@ class TestOwnerNotice(world.TestCase):
 
 
 def _of(ask, project):
-    return leases.LeaseAsk(ask.name, ask.end, ask.wishes, ask.start,
+    return leases.LeaseRequest(ask.name, ask.end, ask.reservations, ask.start,
                            project_id=project)

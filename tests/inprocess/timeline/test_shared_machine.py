@@ -19,16 +19,16 @@ from hypothesis import stateful
 from hypothesis import strategies as st
 
 from ironic_reservations import errors
-from ironic_reservations.engine.passages import allocation_passage
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import facts
 from ironic_reservations.model import instants
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import host_states
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import standing
 from tests import leasing
 from tests import world
 from tests.judges import oracle
@@ -75,9 +75,9 @@ class Timeline(stateful.RuleBasedStateMachine):
         """Tell whether all leases could be kept if a node were taken."""
         snapshot = self.snapshot()
         now = instants.instant(snapshot.now)
-        end = (standing.ALWAYS[1] if seconds is None
+        end = (host_states.ALWAYS[1] if seconds is None
                else now + seconds * instants.SECOND)
-        number = snapshot.fleet.number(node)
+        number = snapshot.host_set.number(node)
         return oracle.exists(oracle.Case(
             snapshot.timeline.capacities, tuple(snapshot.timeline.promised()),
             (bookings.Demand('taken', now, end, 1, 1, 1 << number),)), [1])
@@ -137,7 +137,7 @@ class Timeline(stateful.RuleBasedStateMachine):
             live = (booking.starts_at <= now < booking.ends_at
                     and booking.state is not leasing.ENDING)
             try:
-                opened = passage.admit(self.engine, booking.node_uuid,
+                opened = admission.admit(self.engine, booking.node_uuid,
                                        booking.reservation_id)
             except errors.ProofInvalid:
                 assert not live or self.late(booking), 'the proof is good'
@@ -216,7 +216,7 @@ class Timeline(stateful.RuleBasedStateMachine):
         node = self.promised_first()[index // 2]
         free = self.available(node)
         try:
-            opened = passage.admit(self.engine, node)
+            opened = admission.admit(self.engine, node)
         except errors.NodePromised:
             assert not free or not self.possible(node, None), (
                 'the leases could have been kept')
@@ -230,7 +230,7 @@ class Timeline(stateful.RuleBasedStateMachine):
     def deploy_with_the_reservation(self, number):
         held = self.held[number % len(self.held)]
         try:
-            opened = passage.admit(self.engine, held.node_uuid, held.uuid)
+            opened = admission.admit(self.engine, held.node_uuid, held.uuid)
         except (errors.ProofInvalid, errors.NodePromised):
             return
         self.answer(opened, held.node_uuid)
@@ -239,8 +239,8 @@ class Timeline(stateful.RuleBasedStateMachine):
         False, False, True)))
     def allocate(self, listed, accepted):
         try:
-            opened = allocation_passage.hold(
-                self.engine, pick.Ask(
+            opened = allocation_requests.hold(
+                self.engine, pick.NodeRequest(
                     world.new_uuid(), tuple(self.nodes) if listed else None,
                     'gold'), world.ALL_NODES)
         except errors.NoNodeAvailable:
@@ -261,7 +261,7 @@ class Timeline(stateful.RuleBasedStateMachine):
             self.world.ironic.deploy(node, world.new_uuid())
             if stranger is not None:
                 self.strangers.add(node)
-        passage.close(self.engine, opened, accepted,
+        admission.close(self.engine, opened, accepted,
                       self.world.ironic.there[node])
 
     @stateful.rule()

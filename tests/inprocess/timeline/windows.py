@@ -22,7 +22,7 @@ from tests.inprocess.reconciler import leases
 
 def book(engine, start, end, nodes=None, dry_run=False, key=None, **more):
     """Book nodes for maintenance, from some hour to another."""
-    ask = create.Ask(
+    ask = create.WindowRequest(
         'firmware', 'New firmware', leasing.at(end),
         None if start is None else leasing.at(start),
         None if nodes is None else tuple(nodes), **more)

@@ -33,6 +33,7 @@ from tests.real import ironic as real_ironic
 _ROOT = pathlib.Path(__file__).parents[3]
 _TIMEOUT = 900
 _KIND = 'gold'
+_MODULES = ('host', 'lease', 'lease_info', 'maintenance', 'reservation')
 
 
 class CollectionTest(testtools.TestCase):
@@ -298,13 +299,12 @@ class CollectionTest(testtools.TestCase):
 
     def test_documentation(self) -> None:
         """Ansible can show it, with the options of the connection."""
-        for name, kind in (('host', 'module'), ('lease', 'module'),
-                           ('lease_info', 'module'),
-                           ('maintenance', 'module'),
-                           ('reservation', 'module'),
-                           ('lease', 'inventory')):
+        for kind, names in (('module', _MODULES), ('inventory', ('lease',))):
             shown = json.loads(self.run_command(
                 'ansible-doc', '--json', '-t', kind,
-                f'ironic.reservations.{name}'))[f'ironic.reservations.{name}']
-            self.assertIn('auth_type', shown['doc']['options'])
-            self.assertIsNotNone(shown['examples'])
+                *(f'ironic.reservations.{name}' for name in names)))
+            self.assertEqual({f'ironic.reservations.{name}'
+                              for name in names}, shown.keys())
+            for each in shown.values():
+                self.assertIn('auth_type', each['doc']['options'])
+                self.assertIsNotNone(each['examples'])

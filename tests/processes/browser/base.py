@@ -29,7 +29,7 @@ from playwright import sync_api
 import testtools
 from testtools import content
 
-from tools import all_in_one
+from tests.real import forked_ironic
 from tools import enrolment
 
 #: Where the browser is; a machine without one fails the tests.
@@ -63,7 +63,7 @@ class Service:
 
     def __init__(self, hosts: dict[str, int], **options: Any) -> None:
         self.folder = tempfile.mkdtemp()
-        self.ironic = all_in_one.AllInOne(self.folder, **options)
+        self.ironic = forked_ironic.ForkedIronic(self.folder, **options)
         self._session = self.ironic.session()
         self.ironic.create_schema()
         self.ironic.start()

@@ -182,9 +182,14 @@ class _Standalone:
 
     def lease(self, name: str, project: str) -> None:
         """Make a lease of one host, from now on, for somebody's project."""
-        lease_create.create(self.world.engine, leases.LeaseAsk(
-            name=name, start=base.minute(2), end=base.minute(40),
-            wishes=(leases.Wish(1, 1),), project_id=project))
+        lease_create.create(
+            self.world.engine,
+            leases.LeaseRequest(name=name,
+                                start=base.minute(2),
+                                end=base.minute(40),
+                                reservations=(leases.LeaseReservationRequest(
+                                    1, 1),),
+                                project_id=project))
 
     def forget_leases(self) -> None:
         """Delete all leases."""

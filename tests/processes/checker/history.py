@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 import dataclasses
 import datetime
+import functools
 import math
 from typing import Any
 
@@ -88,7 +89,8 @@ class Exchange:
         :param late: how long, in seconds, one whose answer is not known may
             still be under way.
         """
-        if self.status is not None and self.status < 500:
+        if self.status is not None and self.status < 500 and (
+                not self.repeated):
             return self.got
         return self.sent + late
 
@@ -165,6 +167,12 @@ class History:
     reserved_most: dict[str, int] = dataclasses.field(default_factory=dict)
     owners: dict[str, str] = dataclasses.field(default_factory=dict)
     owner_notice: float = 0.0
+
+    @functools.cached_property
+    def handed(self) -> dict[str, float]:
+        """When the guard last handed a client's request to Ironic."""
+        return {passed.request: passed.began for passed in self.passed
+                if passed.request is not None}
 
     def at(self, date: str) -> float:
         """Return when a date of an answer is, on the one clock."""

@@ -110,8 +110,11 @@ def _disturbs(told: history.History, by: history.Exchange,
         if by.op in ('undeploy', 'unbind'):
             # NOTE: a reservation that was used is over once its node is
             # free, which takes time; it never becomes sure again.  What was
-            # over before it was asked for means another one.
-            return not shown.lease and by.over(told.late) > shown.asked
+            # over before it was asked for means another one, and so does an
+            # undeploy that Ironic had before: it is fenced.
+            over = by.over(told.late) if by.op == 'unbind' else (
+                told.handed.get(by.id, by.over(told.late)))
+            return not shown.lease and over > shown.asked
         # NOTE: that a node has gone is seen later.  Maintenance ends nothing.
         return (by.op in ('operate-delete', 'operate-enroll')
                 and by.over(told.late) + _SEEN > shown.exchange.sent)

@@ -85,6 +85,14 @@ class SureTestCase(unittest.TestCase):
                      500, 202)
         self.assertIn((20.1, 500.0), self._sure(used, away))
 
+    def test_undeploy_that_was_delivered_twice(self) -> None:
+        """The first one may still be under way."""
+        twice = asked('undeploy', 'PUT', f'/v1/nodes/{N}/states/provision',
+                      5, 202, repeated=True)
+        self.assertEqual([], self._sure(twice, reserved('u', 10, 100)))
+        self.assertEqual([(70.1, 100 - owners.MARGIN)],
+                         self._sure(twice, reserved('u', 70, 100)))
+
     def test_undeploy_for_somebody_before(self) -> None:
         """What was over before it was asked for changes nothing."""
         before, unknown = (
@@ -283,6 +291,15 @@ class BadTestCase(unittest.TestCase):
         self.assertEqual(['done to the node of another'], judged(
             by, reserved('u', 10, 100, project='p'),
             wrote(20, by, maintenance=True)))
+
+    def test_lost_to_an_undeploy_of_before(self) -> None:
+        """Ironic had it before the promise, and carried it out during it."""
+        path = f'/v1/nodes/{N}/states/provision'
+        by = asked('undeploy', 'PUT', path, 5, 500, got=8)
+        for handed, found in ((6.0, ['lost']), (12.0, [])):
+            self.assertEqual(found, judged(
+                by, reserved('u', 10, 100), about('u', 'show', 'GET', 30, 404),
+                passed=(history.Passed(handed, 'PUT', path, by.id),)))
 
     def test_lost_to_maintenance(self) -> None:
         """It suspends a promise, and never ends it."""

@@ -30,11 +30,11 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.engine import announce
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.passages import passage
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import loops
 from tests import world
@@ -53,7 +53,7 @@ def options(ironic_url: str, **more: Any) -> dict[str, Any]:
             'ironic__poll_interval': 1, 'ironic__claim_ttl': CLAIM_TTL,
             'ironic__confirm': 'mirror', 'leases__claim_ttl': CLAIM_TTL,
             'leases__workers': WORKERS, 'leases__max_backoff': 1,
-            'guard__passage_timeout': CLAIM_TTL, 'guard__rpc_timeout': 1,
+            'guard__in_flight_timeout': CLAIM_TTL, 'guard__rpc_timeout': 1,
             'guard__claim_ttl': CLAIM_TTL,
             'reservations__sweep_interval': 1,
             'notices__claim_ttl': CLAIM_TTL, 'notices__max_backoff': 1,
@@ -147,10 +147,14 @@ class Tenants:
         start = (None if self._random.random() < 0.3
                  else now + self._seconds(0.3, 2))
         least = self._random.choice((1, 1, 2))
-        self._made.append(lease_create.create(self._engine, leases.LeaseAsk(
-            'lease', (start or now) + self._seconds(3, 7),
-            (leases.Wish(least, least),), start,
-            project_id=f'project-{uuid.uuid4()}')))
+        self._made.append(
+            lease_create.create(
+                self._engine,
+                leases.LeaseRequest(
+                    'lease', (start or now) + self._seconds(3, 7),
+                    (leases.LeaseReservationRequest(least, least),),
+                    start,
+                    project_id=f'project-{uuid.uuid4()}')))
 
     def _one(self) -> leases.Lease:
         """Return a lease as it is.
@@ -176,10 +180,10 @@ class Tenants:
         """As the guard lets it through."""
         lease = self._one()
         for booking in lease.bookings[:1]:
-            opened = passage.admit(self._engine, booking.node_uuid,
+            opened = admission.admit(self._engine, booking.node_uuid,
                                    booking.reservation_id)
             answer = requests.put(
                 f'{self._ironic_url}/v1/nodes/{booking.node_uuid}'
                 '/states/provision', json={'target': 'active'}, timeout=60,
                 headers={'X-Project-Id': str(lease.project_id)})
-            passage.close(self._engine, opened, answer.ok)
+            admission.close(self._engine, opened, answer.ok)

@@ -26,10 +26,10 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.engine import deployments
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine import usage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.lease_cycle import no_show
-from ironic_reservations.engine.passages import passage
 from ironic_reservations.reconciler import lease_workers
 from tests import world
 from tests.processes.leases import crowd
@@ -74,7 +74,7 @@ def release(url: str, ironic_url: str, path: str) -> None:
     while True:
         try:
             mirror.refresh_all(engine)
-            deployments.record(engine)
+            usage.record_deployments(engine)
             no_show.wake(engine)
             workers.one_pass()
         except (db_connection.Conflict, errors.Contention):
@@ -100,7 +100,7 @@ def deploy(url: str, ironic_url: str, path: str,
     for each in sorted(those, key=lambda one: one.at):
         time.sleep(max(0, each.at - time.time()))
         try:
-            through = passage.admit(engine, each.node_uuid, each.proof)
+            through = admission.admit(engine, each.node_uuid, each.proof)
         except errors.ReservationError as exc:
             journal.note(refused=each.lease_id, why=type(exc).__name__)
             continue
@@ -111,5 +111,5 @@ def deploy(url: str, ironic_url: str, path: str,
             headers={'X-Project-Id': each.project_id},
             timeout=60).status_code
         journal.note(answered=each.lease_id, status=status)
-        passage.close(engine, through, status == 202)
+        admission.close(engine, through, status == 202)
     journal.note(finished=os.getpid())

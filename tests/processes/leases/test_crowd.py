@@ -189,7 +189,7 @@ class _Crowd:
         sweep.sweep(self.world.engine)
         self.world.find_out()
         self.assertEqual([], self.leasing.rows())
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         self.assertEqual({}, self.leasing.stale())
         for lease in self.leasing.all():
             self.assertIs(leases.LeaseStatus.TERMINATED, lease.status)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from tests.processes import mix
 
 #: A request is found out about, and its node promised again, before whoever
@@ -26,11 +26,11 @@ BEST = mix.Best(mix.Mix(
     faults={'stop_at_commit': 1}, aims=('INSERT INTO passages',),
     lives={'squat': 1, 'reserve': 3}, acts={'tidy': 1}, rounds=(1.0, 3.0),
     classes={'gold': 2, 'silver': 1}, pause=(0.5, 2.0), stopped=1,
-    times=mix.Times(passage=5, conductor=2, shortest_stop=24.0,
+    times=mix.Times(in_flight=5, conductor=2, shortest_stop=24.0,
                     longest_stop=34.0, late=90.0)))
 
 
 def apply() -> None:
     """Break this process."""
-    assert passage.hand_over_by
-    passage.hand_over_by = lambda engine: math.inf
+    assert admission.hand_over_by
+    admission.hand_over_by = lambda engine: math.inf

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from ironic_reservations.engine.leases import request_key
+from ironic_reservations.engine.leases import create
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -25,5 +25,5 @@ BEST = mix.Best(mix.Mix(
 
 def apply() -> None:
     """Break this process."""
-    assert request_key.of
-    request_key.of = lambda ask: None
+    assert create._key_of
+    create._key_of = lambda ask: None

@@ -18,7 +18,7 @@ from typing import Any
 
 from ironic_reservations.model import host_inventories
 from ironic_reservations.model import inventories
-from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import instance_host_states
 from tests.processes import mix
 
 #: Each instance takes a whole host, and what is promised from minutes ahead
@@ -31,14 +31,14 @@ BEST = mix.Best(mix.Mix(
 
 def apply() -> None:
     """Break this process."""
-    right = instance_standing.draw
+    right = instance_host_states.draw
 
     def wrong(here: Any, *more: Any) -> Any:
         there = right(here, *more)
         if not here.host.node.compute or here.unfit() is not None:
             return there
-        out = instance_standing.displaced(inventories.capacities(
+        out = instance_host_states.displaced(inventories.capacities(
             host_inventories.of(here.host.node)),
             there)  # type: ignore[arg-type]
         return [each for each in there if each.id not in out]
-    instance_standing.draw = wrong
+    instance_host_states.draw = wrong

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironic_reservations.db import passages
+from ironic_reservations.db import in_flight_requests
 from tests.processes import mix
 
 #: What reconcilers send arrives when the next lease has the node.
@@ -29,9 +29,9 @@ BEST = mix.Best(mix.Mix(
 
 def apply() -> None:
     """Break this process."""
-    right = passages.take_ticket
+    right = in_flight_requests.take_ticket
 
     def wrong(*arguments: Any, **named: Any) -> bool:
         right(*arguments, **named)
         return True
-    passages.take_ticket = wrong
+    in_flight_requests.take_ticket = wrong

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -29,8 +29,8 @@ BEST = mix.Best(mix.Mix(
 
 def apply() -> None:
     """Break this process."""
-    assert passage.doubt
+    assert admission.doubt
 
-    def wrong(engine: Any, sent: passage.Passage) -> None:
-        passage.close(engine, sent, False)
-    passage.doubt = wrong
+    def wrong(engine: Any, sent: admission.InFlightRequest) -> None:
+        admission.close(engine, sent, False)
+    admission.doubt = wrong

@@ -28,7 +28,8 @@ from tests.processes.proof import ground
 
 _DEPLOYS = 10
 #: When it is killed, in each round: rows of what, with which state, it takes.
-_MOMENTS = ((tables.passages, 'sent'), (tables.reservations, 'in_use'))
+_MOMENTS = ((tables.in_flight_requests, 'sent'), (tables.reservations,
+                                                  'in_use'))
 
 
 class DeathsTestCase(ground.GroundTestCase):
@@ -59,13 +60,13 @@ class DeathsTestCase(ground.GroundTestCase):
                 pool.submit(deploy, node) for node in proofs], strict=True))
             self._wait_for_row(table, state)
             self.ironic.kill()
-            cut_off = len(self.rows(tables.passages))
+            cut_off = len(self.rows(tables.in_flight_requests))
             statuses = {node: answer.result()
                         for node, answer in answers.items()}
         self.ironic.start()
-        self.wait_for(lambda: not self.rows(tables.passages) and not any(
-            row['state'] == 'starting'
-            for row in self.rows(tables.reservations)))
+        self.wait_for(lambda: not self.rows(tables.in_flight_requests) and
+                      not any(row['state'] == 'starting'
+                              for row in self.rows(tables.reservations)))
         states = [self._assert_settled(node, proof, statuses[node])
                   for node, proof in proofs.items()]
         return {'cut off': cut_off, 'in use': states.count('in_use'),

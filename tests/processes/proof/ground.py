@@ -26,13 +26,14 @@ from ironic_reservations.db import tables
 from tests.inprocess.guard import base
 from tests.processes.proof import servers
 from tests.real import databases
+from tests.real import forked_ironic
 from tools import all_in_one
 from tools import enrolment
 
 NODES = 50
 #: So that what a killed process leaves behind is gone before long; in half of
 #: it, a busy machine has to have a request admitted.
-_PASSAGE_TIMEOUT = 20
+_IN_FLIGHT_TIMEOUT = 20
 RESOURCE_CLASS = 'gold'
 
 
@@ -84,7 +85,7 @@ class GroundTestCase(base.GuardTestCase):
             'DEFAULT': {'state_path': folder},
             'database': {'connection': ours.url},
             'reservations': {'min_ttl': 1, 'sweep_interval': 1},
-            'guard': {'passage_timeout': _PASSAGE_TIMEOUT,
+            'guard': {'in_flight_timeout': _IN_FLIGHT_TIMEOUT,
                       'rpc_timeout': 1, 'claim_ttl': 5},
             'ironic': {'poll_interval': 1, 'claim_ttl': 5}}
         config = pathlib.Path(folder, 'dbsync.conf')
@@ -92,8 +93,8 @@ class GroundTestCase(base.GuardTestCase):
         with contextlib.redirect_stdout(io.StringIO()):
             if dbsync.main(['--config-file', str(config), 'upgrade']):
                 raise RuntimeError('ironic-reservations-dbsync failed')
-        return all_in_one.AllInOne(folder, database=theirs.url,
-                                   reservations=cls.reservations)
+        return forked_ironic.ForkedIronic(
+            folder, database=theirs.url, reservations=cls.reservations)
 
     def setUp(self) -> None:
         """Take back in the end what a test that fails leaves reserved.
@@ -115,7 +116,7 @@ class GroundTestCase(base.GuardTestCase):
 
     def assert_all_free(self) -> None:
         """Assert that nothing is left: each node can be had, at once."""
-        self.wait_for(lambda: not self.rows(tables.passages))
+        self.wait_for(lambda: not self.rows(tables.in_flight_requests))
         self._give_back_all()
         given = {node: self.reserve(node)['uuid'] for node in self.nodes}
         for uuid in given.values():

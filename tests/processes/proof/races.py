@@ -124,7 +124,7 @@ class RacesTestCase(ground.GroundTestCase):
                 and found['instance_uuid'] is None
                 and found['reservation'] is None
                 and not any(row['node_uuid'] == node
-                            for row in self.rows(tables.passages)))
+                            for row in self.rows(tables.in_flight_requests)))
 
     def test_reservation_and_deploy_never_both_get_the_node(self) -> None:
         """A deploy without proof and a reservation exclude each other."""

@@ -17,8 +17,6 @@ Of three on MariaDB two ended with "Table already exists".
 
 from __future__ import annotations
 
-import multiprocessing
-
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
 import testtools
@@ -26,6 +24,7 @@ import testtools
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import migration_lock
+from tests import forks
 from tests import world
 from tests.real import databases
 
@@ -53,10 +52,9 @@ class _AtOnceOn:
 
     def test_three_at_once_all_succeed(self) -> None:
         """None ends with an error, and the schema is whole."""
-        spawn = multiprocessing.get_context('spawn')
-        barrier, outcomes = spawn.Barrier(3), spawn.Queue()
-        started = [spawn.Process(target=_upgrade,
-                                 args=(self.url, barrier, outcomes))
+        barrier, outcomes = forks.CONTEXT.Barrier(3), forks.CONTEXT.Queue()
+        started = [forks.CONTEXT.Process(target=_upgrade,
+                                         args=(self.url, barrier, outcomes))
                    for _ in range(3)]
         for process in started:
             process.start()

@@ -46,7 +46,7 @@ def reserve_for(engine: engine_module.Engine, key: str,
                 nodes: list[str]) -> str:
     """Deliver a request for a reservation, and return its uuid."""
     # NOTE: the key is the instance, too.
-    asked = pick.Ask(key, tuple(nodes), ttl=600)
+    asked = pick.NodeRequest(key, tuple(nodes), ttl=600)
     return reserve.reserve(engine, asked, _SEES, key=request_keys.of_request(
         'reservation', None, key, asked)).uuid
 
@@ -56,7 +56,7 @@ def book_for(engine: engine_module.Engine, key: str,
     """Deliver a request for a maintenance window, and return its uuid."""
     # NOTE: one of the nodes, which is the same one in each copy.
     node = nodes[sum(key.encode()) % len(nodes)]
-    asked = create.Ask('firmware', 'New firmware', leasing.at(2),
+    asked = create.WindowRequest('firmware', 'New firmware', leasing.at(2),
                        leasing.at(1), (node,))
     return create.create(engine, asked, key=request_keys.of_request(
         'maintenance', None, key, asked)).window.id

@@ -26,11 +26,11 @@ from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
-from ironic_reservations.engine.passages import allocation_passage
-from ironic_reservations.engine.passages import passage
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
@@ -103,13 +103,15 @@ class Client:
         ahead = self._random.choice((0, 1, 2, 3, 5))
         begin = None if not ahead else now + ahead * _HOUR
         least = self._random.choice((1, 1, 2, 3))
-        wish = (leases.Wish(least, least + self._random.choice((0, 1)))
-                if self._random.random() < 0.6
-                else leasing.instances(
-                    least, self._random.choice((2, 4)), 1024, 10,
-                    self._random.choice((None, None, False, True))))
+        wish = (
+            leases.LeaseReservationRequest(least, least + self._random.choice(
+                (0, 1))) if self._random.random() < 0.6 else
+            leasing.instances(least, self._random.choice(
+                (2,
+                 4)), 1024, 10, self._random.choice(
+                     (None, None, False, True))))
         self._leases.append(lease_create.create(
-            self._engine, leases.LeaseAsk(
+            self._engine, leases.LeaseRequest(
                 'lease', (begin or now)
                 + self._random.choice((1, 2, 4)) * _HOUR,
                 (wish,), begin)))
@@ -144,16 +146,16 @@ class Client:
             if not mine:
                 continue
             booking = self._random.choice(mine)
-            opened = passage.admit(self._engine, booking.node_uuid,
+            opened = admission.admit(self._engine, booking.node_uuid,
                                    booking.reservation_id)
             self._works()
-            passage.close(self._engine, opened, False)
+            admission.close(self._engine, opened, False)
             return
 
     def _reserve(self) -> None:
         listed = tuple(self._random.sample(self._nodes,
                                            self._random.randint(1, 4)))
-        self._held.append(reserve.reserve(self._engine, pick.Ask(
+        self._held.append(reserve.reserve(self._engine, pick.NodeRequest(
             world.new_uuid(), listed if self._random.random() < 0.7 else None,
             resource_class='gold',
             ttl=self._random.choice((1, 600, 2 * 3600, 6 * 3600))),
@@ -177,15 +179,15 @@ class Client:
         time.sleep(self._random.uniform(0, 0.01))
 
     def _deploy(self) -> None:
-        self._strangers(passage.admit(self._engine,
+        self._strangers(admission.admit(self._engine,
                                       self._random.choice(self._nodes)))
 
     def _allocate(self) -> None:
-        self._strangers(allocation_passage.hold(
-            self._engine, pick.Ask(world.new_uuid(), None, 'gold'),
+        self._strangers(allocation_requests.hold(
+            self._engine, pick.NodeRequest(world.new_uuid(), None, 'gold'),
             world.ALL_NODES))
 
-    def _strangers(self, opened: passage.Passage) -> None:
+    def _strangers(self, opened: admission.InFlightRequest) -> None:
         """Nobody has the node meanwhile, or has been promised it."""
         for _ in range(2):
             with self._engine.database.read() as connection:
@@ -194,7 +196,7 @@ class Client:
             if promised:
                 raise AssertionError(f'{opened} is promised: {promised}')
             self._works()
-        passage.close(self._engine, opened, False)
+        admission.close(self._engine, opened, False)
 
 
 def work(url: str, nodes: list[str], journal: str, seed: int,

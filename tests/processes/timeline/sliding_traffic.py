@@ -99,19 +99,26 @@ class Client:
         ahead = int((self._at(start) - clock.utc_now()).total_seconds())
         fix_before = self._random.choice((
             0, ahead - self._random.randint(0, 2)))
-        self._made(leases.LeaseAsk(
-            'open', self._at(start + length), (leases.Wish(1, 1),),
-            self._at(start), flexible=leases.Flexible(
-                self._at(start + length + self._random.randint(3, 9)),
-                length * _HOUR, fix_before)))
+        self._made(
+            leases.LeaseRequest('open',
+                                self._at(start + length),
+                                (leases.LeaseReservationRequest(1, 1),),
+                                self._at(start),
+                                flexible=leases.Flexible(
+                                    self._at(start + length +
+                                             self._random.randint(3, 9)),
+                                    length * _HOUR, fix_before)))
 
     def _ask(self) -> None:
         start = self._random.randint(2, 12)
-        self._made(leases.LeaseAsk(
-            'dates', self._at(start + self._random.randint(1, 3)),
-            (leases.Wish(1, self._random.randint(1, 2)),), self._at(start)))
+        self._made(
+            leases.LeaseRequest('dates',
+                                self._at(start + self._random.randint(1, 3)),
+                                (leases.LeaseReservationRequest(
+                                    1, self._random.randint(1, 2)),),
+                                self._at(start)))
 
-    def _made(self, ask: leases.LeaseAsk) -> None:
+    def _made(self, ask: leases.LeaseRequest) -> None:
         if len(self._leases) > 3:
             self._end()
         self._leases.append(lease_create.create(self._engine, ask))
@@ -125,10 +132,11 @@ class Client:
         place = self._leases.index(lease)
         count = self._random.randint(1, 2)
         self._leases[place] = lease_change.change(
-            self._engine, lease.id, leases.LeaseChange(
-                end=lease.start + self._random.randint(1, 5) * _HOUR,
-                wishes=(leases.WishChange(lease.reservations[0].id, count,
-                                          count),)))
+            self._engine, lease.id,
+            leases.LeaseChange(end=lease.start +
+                               self._random.randint(1, 5) * _HOUR,
+                               reservations=(leases.LeaseReservationChange(
+                                   lease.reservations[0].id, count, count),)))
         return None
 
     def _end(self) -> None:

@@ -16,16 +16,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import multiprocessing
 import os
-import subprocess
-import sys
 import time
 
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
+from tests import forks
 from tests import world
 from tests.inprocess.db import migrating
 
@@ -41,13 +39,18 @@ def _start(url, barrier, left_over):
         raise
 
 
+def _start_alone(url, ready):
+    database = connection.Database(world.configured(url))
+    ready.set()
+    migrate.ensure_sqlite(database)
+
+
 class TestFirstStart(migrating.MigrationTestCase):
 
     def test_processes_that_start_at_once_make_the_tables_once(self):
-        spawn = multiprocessing.get_context('spawn')
-        barrier, left_over = spawn.Barrier(4), spawn.Queue()
-        started = [spawn.Process(target=_start,
-                                 args=(self.url, barrier, left_over))
+        barrier, left_over = forks.CONTEXT.Barrier(4), forks.CONTEXT.Queue()
+        started = [forks.CONTEXT.Process(target=_start,
+                                         args=(self.url, barrier, left_over))
                    for _ in range(4)]
         for process in started:
             process.start()
@@ -59,19 +62,16 @@ class TestFirstStart(migrating.MigrationTestCase):
 
     def test_process_killed_in_the_middle_does_no_harm(self):
         """However far it came, the next start finishes the tables."""
-        program = (
-            'import sys; from ironic_reservations.db import connection, '
-            'migrate; from tests import world; '
-            'database = connection.Database(world.configured(sys.argv[1])); '
-            'print("ready", flush=True); migrate.ensure_sqlite(database)')
         for delay in (0.002, 0.01, 0.03):
             url = self.empty_database()
-            with subprocess.Popen(
-                    [sys.executable, '-W', 'ignore', '-c', program, url],
-                    stdout=subprocess.PIPE) as process:
-                process.stdout.readline()
-                time.sleep(delay)
-                process.kill()
+            ready = forks.CONTEXT.Event()
+            process = forks.CONTEXT.Process(target=_start_alone,
+                                            args=(url, ready))
+            process.start()
+            ready.wait(240)
+            time.sleep(delay)
+            process.kill()
+            process.join()
             database = connection.Database(world.configured(url))
             migrate.ensure_sqlite(database)
             self.assertEqual(migrate.head(),

@@ -69,7 +69,7 @@ class _Mixed:
         self.assertEqual([], self.leasing.overlaps())
         self.assertEqual([], self.leasing.overfull())
         self.assertEqual({}, self.leasing.stale())
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         for lease in lease_find.page(self.world.engine):
             for each in lease.reservations:
                 nodes = [booking.node_uuid for booking in each.bookings

@@ -90,7 +90,7 @@ class _Races:
         self.assertEqual(finished, read.finished)
         self.assertEqual([], read.overlaps())
         rows = self.world.reservations()
-        for uuid, hold in read.standing(at + 1).items():
+        for uuid, hold in read.host_state(at + 1).items():
             self.assertIn(uuid, rows, hold)
             self.assertEqual(hold.node, rows[uuid]['node_uuid'])
         self.assertEqual(set(), set(rows) - read.asked)
@@ -110,7 +110,7 @@ class _Races:
         self.assertEqual([0] * PROCESSES,
                          [process.exitcode for process in started])
         self.check(finished=PROCESSES)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
 
     def test_processes_killed_at_random_leave_no_node_to_two(self):
         chance = random.Random(4)
@@ -134,7 +134,7 @@ class _Races:
         self.world.clock.now = clock.utc_now()
         self.world.find_out()
         sweep.sweep(self.world.engine)
-        self.assertEqual([], self.world.passages())
+        self.assertEqual([], self.world.in_flight())
         self.assertEqual(
             [], [row for row in self.world.reservations().values()
                  if row['state'] == 'reserved'

@@ -25,7 +25,7 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.engine.passages import passage
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
@@ -87,7 +87,7 @@ class Client:
         uuid = world.new_uuid()
         # NOTE: written before, so that a row whose maker was killed has one.
         self._note('asking', uuid)
-        given = reserve.reserve(self._engine, pick.Ask(
+        given = reserve.reserve(self._engine, pick.NodeRequest(
             instance or world.new_uuid(), tuple(self._some()), uuid=uuid,
             ttl=self._random.choice((0.2, 1, 600))), _SEES)
         self._note('given', given.uuid, node=given.node_uuid,
@@ -99,7 +99,7 @@ class Client:
         given = []
         self._note('asking', uuid)
         for _ in range(2):
-            given.append(reserve.reserve(self._engine, pick.Ask(
+            given.append(reserve.reserve(self._engine, pick.NodeRequest(
                 instance, tuple(self._some()), uuid=uuid), _SEES))
         self._note('given', uuid, node=given[0].node_uuid,
                    ends=given[0].expires_at.timestamp())
@@ -125,29 +125,29 @@ class Client:
 
     def _deploy(self) -> None:
         uuid, node = self._one_of_ours()
-        opened = passage.admit(self._engine, node, uuid)
+        opened = admission.admit(self._engine, node, uuid)
         # NOTE: the promise may end when the request comes to nothing.
         self._note('proven', uuid)
         succeeded = self._random.random() < 0.5
         self._ironic_works()
         if not succeeded:
             self._note('losing', uuid)
-        passage.close(self._engine, opened, succeeded)
+        admission.close(self._engine, opened, succeeded)
         if succeeded:
             self._note('used', uuid)
 
     def _deploy_unproven(self) -> None:
         node = self._random.choice(self._nodes)
-        opened = passage.admit(self._engine, node)
+        opened = admission.admit(self._engine, node)
         entry = f'stranger-{world.new_uuid()}'
         self._note('given', entry, node=node, ends=None)
         self._ironic_works()
         self._note('releasing', entry)
-        passage.close(self._engine, opened, False)
+        admission.close(self._engine, opened, False)
 
     def _deploy_with_a_wrong_proof(self) -> None:
         node = self._random.choice(self._nodes)
-        passage.admit(self._engine, node, world.new_uuid())
+        admission.admit(self._engine, node, world.new_uuid())
         raise AssertionError('a wrong proof was taken')
 
 

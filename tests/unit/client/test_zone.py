@@ -126,7 +126,7 @@ class LocalTest(testtools.TestCase):
             found = self.shown(One, '--at', '2030-07-01T10:00+09:00', *option)
             self.assertEqual(
                 datetime.datetime(2030, 7, 1, 1, tzinfo=datetime.UTC),
-                times.told(found['start_date']))
+                times.parsed(found['start_date']))
 
     def test_now_is_now_anywhere(self):
         """It has no zone."""

@@ -31,7 +31,7 @@ CLASS = 'CUSTOM_RESERVATION_4D17D41A_830D_47B2_91C7_4F9FC0AE611E'
 Act = machine.Act
 
 
-def asked(flavor: machine.FlavorWanted) -> dict[str, int]:
+def asked(flavor: machine.DesiredFlavor) -> dict[str, int]:
     """Read what Nova makes of a flavor of ours."""
     return flavors.read(flavors.Flavor(
         *machine.sizes_of(flavor),
@@ -40,9 +40,9 @@ def asked(flavor: machine.FlavorWanted) -> dict[str, int]:
 
 def wanted(counts: dict[str, int], active: bool = True,
            servers: machine.Servers = machine.Servers.DELETE
-           ) -> machine.Wanted:
-    return machine.Wanted(IDENT, 'project', counts, active,
-                          machine.FlavorWanted(1, 1, 1), servers)
+           ) -> machine.Desired:
+    return machine.Desired(IDENT, 'project', counts, active,
+                          machine.DesiredFlavor(1, 1, 1), servers)
 
 
 class TestNames(testtools.TestCase):
@@ -66,19 +66,19 @@ class TestFlavor(testtools.TestCase):
 
     def test_what_the_hold_covers_is_not_asked_for_once_more(self) -> None:
         self.assertEqual({CLASS: 1, SLOT: 1},
-                         asked(machine.FlavorWanted(2, 4096, 10)))
+                         asked(machine.DesiredFlavor(2, 4096, 10)))
 
     def test_what_it_does_not_cover_is_asked_of_the_host(self) -> None:
         self.assertEqual(
             {CLASS: 1, 'VCPU': 2, 'MEMORY_MB': 4096, 'DISK_GB': 10},
-            asked(machine.FlavorWanted(2, 4096, 10, frozenset())))
+            asked(machine.DesiredFlavor(2, 4096, 10, frozenset())))
         self.assertEqual(
             {CLASS: 1, 'DISK_GB': 10},
-            asked(machine.FlavorWanted(2, 4096, 10, frozenset(
+            asked(machine.DesiredFlavor(2, 4096, 10, frozenset(
                 {'VCPU', 'MEMORY_MB'}))))
 
     def test_flavor_that_was_reserved_for_keeps_its_traits(self) -> None:
-        flavor = machine.FlavorWanted(
+        flavor = machine.DesiredFlavor(
             2, 4096, 10, machine.SIZES | {'CUSTOM_GOLD'},
             {'resources:CUSTOM_GOLD': '1', 'resources:VCPU': '0',
              'trait:CUSTOM_FAST': 'required', 'hw:boot_menu': 'true'})
@@ -88,7 +88,7 @@ class TestFlavor(testtools.TestCase):
             specs['trait:CUSTOM_FAST'], specs['hw:boot_menu']))
 
     def test_other_resources_of_the_host_need_no_slot(self) -> None:
-        self.assertEqual({CLASS: 1, 'VGPU': 1}, asked(machine.FlavorWanted(
+        self.assertEqual({CLASS: 1, 'VGPU': 1}, asked(machine.DesiredFlavor(
             2, 4096, 10, extra_specs={'resources:VGPU': '1'})))
 
     @hypothesis.given(
@@ -98,7 +98,7 @@ class TestFlavor(testtools.TestCase):
             self, vcpus: int, memory: int, disk: int,
             covered: set[str]) -> None:
         """The scheduler of Nova finds no host otherwise."""
-        found = asked(machine.FlavorWanted(vcpus, memory, disk,
+        found = asked(machine.DesiredFlavor(vcpus, memory, disk,
                                            frozenset(covered)))
         self.assertEqual(1, found.pop(CLASS))
         self.assertNotEqual({}, found)
@@ -116,7 +116,7 @@ _CHILDREN = st.builds(
 _FLAVORS = st.one_of(st.none(), st.builds(
     machine.FlavorSeen, st.integers(1, 2), st.just(1), st.just(1),
     st.sampled_from([{}, machine.extra_specs(
-        IDENT, machine.FlavorWanted(1, 1, 1), SLOTS)]),
+        IDENT, machine.DesiredFlavor(1, 1, 1), SLOTS)]),
     st.sets(st.sampled_from(['project', 'other'])).map(frozenset)))
 _SEEN = st.builds(
     machine.Seen, st.booleans(),
@@ -132,7 +132,7 @@ class TestSlots(testtools.TestCase):
 
     def test_lease_with_compute_hosts_asks_for_a_slot_that_they_have(
             self) -> None:
-        flavor = machine.FlavorWanted(2, 1024, 10)
+        flavor = machine.DesiredFlavor(2, 1024, 10)
         for shared, slot in ((False, SLOT), (True, 'CUSTOM_LEASE_SLOT')):
             asked = machine.extra_specs(IDENT, dataclasses.replace(
                 flavor, shared=shared), SLOTS)
@@ -143,13 +143,13 @@ class TestSlots(testtools.TestCase):
     def test_lease_that_gets_other_hosts_asks_for_their_slot_only(
             self) -> None:
         """And a pass after that writes nothing."""
-        flavor = machine.FlavorWanted(2, 1024, 10)
+        flavor = machine.DesiredFlavor(2, 1024, 10)
         for before, after in ((False, True), (True, False)):
             specs = machine.extra_specs(IDENT, dataclasses.replace(
                 flavor, shared=before), SLOTS)
             for written in (True, False):
                 plan = machine.steps(
-                    machine.Wanted(IDENT, None, {}, True, dataclasses.replace(
+                    machine.Desired(IDENT, None, {}, True, dataclasses.replace(
                         flavor, shared=after)),
                     machine.Seen(True, {}, True, machine.FlavorSeen(
                         2, 1024, 10, specs, frozenset())), SLOTS)

@@ -37,70 +37,72 @@ def shown(specs=None, **fields):
 #: Each fact about extra specs: what is added to those of GOLD, and what
 #: comes of it: a wish, or the key that is refused.
 TABLE = {
-    'a class and zeros': ({}, node_flavors.Wish('CUSTOM_GOLD')),
-    'amounts as int() reads them': (
-        {'resources:CUSTOM_GOLD': ' 1 '}, node_flavors.Wish('CUSTOM_GOLD')),
+    'a class and zeros': ({}, node_flavors.FlavorRequest('CUSTOM_GOLD')),
+    'amounts as int() reads them': ({'resources:CUSTOM_GOLD': ' 1 '},
+                                    node_flavors.FlavorRequest('CUSTOM_GOLD')),
     'a sign': ({'resources:CUSTOM_GOLD': '+1'},
-               node_flavors.Wish('CUSTOM_GOLD')),
-    'an underscore': ({'resources:CUSTOM_GOLD': '1_0'},
-                      'resources:CUSTOM_GOLD'),
-    'a class without zeros adds to the sizes': (
-        {'resources:VCPU': None}, 'resources:VCPU'),
-    'an override of a size': ({'resources:MEMORY_MB': '2'},
-                              'resources:MEMORY_MB'),
-    'a zero in a group removes the size': (
-        {'resources:VCPU': None, 'resources1:VCPU': '0'},
-        node_flavors.Wish('CUSTOM_GOLD')),
-    'a class in a group': (
-        {'resources:CUSTOM_GOLD': None, 'resources_bm:CUSTOM_GOLD': '1',
-         'trait_bm:CUSTOM_A': 'required'},
-        node_flavors.Wish('CUSTOM_GOLD', frozenset({'CUSTOM_A'}))),
-    'a group that cannot be named': ({'resources!:VGPU': '1'},
-                                     'resources!:VGPU'),
-    'a group of more than 64 characters': (
-        {f'resources{"a" * 65}:VGPU': '1'}, f'resources{"a" * 65}:VGPU'),
-    'a negative amount': ({'resources:CUSTOM_GOLD': '-1'},
-                          'resources:CUSTOM_GOLD'),
-    'an amount in words': ({'resources:CUSTOM_GOLD': 'one'},
-                           'resources:CUSTOM_GOLD'),
-    'an amount with a point': ({'resources:CUSTOM_GOLD': '1.0'},
-                               'resources:CUSTOM_GOLD'),
+               node_flavors.FlavorRequest('CUSTOM_GOLD')),
+    'an underscore':
+        ({'resources:CUSTOM_GOLD': '1_0'}, 'resources:CUSTOM_GOLD'),
+    'a class without zeros adds to the sizes':
+        ({'resources:VCPU': None}, 'resources:VCPU'),
+    'an override of a size':
+        ({'resources:MEMORY_MB': '2'}, 'resources:MEMORY_MB'),
+    'a zero in a group removes the size':
+        ({'resources:VCPU': None,
+          'resources1:VCPU': '0'}, node_flavors.FlavorRequest('CUSTOM_GOLD')),
+    'a class in a group': ({
+        'resources:CUSTOM_GOLD': None, 'resources_bm:CUSTOM_GOLD': '1',
+        'trait_bm:CUSTOM_A': 'required'
+    }, node_flavors.FlavorRequest('CUSTOM_GOLD', frozenset({'CUSTOM_A'}))),
+    'a group that cannot be named':
+        ({'resources!:VGPU': '1'}, 'resources!:VGPU'),
+    'a group of more than 64 characters':
+        ({f'resources{"a" * 65}:VGPU': '1'}, f'resources{"a" * 65}:VGPU'),
+    'a negative amount':
+        ({'resources:CUSTOM_GOLD': '-1'}, 'resources:CUSTOM_GOLD'),
+    'an amount in words':
+        ({'resources:CUSTOM_GOLD': 'one'}, 'resources:CUSTOM_GOLD'),
+    'an amount with a point':
+        ({'resources:CUSTOM_GOLD': '1.0'}, 'resources:CUSTOM_GOLD'),
     'no amount': ({'resources:CUSTOM_GOLD': ''}, 'resources:CUSTOM_GOLD'),
     'an empty request': ({'resources:CUSTOM_GOLD': '0'}, ''),
     'an unknown class': ({'resources:GOLD': '1'}, 'resources:GOLD'),
-    'a class in lower case': ({'resources:custom_gold': '1'},
-                              'resources:custom_gold'),
-    'a class that placement refuses': ({'resources:CUSTOM_gold-1': '1'},
-                                       'resources:CUSTOM_gold-1'),
-    'a required trait': (
-        {'trait:CUSTOM_A': 'required'},
-        node_flavors.Wish('CUSTOM_GOLD', frozenset({'CUSTOM_A'}))),
-    'a forbidden trait': (
-        {'trait:CUSTOM_A': 'forbidden'},
-        node_flavors.Wish('CUSTOM_GOLD', forbidden=frozenset({'CUSTOM_A'}))),
-    'another word for a trait': ({'trait:CUSTOM_A': 'optional'},
-                                 'trait:CUSTOM_A'),
-    'secure boot is a trait': (
-        {'os:secure_boot': 'required'},
-        node_flavors.Wish('CUSTOM_GOLD', frozenset(
-            {'COMPUTE_SECURITY_UEFI_SECURE_BOOT'}))),
+    'a class in lower case':
+        ({'resources:custom_gold': '1'}, 'resources:custom_gold'),
+    'a class that placement refuses':
+        ({'resources:CUSTOM_gold-1': '1'}, 'resources:CUSTOM_gold-1'),
+    'a required trait': ({'trait:CUSTOM_A': 'required'},
+                         node_flavors.FlavorRequest('CUSTOM_GOLD',
+                                                    frozenset({'CUSTOM_A'}))),
+    'a forbidden trait':
+        ({'trait:CUSTOM_A': 'forbidden'},
+         node_flavors.FlavorRequest('CUSTOM_GOLD',
+                                    forbidden=frozenset({'CUSTOM_A'}))),
+    'another word for a trait':
+        ({'trait:CUSTOM_A': 'optional'}, 'trait:CUSTOM_A'),
+    'secure boot is a trait':
+        ({'os:secure_boot': 'required'},
+         node_flavors.FlavorRequest(
+             'CUSTOM_GOLD', frozenset({'COMPUTE_SECURITY_UEFI_SECURE_BOOT'}))),
     'two classes': ({'resources:CUSTOM_IRON': '1'}, 'resources:CUSTOM_IRON'),
-    'two of a class': ({'resources:CUSTOM_GOLD': '2'},
-                       'resources:CUSTOM_GOLD'),
+    'two of a class':
+        ({'resources:CUSTOM_GOLD': '2'}, 'resources:CUSTOM_GOLD'),
     'another resource beside': ({'resources:VGPU': '1'}, 'resources:VGPU'),
-    'dedicated processors': ({'resources:VCPU': None,
-                              'hw:cpu_policy': 'dedicated'},
-                             'resources:PCPU'),
-    'capabilities are no matter of placement': (
-        {'capabilities:boot_mode': 'uefi'}, node_flavors.Wish('CUSTOM_GOLD')),
+    'dedicated processors':
+        ({'resources:VCPU': None,
+          'hw:cpu_policy': 'dedicated'}, 'resources:PCPU'),
+    'capabilities are no matter of placement':
+        ({'capabilities:boot_mode': 'uefi'},
+         node_flavors.FlavorRequest('CUSTOM_GOLD')),
 }
 
 
 class TestWishes(testtools.TestCase):
 
     def refused(self, key, document):
-        error = self.assertRaises(flavors.FlavorRefused, node_flavors.wish,
-                                  document)
+        error = self.assertRaises(flavors.FlavorRefused,
+                                  node_flavors.requested, document)
         self.assertEqual(key, error.key)
         self.assertIn(key.strip(), str(error))
 
@@ -111,12 +113,13 @@ class TestWishes(testtools.TestCase):
             if isinstance(expected, str):
                 self.refused(expected, shown(specs))
             else:
-                self.assertEqual(expected, node_flavors.wish(shown(specs)),
-                                 name)
+                self.assertEqual(expected,
+                                 node_flavors.requested(shown(specs)), name)
 
     def test_flavor_needs_its_sizes_and_extra_specs_and_no_more(self):
         least = {'vcpus': 1, 'ram': 1, 'disk': 0, 'extra_specs': GOLD}
-        self.assertEqual('CUSTOM_GOLD', node_flavors.wish(least).class_name)
+        self.assertEqual('CUSTOM_GOLD',
+                         node_flavors.requested(least).class_name)
         for key in least:
             self.refused(key, {name: value for name, value in least.items()
                                if name != key})
@@ -131,7 +134,7 @@ class TestWishes(testtools.TestCase):
             for value in (-1, 1.0, '4', True, None, 2 ** 31, []):
                 self.refused(key, shown(**{key: value}))
         self.assertEqual('CUSTOM_GOLD',
-                         node_flavors.wish(shown(swap='')).class_name)
+                         node_flavors.requested(shown(swap='')).class_name)
 
     def test_extra_specs_are_strings(self):
         self.refused('extra_specs', shown([]))
@@ -147,7 +150,7 @@ class TestWishes(testtools.TestCase):
         | st.dictionaries(st.text() | st.sampled_from([*GOLD]), st.text())))
     def test_whatever_comes_is_read_or_refused_by_name(self, document):
         try:
-            wish = node_flavors.wish(document)
+            wish = node_flavors.requested(document)
         except flavors.FlavorRefused as refused:
             self.assertTrue(str(refused))
             self.assertIsInstance(refused.key, str)

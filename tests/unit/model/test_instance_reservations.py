@@ -25,8 +25,8 @@ from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import instance_standing
-from ironic_reservations.planner import standing
+from ironic_reservations.planner import host_states
+from ironic_reservations.planner import instance_host_states
 from ironic_reservations.planner import timeline
 
 NOW = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
@@ -57,7 +57,7 @@ class TestDisplaced(testtools.TestCase):
 
     @hypothesis.given(hosts())
     def test_what_is_left_has_room(self, there):
-        out = instance_standing.displaced(CAPACITY, there)
+        out = instance_host_states.displaced(CAPACITY, there)
         self.assertLessEqual(out, {each.id for each in there if each.movable})
         timeline.Timeline.of([CAPACITY], [each for each in there
                                   if each.id not in out])
@@ -69,7 +69,7 @@ class TestDisplaced(testtools.TestCase):
         except ValueError:
             hypothesis.reject()
         self.assertEqual(frozenset(),
-                         instance_standing.displaced(CAPACITY, there))
+                         instance_host_states.displaced(CAPACITY, there))
 
     @hypothesis.given(hosts(), st.integers(0, 9), st.integers(1, 4),
                       st.integers(1, 4))
@@ -95,13 +95,13 @@ class TestDisplaced(testtools.TestCase):
             f'g/{count}', 0, 5, 0, 1, amounts=(('VCPU', 2),), group='g',
             affinity=True) for count in range(3)]
         self.assertEqual({'g/0', 'g/1', 'g/2'},
-                         instance_standing.displaced(CAPACITY, group))
+                         instance_host_states.displaced(CAPACITY, group))
 
 
 class TestRows(testtools.TestCase):
 
     def test_instance_is_what_its_row_says(self):
-        made = instance_standing.promise(_row(1, 3), WANTED, 5, NOW, 9,
+        made = instance_host_states.promise(_row(1, 3), WANTED, 5, NOW, 9,
                                              0b100001)
         self.assertEqual(bookings.Booking(
             'reservation/3', instants.instant(NOW + HOUR),
@@ -111,13 +111,13 @@ class TestRows(testtools.TestCase):
 
     def test_what_has_begun_does_not_move(self):
         for row in (_row(-1, 3), _row(1, 3, leases.BookingState.BOUND)):
-            self.assertFalse(instance_standing.promise(
+            self.assertFalse(instance_host_states.promise(
                 row, WANTED, 0, NOW, 0, 1).movable)
 
     def test_what_is_late_keeps_its_share(self):
-        made = instance_standing.promise(
+        made = instance_host_states.promise(
             _row(-3, -1, leases.BookingState.ENDING), WANTED, 0, NOW, 0, 1)
-        self.assertEqual(standing.late(NOW), made.end)
+        self.assertEqual(host_states.late(NOW), made.end)
         self.assertGreater(made.end, instants.instant(NOW))
 
     def test_sizes_and_flavors_say_which_hosts_suit(self):

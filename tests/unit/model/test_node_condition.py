@@ -27,8 +27,8 @@ from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
+from ironic_reservations.planner import host_states
 from ironic_reservations.planner import pick
-from ironic_reservations.planner import standing
 from tests import world
 
 ROOT = pathlib.Path(__file__).parents[3] / 'ironic_reservations'
@@ -111,13 +111,13 @@ class TestEverybodyAgrees(world.TestCase):
     """All who ask whether a node will do say the same of it."""
 
     def _standing(self, node):
-        return standing.Standing(leases.Host(1, node, world.NOON))
+        return host_states.HostState(leases.Host(1, node, world.NOON))
 
     def test_what_is_picked_is_usable_and_nothing_else(self):
         for node in nodes():
             usable = node_condition.of(node) is Condition.USABLE
             self.assertEqual(usable, pick.why_not(
-                pick.Ask('instance'), 'node', node, None, world.NOON,
+                pick.NodeRequest('instance'), 'node', node, None, world.NOON,
                 world.ALL_NODES) is None, node)
             self.assertEqual(usable, self._standing(node).ready(), node)
 
@@ -129,9 +129,9 @@ class TestEverybodyAgrees(world.TestCase):
             instance_uuid=node.instance_uuid) for node in nodes()]
         around.write_mirror(there)
         with around.engine.database.read() as connection:
-            found = db_nodes.read_free_nodes(
-                connection, db_nodes.Wanted(), world.ALL_NODES, world.NOON,
-                '', None)
+            found = db_nodes.read_candidates(
+                connection, db_nodes.NodeRequirements(), world.ALL_NODES,
+                world.NOON, '', len(there) + 1, world.new_uuid()).nodes
         self.assertEqual(
             {node.uuid for node in there
              if node_condition.of(node) is Condition.USABLE}, set(found))

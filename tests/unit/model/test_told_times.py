@@ -17,7 +17,7 @@ import datetime
 
 import testtools
 
-from ironic_reservations.model import told_times
+from ironic_reservations.model import time_text
 
 
 class TestToldTimes(testtools.TestCase):
@@ -27,11 +27,11 @@ class TestToldTimes(testtools.TestCase):
         noon = datetime.datetime(2030, 1, 31, 12, tzinfo=datetime.UTC)
         for more, told in (({}, '12:00'), ({'seconds': 9}, '12:00:09'),
                            ({'microseconds': 473772}, '12:00:00')):
-            self.assertEqual(f'2030-01-31 {told} UTC', told_times.moment(
+            self.assertEqual(f'2030-01-31 {told} UTC', time_text.moment(
                 noon + datetime.timedelta(**more)))
         there = datetime.timezone(datetime.timedelta(hours=9))
         self.assertEqual('2030-01-31 12:00 UTC',
-                         told_times.moment(noon.astimezone(there)))
+                         time_text.moment(noon.astimezone(there)))
 
     def test_durations_are_in_words(self):
         """As people say them, and none is left out."""
@@ -40,6 +40,6 @@ class TestToldTimes(testtools.TestCase):
                                                              'minutes'),
                 (90061.9, '1 day 1 hour 1 minute and 1 second'),
                 (10, '10 seconds'), (0.4, '0 seconds'), (0, '0 seconds')):
-            self.assertEqual(told, told_times.duration(seconds))
-            self.assertEqual(told, told_times.duration(
+            self.assertEqual(told, time_text.duration(seconds))
+            self.assertEqual(told, time_text.duration(
                 datetime.timedelta(seconds=seconds)))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import availability
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from tests.judges import oracle
 
 
@@ -28,7 +28,7 @@ class TestFreeCounts(testtools.TestCase):
                       st.integers(0, 15))
     def test_counts_are_right_at_every_instant(self, case, start, length,
                                                nodes):
-        nodes &= fleet.everything(case.nodes)
+        nodes &= host_sets.everything(case.nodes)
         end = start + length
         spans = availability.free_counts(case.timeline, nodes, start, end)
         self.assertEqual(start, spans[0].start)

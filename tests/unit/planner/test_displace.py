@@ -12,13 +12,18 @@
 
 """Making room for what is no lease: every lease is kept, or none moves."""
 
+import dataclasses
+
 import hypothesis
 from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
 from ironic_reservations.planner import displace
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import planning
+from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
 from tests.judges import checker
 from tests.judges import oracle
@@ -36,7 +41,7 @@ def timelines(draw):
         node = draw(st.integers(0, nodes - 1))
         start = ends[node] + draw(st.integers(0, 3))
         ends[node] = start + draw(st.integers(1, 4))
-        eligible = draw(st.integers(0, fleet.everything(nodes)))
+        eligible = draw(st.integers(0, host_sets.everything(nodes)))
         there.append(bookings.Booking(
             str(count), start, ends[node], node, eligible | 1 << node,
             start > NOW))
@@ -57,8 +62,9 @@ class TestFirst(testtools.TestCase):
         order = data.draw(st.permutations(range(len(now.rows))))
         found = displace.first(now, order, NOW, end)
         possible = [node for node in order if _possible(now, node, end)]
-        self.assertEqual(possible[:1], [] if found is None else [found[0]])
-        if found is not None:
+        served = isinstance(found, tuple)
+        self.assertEqual(possible[:1], [found[0]] if served else [])
+        if served:
             self.assertEqual([], checker.faults(
                 now.promised(), [bookings.Demand(
                     'taken', NOW, end, 1, 1,
@@ -71,8 +77,20 @@ class TestFirst(testtools.TestCase):
                                ordered=False)
         possible = {node for node in range(len(now.rows))
                     if _possible(now, node, end)}
-        self.assertEqual(bool(possible), found is not None)
-        self.assertLessEqual({found[0]} if found else set(), possible)
+        served = isinstance(found, tuple)
+        self.assertEqual(bool(possible), served)
+        self.assertLessEqual({found[0]} if served else set(), possible)
+
+    @hypothesis.given(timelines(), st.integers(1, 12), st.booleans(),
+                      st.integers(0, 3000))
+    def test_nothing_is_proved_where_the_search_has_ended(
+            self, now, end, ordered, units):
+        found = displace.first(
+            now, range(now.nodes), NOW, end, ordered, dataclasses.replace(
+                planning.LIMITS, request=budget.Work(units)))
+        if isinstance(found, plans.Refusal) and found.cause.proved:
+            self.assertFalse([node for node in range(now.nodes)
+                              if _possible(now, node, end)])
 
     def test_no_nodes_is_no_room(self):
         self.assertIsNone(displace.first(

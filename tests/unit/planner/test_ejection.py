@@ -16,18 +16,22 @@ import dataclasses
 import itertools
 import math
 import random
+from unittest import mock
 
 import hypothesis
 import testtools
 
+from benchmarks import feasible
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import ejection
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
+from ironic_reservations.planner import places
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
+from ironic_reservations.planner import shared_row
 from ironic_reservations.planner import timeline
-from ironic_reservations.planner import units
 from tests.judges import checker
 from tests.judges import oracle
 
@@ -75,7 +79,7 @@ class TestWholeHosts(testtools.TestCase):
     def test_draft_is_left_alone_where_nothing_is_found(self, case):
         draft = timeline.Draft.of(case.timeline)
         for steps in (0, 3, 30, 300):
-            if ejection.eject(draft, units.unit(
+            if ejection.eject(draft, placement_units.unit(
                     [case.demands[0].booking(0, -1)], draft), NONE_PINNED,
                     budget.Budget(steps)):
                 break
@@ -92,6 +96,18 @@ class TestWholeHosts(testtools.TestCase):
             self.assertEqual([], checker.faults(
                 there, [wanted], answer.timeline.promised(),
                 [None] * nodes))
+
+    def test_exchanges_place_what_ejections_alone_do_not(self):
+        """In a packing of 30 nodes that is drawn first: each refusal is wrong.
+        """
+        case, refused = feasible.nodes(30, 0.98, 2), []
+        for tried in (0, 10):
+            outcome = feasible.Outcome()
+            with mock.patch.object(ejection, '_EXCHANGES', tried):
+                feasible.play(case, outcome, dataclasses.replace(
+                    planning.LIMITS, search=0, eject=60_000))
+            refused.append(len(outcome.refused))
+        self.assertLess(refused[1], refused[0])
 
     def test_booking_stays_on_a_node_that_would_not_do_any_more(self):
         """Its own requirement has changed; another is what has to move."""
@@ -128,8 +144,9 @@ class TestWholeHosts(testtools.TestCase):
         draft = timeline.Draft.of(timeline.Timeline.of([None] * 2, there))
         for count in range(3):
             wanted = bookings.Booking(f'new/{count}', 0, 9, -1, 0b11)
-            self.assertFalse(ejection.eject(
-                draft, units.unit([wanted], draft), NONE_PINNED, steps))
+            self.assertFalse(
+                ejection.eject(draft, placement_units.unit([wanted], draft),
+                               NONE_PINNED, steps))
         self.assertLess(sum(spent), 600)
 
 
@@ -137,7 +154,7 @@ def _packing(seed):
     """Nodes of several kinds that are full, with one left out."""
     chance = random.Random(seed)
     nodes = 8
-    masks = [fleet.mask(node for node in range(nodes)
+    masks = [host_sets.mask(node for node in range(nodes)
                         if node == own or chance.random() < 0.5)
              for own in range(nodes)]
     packed = []
@@ -200,18 +217,20 @@ class TestSharedHosts(testtools.TestCase):
         """And whoever is in the way, without them there is room."""
         draft = timeline.Draft.of(case.timeline)
         part = [case.demands[0].booking(0, -1)]
-        unit = units.unit(part, draft)
+        unit = placement_units.unit(part, draft)
         piece = ejection._piece(draft, unit, True)
-        for node in fleet.members(unit.eligible):
+        for node in host_sets.members(unit.eligible):
             row = ejection.row(draft, node, NONE_PINNED)
             cost = row.cost(piece)
-            self.assertEqual(units.takes(draft, node, unit), cost <= 0)
+            self.assertEqual(placement_units.takes(draft, node, unit), cost
+                             <= 0)
             if math.isinf(cost):
                 continue
             leaving = list(row.blockers(piece))
             self.assertEqual(cost > 0, bool(leaving))
-            rest = units.without(draft, [each.what for each in leaving])
-            self.assertTrue(units.takes(rest, node, unit))
+            rest = placement_units.without(draft,
+                                           [each.what for each in leaving])
+            self.assertTrue(placement_units.takes(rest, node, unit))
             for each in leaving:
                 self.assertTrue(all(one.movable for one in each.what.parts))
                 row.take(each)
@@ -226,12 +245,21 @@ class TestSharedHosts(testtools.TestCase):
     @hypothesis.given(oracle.shared_cases(hosts=3, most=8, demands=1))
     def test_host_is_given_up_only_where_what_stays_is_in_the_way(self, case):
         draft = timeline.Draft.of(case.timeline)
-        unit = units.unit([case.demands[0].booking(0, -1)], draft)
+        unit = placement_units.unit([case.demands[0].booking(0, -1)], draft)
         piece = ejection._piece(draft, unit, True)
-        for node in fleet.members(unit.eligible):
+        for node in host_sets.members(unit.eligible):
             rest = draft.copy()
             rest.draw(node, [each for each in draft.rows[node]
                              if not each.movable])
             self.assertEqual(
-                units.takes(rest, node, unit),
+                placement_units.takes(rest, node, unit),
                 ejection.row(draft, node, NONE_PINNED).cost(piece) < math.inf)
+
+    def test_host_without_a_class_has_room_for_none_of_it(self):
+        """As where its inventory has lost the class since."""
+        row = shared_row.Row({'VCPU': 4})
+        piece = places.Piece(placement_units.unit([bookings.Booking(
+            'a', 0, 5, -1, 1, amounts=(('CUSTOM_GPU', 1),))],
+            timeline.Draft.of(timeline.Timeline.of([{'VCPU': 4}], ()))),
+            0, 5, 5, [0], -1)
+        self.assertEqual(math.inf, row.cost(piece))

@@ -20,12 +20,12 @@ import testtools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import fit
-from ironic_reservations.planner import fleet
 from ironic_reservations.planner import gaps
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import timeline
 
 HOSTS = 6
-ALL = fleet.everything(HOSTS)
+ALL = host_sets.everything(HOSTS)
 CAPACITIES = [None] * 4 + [{'VCPU': 4}] * 2
 
 hosts = st.integers(0, ALL)
@@ -62,7 +62,7 @@ def chosen(now, demand):
     """Choose hosts by looking at all bookings of all hosts."""
     found = []
     draft = timeline.Draft.of(now)
-    for node in fleet.members(demand.eligible):
+    for node in host_sets.members(demand.eligible):
         windows = [(each.start, draft.until(each, node))
                    for each in now.rows[node]]
         if any(start < demand.until and demand.start < until
@@ -108,7 +108,7 @@ class TestGaps(testtools.TestCase):
             for node in range(count)])
         draft = timeline.Draft.of(now)
         demand = bookings.Demand('new', 30, 40, 1, 1,
-                                 fleet.everything(count))
+                                 host_sets.everything(count))
         with mock.patch.object(timeline.Draft, 'free', autospec=True,
                                side_effect=timeline.Draft.free) as free:
             self.assertEqual([(29, 1)], fit.fit(

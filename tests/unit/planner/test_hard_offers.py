@@ -67,9 +67,9 @@ class TestHardOffers(testtools.TestCase):
             finally:
                 spent.append(steps.spent - before)
         self.useFixture(fixtures.MockPatchObject(search, 'search', counted))
-        for start, end, eligible in ((1049, 1519, 0xdddddd),
-                                     (1313, 1543, 0xeeeeee)):
-            demand = bookings.Demand('x', start, end, 5, 5, eligible)
+        for start, end, count, eligible in ((1039, 1509, 5, 0xeeeeee),
+                                            (1558, 1788, 4, 0xbbbbbb)):
+            demand = bookings.Demand('x', start, end, count, count, eligible)
             refused = planning.plan(now, [demand], explained=False)
             self.assertIs(plans.Cause.SEARCH_LIMIT, refused.cause)
             del spent[:]

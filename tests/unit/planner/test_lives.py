@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
@@ -37,7 +37,7 @@ class _Life:
     def __init__(self, data):
         self.data = data
         self.capacities = tuple(data.draw(HOSTS))
-        self.everything = fleet.everything(len(self.capacities))
+        self.everything = host_sets.everything(len(self.capacities))
         self.pool = timeline.Timeline.of(self.capacities)
         self.now = 0
         self.demands = {}

@@ -25,6 +25,7 @@ from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import slides
+from ironic_reservations.planner import timeline
 from tests.judges import nearest
 from tests.judges import oracle
 
@@ -182,3 +183,13 @@ class TestFreeCounts(testtools.TestCase):
                     now, had, at, at + 1)[0].free, each.free)
         self.assertTrue(all(one.free != other.free for one, other
                             in zip(spans, spans[1:], strict=False)))
+
+    def test_count_that_stays_when_a_loan_ends_is_one_span(self):
+        """And those after it are as they are without the loan."""
+        now = timeline.Timeline.of([None] * 2, [
+            bookings.Booking('on the loan', 0, 5, 1, 0b10),
+            bookings.Booking('on the other', 7, 8, 0, 0b01)])
+        self.assertEqual(
+            [(0, 7, 1), (7, 8, 0), (8, 9, 1)],
+            [(each.start, each.end, each.free) for each in
+             availability.free_beside_loans(now, 0b11, 0b10, 5, 0, 9)])

@@ -103,6 +103,16 @@ class TestOffers(testtools.TestCase):
         self.assertEqual((3, 6), (offer.demands[0].start,
                                   offer.demands[0].end))
 
+    def test_no_more_starts_are_tried_than_the_limits_say(self):
+        now = timeline.Timeline.of([None] * 9, [bookings.Booking(
+            str(node), 0, 10 + node, node, 1 << node) for node in range(9)])
+        demand = bookings.Demand('demand', 9, 12, 1, 1, 0b111111111)
+        for most in (1, 2, 3):
+            tried = []
+            offers.starts(now, [demand], 40, most, 1,
+                          tried.append, budget.Limits(offers=2))
+            self.assertEqual(2 + most, len(tried))
+
     def test_only_what_is_asked_for_is_offered(self):
         there = (bookings.Booking('there', 5, 9, 0, 1),)
         made = offers.offers(

@@ -32,7 +32,7 @@ OURS = facts.Visibility(project_id='ours')
 
 FREE = facts.Node('node', resource_class='gold',
                   traits=frozenset({'CUSTOM_A'}))
-ASK = pick.Ask('instance', ('node',), 'gold', frozenset({'CUSTOM_A'}),
+ASK = pick.NodeRequest('instance', ('node',), 'gold', frozenset({'CUSTOM_A'}),
                forbidden=frozenset({'CUSTOM_B'}), powered=True)
 
 
@@ -98,7 +98,8 @@ class TestReasons(testtools.TestCase):
         self.assertIn('CUSTOM_B', reason.text)
 
     def test_class_in_placement_is_that_of_nova(self):
-        ask = pick.Ask('instance', ('node',), class_name='CUSTOM_BM_GOLD')
+        ask = pick.NodeRequest('instance', ('node',),
+                               class_name='CUSTOM_BM_GOLD')
         for name in ('bm-gold', 'BM Gold', 'bm_gold'):
             self.assertIsNone(_why_not(ask, resource_class=name), name)
         for name in ('gold', 'CUSTOM_BM_GOLD', '', None, 'x' * 300):
@@ -147,7 +148,7 @@ class TestReasons(testtools.TestCase):
         self.assertEqual(LATER.isoformat(), _why_not(
             reservation=_held()).as_dict()['until'])
 
-    def test_passage_blocks_until_its_end_only(self):
+    def test_in_flight_request_blocks_until_its_end_only(self):
         self.assertIn('not known yet', _why_not(busy_until=NOW).text)
         self.assertIsNone(_why_not(busy_until=NOW).until)
         self.assertEqual(LATER, _why_not(busy_until=LATER).until)
@@ -169,7 +170,7 @@ class TestOrder(testtools.TestCase):
         nodes = [facts.Node(name) for name in 'abcd']
         for order in itertools.permutations('abcd'):
             for stored in itertools.permutations(nodes):
-                picked = pick.pick(pick.Ask('instance', order),
+                picked = pick.pick(pick.NodeRequest('instance', order),
                                    _snapshot(*stored), ALL)
                 self.assertEqual((order[0], ()),
                                  (picked.node.uuid, picked.skipped))
@@ -179,7 +180,7 @@ class TestOrder(testtools.TestCase):
                  facts.Node('dead', retired=True)]
         for order in itertools.permutations(
                 ['free', 'busy', 'dead', 'gone']):
-            picked = pick.pick(pick.Ask('instance', order),
+            picked = pick.pick(pick.NodeRequest('instance', order),
                                _snapshot(*nodes), ALL)
             self.assertEqual('free', picked.node.uuid)
             self.assertEqual(list(order[:order.index('free')]),
@@ -187,19 +188,19 @@ class TestOrder(testtools.TestCase):
 
     def test_refusal_tells_each_node_in_the_order_of_the_list(self):
         for order in itertools.permutations('abc'):
-            refused = pick.pick(pick.Ask('instance', order), _snapshot(),
-                                ALL)
+            refused = pick.pick(pick.NodeRequest('instance', order),
+                                _snapshot(), ALL)
             self.assertEqual(list(order), [reason.node_uuid for reason
                                            in refused.reasons])
 
     def test_without_a_list_the_order_is_the_snapshots(self):
         nodes = [facts.Node('b'), facts.Node('a')]
-        self.assertEqual('b', pick.pick(pick.Ask('instance'),
+        self.assertEqual('b', pick.pick(pick.NodeRequest('instance'),
                                         _snapshot(*nodes), ALL).node.uuid)
 
     def test_without_any_node_the_refusal_is_empty(self):
         self.assertEqual(pick.Refused(()), pick.pick(
-            pick.Ask('instance'), _snapshot(), ALL))
+            pick.NodeRequest('instance'), _snapshot(), ALL))
 
 
 class TestPromises(testtools.TestCase):
@@ -208,7 +209,7 @@ class TestPromises(testtools.TestCase):
         nodes = {str(place): facts.Node(str(place))
                  for place in range(len(later))}
         return pick.pick(
-            pick.Ask('instance', tuple(nodes)), pick.Snapshot(
+            pick.NodeRequest('instance', tuple(nodes)), pick.Snapshot(
                 nodes, {str(place): facts.Occupancy(
                     leased=facts.Leased(later=moment))
                     for place, moment in enumerate(later)}, NOW, until), ALL)
@@ -235,7 +236,8 @@ class TestPromises(testtools.TestCase):
             picked.node.uuid, [node.uuid for node in picked.promised]))
 
     def test_lease_that_was_shown_is_no_obstacle_on_its_own_node(self):
-        ask = pick.Ask('instance', ('node',), lease_reservation_id='mine')
+        ask = pick.NodeRequest('instance', ('node',),
+                               lease_reservation_id='mine')
         for holder, code in (('mine', None), ('theirs', reasons.LEASED),
                              (None, reasons.LEASED)):
             reason = pick.why_not(
@@ -256,7 +258,7 @@ class TestProperties(testtools.TestCase):
                                                    data):
         order = tuple(data.draw(st.permutations(
             [*snapshot.nodes, 'no-such-node'])))
-        ask = pick.Ask('instance', order,
+        ask = pick.NodeRequest('instance', order,
                        data.draw(st.sampled_from(strategies.CLASSES)),
                        data.draw(strategies.trait_sets))
         obstacles = [
@@ -279,8 +281,9 @@ class TestProperties(testtools.TestCase):
 
     @hypothesis.given(strategies.snapshots(), strategies.sights)
     def test_picked_node_is_free_and_visible(self, snapshot, sees):
-        outcome = pick.pick(pick.Ask('instance', tuple(snapshot.nodes)),
-                            snapshot, sees)
+        outcome = pick.pick(
+            pick.NodeRequest('instance', tuple(snapshot.nodes)), snapshot,
+            sees)
         if not isinstance(outcome, pick.Picked):
             # Nothing could be had: each node says why.
             self.assertEqual(len(snapshot.nodes), len(outcome.reasons))

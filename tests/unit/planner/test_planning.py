@@ -20,7 +20,7 @@ import testtools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
@@ -52,7 +52,7 @@ def _granted(answer):
 
 def _renumbered(case, order):
     def mask(nodes):
-        return fleet.mask(order[node] for node in fleet.members(nodes))
+        return host_sets.mask(order[node] for node in host_sets.members(nodes))
     capacities = list(case.capacities)
     for node, capacity in enumerate(case.capacities):
         capacities[order[node]] = capacity

@@ -19,7 +19,8 @@ import testtools
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares
@@ -36,25 +37,25 @@ def vcpus(number):
 
 def there(name, start, end, node, amount=1, **more):
     """An instance that may be on the first eight hosts."""
-    more = {'eligible': fleet.everything(8), 'group': name, **more}
+    more = {'eligible': host_sets.everything(8), 'group': name, **more}
     return bookings.Booking(f'{name}/0', start, end, node,
                             amounts=vcpus(amount), **more)
 
 
 def ask(start, end, amount=1, size=1, name='new', **more):
-    more = {'eligible': fleet.everything(8), **more}
+    more = {'eligible': host_sets.everything(8), **more}
     return bookings.Demand(name, start, end, amount, amount,
                            amounts=vcpus(size), **more)
 
 
 def host(start, end, count=1, name='host', **more):
-    more = {'eligible': fleet.everything(8), **more}
+    more = {'eligible': host_sets.everything(8), **more}
     return bookings.Demand(name, start, end, count, count, **more)
 
 
 def plan(capacities, promised, *demands, **more):
     """Plan with the hosts that there are, whatever sets say."""
-    everything = fleet.everything(len(capacities))
+    everything = host_sets.everything(len(capacities))
 
     def cut(each):
         return dataclasses.replace(each, eligible=each.eligible & everything)
@@ -236,6 +237,25 @@ class TestNodesOfIronic(testtools.TestCase):
         answer = plan([IRONIC, SMALL, IRONIC], (), ask(0, 5, 5))
         self.assertEqual([0, 1, 1, 1, 1], nodes_of(answer))
 
+    def test_room_that_is_there_needs_no_step(self):
+        """On compute hosts, and beside them on nodes of Ironic."""
+        answer = plan([IRONIC, SMALL, IRONIC], (), ask(0, 5, 5),
+                      limits=budget.Limits(
+                          proof=0, chain=0, swap=0, repair=0, search=0,
+                          eject=0))
+        self.assertEqual([0, 1, 1, 1, 1], nodes_of(answer))
+
+    def test_instance_that_has_to_move_leaves_the_most_room(self):
+        """As a new one: shared hosts first, and nodes of Ironic last."""
+        unit = placement_units.unit(
+            [ask(0, 5, eligible=0b1111).booking(0, -1)], None)
+        for taken, expected in (((3, 2), 3), ((2,), 2), ((), 1)):
+            draft = timeline.Draft.of(timeline.Timeline.of(
+                [IRONIC, SMALL, SMALL, SMALL], [
+                    there(str(number), 0, 9, node, 1 + number)
+                    for number, node in enumerate(reversed(taken))]))
+            self.assertEqual(expected, placement_units.best(draft, unit))
+
     def test_instance_leaves_its_node_for_a_lease_of_the_node(self):
         answer = plan([IRONIC, SMALL], [there('a', 0, 5, 0)],
                       host(0, 5, eligible=0b01))
@@ -318,6 +338,22 @@ class TestRefusals(testtools.TestCase):
         begun = there('new', 0, 5, 0, affinity=False, movable=False)
         answer = plan([SMALL], [begun], ask(0, 5, affinity=False, first=1))
         self.assertEqual((shares.Spell(0, 5),), answer.hosts[0].spells)
+
+    def test_time_for_cleaning_is_in_the_way_on_nodes_of_ironic_alone(self):
+        promised = [bookings.Booking('after', 5, 9, 0, 1, False)]
+        answer = plan([IRONIC], promised, ask(2, 5, margin=2))
+        self.assertEqual((shares.Spell(5, 7),), answer.hosts[0].spells)
+        self.assertEqual(['after'], [each.id for each in answer.blockers])
+        answer = plan([SMALL], [there('before', 0, 5, 0, 4, movable=False),
+                                *promised], ask(2, 5, margin=2))
+        self.assertEqual((shares.Spell(2, 5, 'VCPU', 1),),
+                         answer.hosts[0].spells)
+        self.assertEqual(['before/0'], [each.id for each in answer.blockers])
+
+    def test_host_with_room_hides_none_that_has_not(self):
+        answer = plan([SMALL] * 2, [there('a', 0, 9, 1, 4, movable=False)],
+                      ask(0, 9, 2, affinity=False))
+        self.assertEqual([1], [each.node for each in answer.hosts])
 
     def test_together_says_how_many_one_host_would_take(self):
         answer = plan([SMALL, {'VCPU': 6}], (), ask(0, 5, 8, affinity=True))

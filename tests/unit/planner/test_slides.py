@@ -161,8 +161,8 @@ class TestSlides(testtools.TestCase):
     def test_it_is_given_up_after_so_many_steps(self):
         """Of all plans together."""
         self.assertIs(True, slides.slide(*self._hard()))
-        self.assertIs(False, slides.slide(*self._hard(), steps=0))
-        self.assertIs(False, slides.slide(*self._hard(), steps=2))
+        self.assertIs(False, slides.slide(*self._hard(), units=0))
+        self.assertIs(False, slides.slide(*self._hard(), units=2))
 
     def test_it_is_given_up_when_it_is_late(self):
         looks = []
@@ -178,3 +178,17 @@ class TestSlides(testtools.TestCase):
             self._one_node((0, 4), (5, 9)).timeline, (), [slides.Sliding(
                 (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 6)], tries=1)
         self.assertIs(False, found)
+
+    def test_plan_that_was_given_up_proves_nothing(self):
+        """Though no other limit was reached."""
+        there = tuple(
+            bookings.Booking(str(node), 0, 5, node, 0b11,
+                             amounts=(('VCPU', 3),), group=str(node))
+            for node in range(2))
+        case = oracle.Case(({'VCPU': 4},) * 2, there, ())
+        one = slides.Sliding((bookings.Demand(
+            'a', 0, 5, 1, 1, 0b11, amounts=(('VCPU', 2),)),), 0, 0)
+        self.assertIs(True, slides.slide(case.timeline, (), [one]))
+        self.assertIs(False, slides.slide(
+            case.timeline, (), [one], limits=budget.Limits(search=0,
+                                                           eject=0)))

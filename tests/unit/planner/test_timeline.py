@@ -21,7 +21,7 @@ import testtools
 
 from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import fleet
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
 
@@ -53,10 +53,10 @@ class TestFleet(testtools.TestCase):
     @hypothesis.given(st.sets(st.integers(0, 200)))
     def test_members_are_what_the_mask_was_made_of(self, numbers):
         self.assertEqual(tuple(sorted(numbers)),
-                         fleet.members(fleet.mask(numbers)))
+                         host_sets.members(host_sets.mask(numbers)))
 
     def test_nodes_go_by_number_and_back(self):
-        nodes = fleet.Fleet(('a', 'b', 'c'))
+        nodes = host_sets.HostSet(('a', 'b', 'c'))
         self.assertEqual(0b101, nodes.mask(['c', 'a', 'unknown']))
         self.assertEqual(('c', 'a'), nodes.names([2, nodes.number('a')]))
 

@@ -83,8 +83,6 @@ class AvailabilityController(rest.Controller):
 
         NOTE: extensions of Blazar's format need our own version, in the same
         header beside Blazar's.
-
-        :raises UnknownKey: the version is older than slots.
         """
         slots: int | None = basic.given(call.query.slots)
         if slots is not None and versions.OWN.besides(call.environ.get(
@@ -98,10 +96,7 @@ class AvailabilityController(rest.Controller):
 
     def _window(self, asked: Any
                 ) -> tuple[datetime.datetime, datetime.datetime]:
-        """Return start and end of the window.
-
-        :raises InvalidValue: it is empty.
-        """
+        """Return start and end of the window."""
         now = self._engine.clock()
         start = lease_body.at(lease_body.either(asked, 'start'), now) or now
         end = (lease_body.at(lease_body.either(asked, 'end'), now)

@@ -91,7 +91,7 @@ class CalendarController(rest.Controller):
         return name if visible_properties.may_name(
             self._engine, self._enforcer, call.context, name) else None
 
-    def _wanted(self, asked: Any, minor: int) -> model.Wanted:
+    def _wanted(self, asked: Any, minor: int) -> model.CalendarRequest:
         now = self._engine.clock()
         start = lease_body.at(basic.given(asked.from_), now)
         if start is None:
@@ -103,7 +103,7 @@ class CalendarController(rest.Controller):
                if end.microsecond and end > start else end)
         start = start if end <= start else start.replace(microsecond=0)
         most = self._engine.conf.api.max_limit
-        return model.Wanted(
+        return model.CalendarRequest(
             start, end, basic.given(asked.resource_class),
             bool(basic.given(asked.rows)), basic.given(asked.marker),
             min(basic.given(asked.limit) or most, most),
@@ -122,7 +122,7 @@ class CalendarController(rest.Controller):
     def _base(self, call: expose.Call) -> str:
         return url.root(call.environ, self._engine.conf) + _PATH
 
-    def _document(self, call: expose.Call, wanted: model.Wanted,
+    def _document(self, call: expose.Call, wanted: model.CalendarRequest,
                   viewer: model.Viewer, found: calendar.Found,
                   rack: str | None) -> dict[str, Any]:
         shown = found.calendar()
@@ -158,7 +158,7 @@ class CalendarController(rest.Controller):
                     call, wanted, shown.rows[-1].host.id)})
         return document
 
-    def _next(self, call: expose.Call, wanted: model.Wanted,
+    def _next(self, call: expose.Call, wanted: model.CalendarRequest,
               last: int) -> str:
         asked = [('from', f'{wanted.start:%Y-%m-%dT%H:%M:%SZ}'),
                  ('to', f'{wanted.end:%Y-%m-%dT%H:%M:%SZ}'),
@@ -212,7 +212,7 @@ def _lease(lease: leases.NamedLease,
             'status': lease.status}
 
 
-def _tag(sequence: str, minor: int, wanted: model.Wanted,
+def _tag(sequence: str, minor: int, wanted: model.CalendarRequest,
          viewer: model.Viewer, base: str, rack: str | None) -> str:
     """Return a text that differs for each document."""
     return hashlib.sha256(repr((

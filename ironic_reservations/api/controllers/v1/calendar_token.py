@@ -77,10 +77,7 @@ class TokenController(rest.Controller):
         return expose.empty()
 
     def _owner(self, call: expose.Call) -> tuple[str | None, str | None]:
-        """Return the user and the project of a token.
-
-        :raises Forbidden: the caller may not have one.
-        """
+        """Return the user and the project of a token."""
         context = call.context
         self._enforcer.authorize(context, _RULE,
                                  {'project_id': context.project_id})
@@ -125,10 +122,6 @@ class FeedController(rest.Controller):
         NOTE: roles that the user did not have when the token was made are left
         out, since it may have been made with an application credential with
         fewer roles.
-
-        :raises CalendarNotFound: the user is gone or has another password, or
-            the authentication strategy has changed.
-        :raises KeystoneUnavailable: the roles cannot be read.
         """
         if not holder.has(self._fingerprint(holder.user_id)):
             raise calendar_tokens.unknown()

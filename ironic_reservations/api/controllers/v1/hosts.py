@@ -122,10 +122,7 @@ class _Allocations(_Controller):
     def _shaper(self, call: expose.Call) -> Callable[
             [leases.Host, Sequence[tuple[leases.NodeBooking, str]]],
             dict[str, Any]]:
-        """Return the function that shows an allocation to the caller.
-
-        :raises Forbidden: the caller may not see allocations.
-        """
+        """Return the function that shows an allocation to the caller."""
         if self._may(call, 'get_allocations'):
             return host_shape.shape_allocation
         # NOTE: an answer about one lease would reveal its hosts.

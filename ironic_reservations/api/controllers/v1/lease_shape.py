@@ -70,7 +70,7 @@ def shape(lease: leases.Lease,
 
 @dataclasses.dataclass(frozen=True)
 class Outside:
-    """What a version shows of leases that the leases themselves do not tell.
+    """Facts about leases that a version shows besides the leases themselves.
 
     :ivar reasons: why leases are degraded, by their ids.
     :ivar lent: as of :func:`shape`, by the ids of the leases; ``None``: the

@@ -43,12 +43,12 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.lease_cycle import health as lease_health
-from ironic_reservations.engine.leases import blockers
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import lent as lease_lent
+from ironic_reservations.engine.leases import refused
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.model import leases
 
@@ -71,23 +71,23 @@ class LeasesController(rest.Controller):
         """Create a lease, or return what a dry run would do."""
         context = call.context
         self._authorize(call, 'create')
-        ask = lease_body.new_lease(
+        request = lease_body.new_lease(
             call.document, self._engine.clock(), context.project_id,
             context.user_id, request_key.read(call, self._engine),
             _own_version(call))
-        if ask.priority and self._enforcer.projects:
+        if request.priority and self._enforcer.projects:
             self._authorize(call, 'set_priority')
         visible_properties.check(
             self._engine, self._enforcer, context,
-            ((wish.hypervisor_properties, wish.resource_properties)
-             for wish in ask.wishes))
+            ((requested.hypervisor_properties, requested.resource_properties)
+             for requested in request.reservations))
         allowed = caller_limits.of(self._engine.conf, self._enforcer, context,
                                    'leases', context.project_id)
         with self._blockers_named(call):
             if basic.given(call.query.dry_run):
                 return self._rehearsed(call, lease_create.rehearse(
-                    self._engine, ask, allowed))
-            made = lease_create.create(self._engine, ask, allowed=allowed)
+                    self._engine, request, allowed))
+            made = lease_create.create(self._engine, request, allowed=allowed)
         base = url.root(call.environ, self._engine.conf)
         with retry.committed():
             return self._answer(call, made, 201,
@@ -146,8 +146,8 @@ class LeasesController(rest.Controller):
             _own_version(call))
         visible_properties.check(
             self._engine, self._enforcer, call.context,
-            ((wish.hypervisor_properties, wish.resource_properties)
-             for wish in change.wishes))
+            ((requested.hypervisor_properties, requested.resource_properties)
+             for requested in change.reservations))
         allowed = caller_limits.of(self._engine.conf, self._enforcer,
                                    call.context, 'leases', found.project_id)
         with self._blockers_named(call):
@@ -180,7 +180,7 @@ class LeasesController(rest.Controller):
             yield
         except errors.LeaseRefused as exc:
             if _own_version(call) >= versions.NAMED_BLOCKERS:
-                blockers.name(self._engine, exc)
+                refused.name_blockers(self._engine, exc)
             raise
 
     def _rehearsed(self, call: expose.Call,
@@ -208,13 +208,7 @@ class LeasesController(rest.Controller):
 
     def _find(self, call: expose.Call, ident: str,
               action: str | None = None) -> leases.Lease:
-        """Return a lease that the caller may see, and perhaps change.
-
-        :param action: another action than reading that has to be allowed.
-        :raises LeaseNotFound: it does not exist, or the caller may not see it.
-        :raises Forbidden: the caller may see it, but the action is not
-            allowed.
-        """
+        """Return a lease that the caller may see, and perhaps change."""
         lease = lease_find.get(self._engine, _uuid(ident))
         self._check(call, lease, action)
         return lease
@@ -224,11 +218,6 @@ class LeasesController(rest.Controller):
         """Raise unless the caller may see a lease, and perhaps change it.
 
         NOTE: for another project's lease, the answer is 404, not 403.
-
-        :param action: another action than reading that has to be allowed.
-        :raises LeaseNotFound: the caller may not see it.
-        :raises Forbidden: the caller may see it, but the action is not
-            allowed.
         """
         if not self._sees(call, lease.project_id):
             if lease.project_id != call.context.project_id:
@@ -239,12 +228,9 @@ class LeasesController(rest.Controller):
 
 
 def _uuid(ident: str) -> str:
-    """Return the canonical id of a lease.
-
-    :raises LeaseNotFound: it is not a UUID.
-    """
+    """Return the canonical id of a lease."""
     try:
-        return basic.Uuid.validate(ident)
+        return basic.to_uuid(ident)
     except ValueError as exc:
         raise errors.LeaseNotFound(
             f'There is no lease {ascii(ident)[:80]}: that is not a '

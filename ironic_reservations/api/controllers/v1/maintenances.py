@@ -34,7 +34,7 @@ from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
-from ironic_reservations.engine.maintenance import ground
+from ironic_reservations.engine.maintenance import holdings
 from ironic_reservations.engine.maintenance import waits
 from ironic_reservations.model import maintenance
 
@@ -52,9 +52,9 @@ class MaintenancesController(rest.Controller):
         """Create a window, or return what a dry run would move."""
         self._authorize(call, 'create')
         dry_run = bool(basic.given(call.query.dry_run))
-        ask = _ask(call)
-        made = create.create(self._engine, ask, dry_run,
-                             _key(call, self._engine, ask))
+        request = _ask(call)
+        made = create.create(self._engine, request, dry_run,
+                             _key(call, self._engine, request))
         document = {'maintenance': {**_shape(made.window),
                                     **_effect(made, call.minor)}}
         if dry_run:
@@ -94,14 +94,14 @@ class MaintenancesController(rest.Controller):
 
 
 def _key(call: expose.Call, engine: Engine,
-         ask: create.Ask) -> request_keys.Key | None:
+         request: create.WindowRequest) -> request_keys.Key | None:
     """Return the identity of the request, if it has one."""
     given = request_key.read(call, engine)
     return None if given is None else request_keys.of_request(
-        'maintenance', ask.project_id, given, ask)
+        'maintenance', request.project_id, given, request)
 
 
-def _ask(call: expose.Call) -> create.Ask:
+def _ask(call: expose.Call) -> create.WindowRequest:
     wanted = basic.read(types.NewMaintenance, call.document, call.minor,
                         'key')
     nodes = basic.given(wanted.nodes)
@@ -111,7 +111,7 @@ def _ask(call: expose.Call) -> create.Ask:
         raise errors.InvalidValue(
             'The request does not say which nodes to book. Send nodes, '
             'resource_class or resource_properties.')
-    return create.Ask(
+    return create.WindowRequest(
         name=wanted.name, reason=basic.given(wanted.reason) or wanted.name,
         starts_at=basic.given(wanted.starts_at), ends_at=wanted.ends_at,
         nodes=nodes, resource_class=resource_class, properties=properties,
@@ -160,7 +160,7 @@ def _slid(lease: rehearsal.Moved) -> dict[str, Any]:
             'seconds': round(lease.slides.total_seconds())}
 
 
-def _bound(each: ground.Bound, lease_ids: Mapping[str, str]
+def _bound(each: holdings.Bound, lease_ids: Mapping[str, str]
            ) -> dict[str, Any]:
     return {'node_uuid': each.node_uuid, 'kind': each.kind.value,
             'lease_id': lease_ids.get(each.reservation_id or ''),

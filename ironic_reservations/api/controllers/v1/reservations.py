@@ -64,21 +64,21 @@ class ReservationsController(rest.Controller):
         """Reserve the first node of a list, or one with given properties."""
         context = call.context
         self._authorize(call, 'create')
-        ask = self._read_ask(call)
+        request = self._read_ask(call)
         sees = facts.Visibility(
             everything=self._may(call, 'create_any_node'),
             project_id=context.project_id)
         with self._metrics.picking():
-            made = reserve.reserve(self._engine, ask, sees,
+            made = reserve.reserve(self._engine, request, sees,
                                    call.environ.get(OBSERVER),
                                    _allowed(self._engine, self._enforcer,
                                             call, context.project_id),
-                                   _key(call, self._engine, ask))
+                                   _key(call, self._engine, request))
         base = url.root(call.environ, self._engine.conf)
         return expose.answer({'reservation': shaper(call.minor, base)(made)},
                              201, Location=f'{base}{_PATH}/{made.uuid}')
 
-    def _read_ask(self, call: expose.Call) -> pick.Ask:
+    def _read_ask(self, call: expose.Call) -> pick.NodeRequest:
         wanted = basic.read(basic.NewReservation, call.document, call.minor,
                             'key')
         node_uuids = basic.given(wanted.node_uuid)
@@ -104,7 +104,7 @@ class ReservationsController(rest.Controller):
         expires_at = basic.given(wanted.expires_at)
         ttl = basic.given(wanted.ttl)
         terms.expiry(self._engine.conf, self._engine.clock(), expires_at, ttl)
-        return pick.Ask(
+        return pick.NodeRequest(
             instance_uuid=wanted.instance_uuid, node_uuids=node_uuids,
             resource_class=resource_class,
             traits=flavor.required if flavor else traits,
@@ -129,10 +129,7 @@ class ReservationsController(rest.Controller):
         return expose.answer(document)
 
     def _read_query(self, call: expose.Call) -> find.Query | None:
-        """Return the query, or ``None`` if nothing can be visible.
-
-        :raises Forbidden: the caller may not see these reservations.
-        """
+        """Return the query, or ``None`` if nothing can be visible."""
         asked = call.query
         project = self._enforcer.visible_project(
             call.context, self._policy, basic.given(asked.project),
@@ -154,11 +151,7 @@ class ReservationsController(rest.Controller):
             sort_dir=basic.given(asked.sort_dir) or 'asc')
 
     def _check_marker(self, call: expose.Call, marker: str) -> None:
-        """Raise if a marker is a reservation that the caller may not see.
-
-        :raises ReservationNotFound: it is; the answer is as for an unknown
-            uuid.
-        """
+        """Raise if a marker is a reservation that the caller may not see."""
         try:
             reservation = find.get(self._engine, marker)
         except errors.ReservationNotFound:
@@ -204,16 +197,9 @@ class ReservationsController(rest.Controller):
 
         NOTE: for another project's reservation, the answer is 404, not 403:
         its uuid is a proof, and an answer must not confirm it.
-
-        :param action: another action than reading that has to be allowed.
-        :raises ReservationNotFound: it does not exist, or the caller may not
-            see it.
-        :raises Forbidden: the caller may see it, but the action is not
-            allowed.
-        :raises PlacementUnavailable: it is not confirmed yet.
         """
         try:
-            uuid = basic.Uuid.validate(ident)
+            uuid = basic.to_uuid(ident)
         except ValueError as exc:
             raise errors.ReservationNotFound(
                 f'There is no reservation {ascii(ident)[:80]}: that is not '
@@ -231,7 +217,7 @@ class ReservationsController(rest.Controller):
 
 
 def _key(call: expose.Call, engine: Engine,
-         ask: pick.Ask) -> request_keys.Key | None:
+         request: pick.NodeRequest) -> request_keys.Key | None:
     """Return the identity of the request, if it has one.
 
     NOTE: an older client may use the uuid of a reservation that has ended for
@@ -239,11 +225,12 @@ def _key(call: expose.Call, engine: Engine,
     """
     given = request_key.read(call, engine)
     if given is not None:
-        return request_keys.of_request(_KIND, ask.project_id, given, ask)
-    if ask.uuid is None or call.minor < versions.REQUEST_KEYS:
+        return request_keys.of_request(_KIND, request.project_id, given,
+                                       request)
+    if request.uuid is None or call.minor < versions.REQUEST_KEYS:
         return None
     request_key.count(call, engine)
-    return request_keys.of_uuid(_KIND, ask.project_id, ask.uuid)
+    return request_keys.of_uuid(_KIND, request.project_id, request.uuid)
 
 
 def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
@@ -260,10 +247,7 @@ def _target(reservation: facts.Reservation) -> dict[str, str]:
 
 
 def _replaced(document: Any) -> dict[str, Any]:
-    """Return the key and value of a JSON patch that replaces one key.
-
-    :raises InvalidValue: it is no such patch.
-    """
+    """Return the key and value of a JSON patch that replaces one key."""
     example = '[{"op": "replace", "path": "/ttl", "value": 600}]'
     if (not isinstance(document, list) or len(document) != 1
             or not isinstance(document[0], dict)):
@@ -320,17 +304,17 @@ def shaper(minor: int, base: str, fields: Sequence[str] | None = None
 
 
 def _expires_at(reservation: facts.Reservation) -> str | None:
-    if reservation.state is not facts.State.RESERVED:
+    if reservation.state is facts.State.IN_USE:
         # NOTE: a reservation that has been used ends with the use of the node.
         return None
     return reservation.expires_at.isoformat()
 
 
 def _state(reservation: facts.Reservation) -> str:
-    # NOTE: clients are not shown that Ironic has not answered yet: in both
-    # states, the reservation does not expire.
+    # NOTE: clients are not shown that Ironic has not answered yet. If it
+    # refuses the request, the reservation ends when it would have without it.
     if reservation.state is facts.State.STARTING:
-        return facts.State.IN_USE.value
+        return facts.State.RESERVED.value
     return reservation.state.value
 
 

@@ -45,7 +45,7 @@ class UsageController(rest.Controller):
             call, 'get_all' if every or project != own else 'get',
             project_id=project)
         by = basic.given(call.query.by)
-        told = engine_usage.read(self._engine, engine_usage.Asked(
+        told = engine_usage.read(self._engine, engine_usage.UsageRequest(
             basic.given(call.query.first_day),
             basic.given(call.query.last_day), project, every,
             tuple(usage.Group) if by is None

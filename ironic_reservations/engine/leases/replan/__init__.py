@@ -111,14 +111,14 @@ def _wanted(lease: leases.Lease) -> dict[str, requirements.Requirement]:
 
 def _check_unmoved(snapshot: snapshots.Snapshot, lease: leases.Lease) -> None:
     """Check that the snapshot has the bookings of a lease as they were read.
-
-    :raises Conflict: it does not.
     """
     try:
-        there = {booking for each in lease.bookings
-                 for booking, _ in snapshot.standing(
-                     snapshot.fleet.number(each.node_uuid)).promised}
+        unmoved = all(
+            any(row.uuid == each.uuid and row == each
+                for row, _ in snapshot.host_state(
+                    snapshot.host_set.number(each.node_uuid)).promised)
+            for each in lease.bookings)
     except KeyError:
-        there = set()
-    if not there.issuperset(lease.bookings):
+        unmoved = False
+    if not unmoved:
         raise db_connection.Conflict('the lease has been moved meanwhile')

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import slides as lease_slides
@@ -69,20 +70,18 @@ def _here(task: task_module.Task, free: timeline.Timeline
     kept = {each.id: max(each.least, min(len(each.bookings), each.most))
             for each in after.reservations}
     if task.permits(after.start, kept):
-        outcome = planning.plan(free, _demands(task, list(kept.values())))
+        outcome = planning.plan(free, _demands(task, list(kept.values())),
+                                hard_requests.limits())
         if isinstance(outcome, plans.Plan):
             return outcome
     return planning.plan(free, _demands(
-        task, [each.least for each in after.reservations]))
+        task, [each.least for each in after.reservations]),
+        hard_requests.limits())
 
 
 def _within(task: task_module.Task, window: task_module.Window,
             least: Mapping[str, int]) -> task_module.Replanned:
-    """Plan a lease at any start of its window.
-
-    :raises LeaseRefused: it cannot be served at any of them.
-    :raises LeaseLimit: its project may not have it at any of them.
-    """
+    """Plan a lease at any start of its window."""
     # NOTE: none of its bookings stays, so all hidden promises count.
     hidden = task.placeholders(task.free, ())
     free = task.free.adding(hidden)
@@ -99,7 +98,7 @@ def _within(task: task_module.Task, window: task_module.Window,
         outcome = _here(moved, free)
         if isinstance(outcome, plans.Plan):
             return _replanned(moved, outcome, hidden)
-    outcome = planning.plan(free, demands)
+    outcome = planning.plan(free, demands, hard_requests.limits())
     if isinstance(outcome, plans.Plan):
         first.check_limits(least)
         return _replanned(first, outcome, hidden)
@@ -120,18 +119,16 @@ def _first_start(task: task_module.Task, free: timeline.Timeline,
                  demands: Sequence[bookings.Demand],
                  first: datetime.datetime, until: datetime.datetime,
                  least: Mapping[str, int]) -> datetime.datetime | None:
-    """Return the earliest start at which no other lease has to slide.
-
-    :param demands: the demands at the first start.
-    :param until: the latest end.
-    """
+    """Return the earliest start at which no other lease has to slide."""
     # NOTE: the first start need not be a whole minute.
     if task.permits(first, least) and isinstance(
-            planning.plan(free, demands), plans.Plan):
+            planning.plan(free, demands, hard_requests.limits()),
+            plans.Plan):
         return first
     found = offers.earliest(
         free, demands, instants.instant(until), _GRAIN,
-        lambda moved: task.permits(instants.moment(moved[0].start), least))
+        lambda moved: task.permits(instants.moment(moved[0].start), least),
+        hard_requests.limits())
     return instants.moment(found[0].start) if found else None
 
 
@@ -166,23 +163,22 @@ def earliest(task: task_module.Task, first: datetime.datetime,
                                       in before.reservations])]
     # NOTE: the start that was asked for need not be a whole minute.
     if first > task.snapshot.now and permits(first) and isinstance(
-            planning.plan(free, demands), plans.Plan):
+            planning.plan(free, demands, hard_requests.limits()),
+            plans.Plan):
         return first
     # NOTE: a start that is only seconds earlier is not worth a notice.
     latest = (instants.instant(before.start) - 1) // _GRAIN * _GRAIN
     found = offers.earliest(
         free, demands, latest - instants.instant(before.start)
         + instants.instant(before.end), _GRAIN,
-        lambda moved: permits(instants.moment(moved[0].start)))
+        lambda moved: permits(instants.moment(moved[0].start)),
+        hard_requests.limits())
     return instants.moment(found[0].start) if found else None
 
 
 def _demands(task: task_module.Task, least: Sequence[int]
              ) -> list[bookings.Demand]:
-    """Return demands for as many hosts as the limits allow.
-
-    :param least: the least number for each reservation.
-    """
+    """Return demands for as many hosts as the limits allow."""
     after, snapshot = task.after, task.snapshot
     mosts = task.mosts({each.id: count for each, count in zip(
         after.reservations, least, strict=True)})
@@ -190,8 +186,8 @@ def _demands(task: task_module.Task, least: Sequence[int]
     return [task.limited(lease_demands.of(
         each.id, instants.instant(begin), instants.instant(after.end),
         count, mosts[each.id], snapshot.eligible(task.wanted[each.id])
-        & ~snapshot.fleet.mask(task.returned(each)),
-        task.margin, snapshot.fleet.mask(
+        & ~snapshot.host_set.mask(task.returned(each)),
+        task.margin, snapshot.host_set.mask(
             booking.node_uuid for booking in each.bookings),
         each.instances))
         for each, count in zip(after.reservations, least, strict=True)]

@@ -24,14 +24,14 @@ from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.engine.leases.replan import unusable
+from ironic_reservations.model import count_text
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
-from ironic_reservations.model import told_counts
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import host_states
+from ironic_reservations.planner import instance_host_states
 from ironic_reservations.planner import plans
-from ironic_reservations.planner import standing
 
 
 def plan(task: task_module.Task) -> task_module.Replanned:
@@ -47,8 +47,10 @@ def plan(task: task_module.Task) -> task_module.Replanned:
         _check_fits(task, each, stays)
         kept.extend(stays)
         ended.extend(goes)
-    usable = [row for row in kept if task.on_timeline(row)]
-    lost = [row for row in kept if row not in usable]
+    usable: list[leases.NodeBooking] = []
+    lost: list[leases.NodeBooking] = []
+    for row in kept:
+        (usable if task.on_timeline(row) else lost).append(row)
     unusable.check_windows(task, lost)
     unusable.check_loans(task, lost, lambda end: _reaches(task, end))
     # NOTE: a booking that is not extended stays, even if its host would not
@@ -110,10 +112,7 @@ def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:
 
 def _parted(task: task_module.Task, each: leases.LeaseReservation
             ) -> tuple[list[leases.NodeBooking], list[leases.NodeBooking]]:
-    """Return the bookings that stay, and those that are given back.
-
-    :raises LeaseFrozen: too many of them are deployed.
-    """
+    """Return the bookings that stay, and those that are given back."""
     rows = [row for row in each.bookings
             if row.state is not leases.BookingState.ENDING]
     returned = task.returned(each)
@@ -126,7 +125,7 @@ def _parted(task: task_module.Task, each: leases.LeaseReservation
         if len(idle) < surplus:
             raise errors.LeaseFrozen(
                 f'The reservation {each.id} has '
-                f'{told_counts.counted(len(stays), "host")}, and only '
+                f'{count_text.counted(len(stays), "host")}, and only '
                 f'{len(idle)} of them {"is" if len(idle) == 1 else "are"} not '
                 'deployed. Undeploy '
                 f'{surplus - len(idle)} more, or name the hosts to give '
@@ -138,10 +137,7 @@ def _parted(task: task_module.Task, each: leases.LeaseReservation
 
 def _check_fits(task: task_module.Task, each: leases.LeaseReservation,
                 rows: Sequence[leases.NodeBooking]) -> None:
-    """Check that the nodes that stay meet the new requirement.
-
-    :raises LeaseFrozen: one does not.
-    """
+    """Check that the nodes that stay meet the new requirement."""
     old = next(other for other in task.before.reservations
                if other.id == each.id)
     if (old.hypervisor_properties, old.resource_properties) == (
@@ -156,15 +152,17 @@ def _check_fits(task: task_module.Task, each: leases.LeaseReservation,
 
 
 def _broken(task: task_module.Task, row: leases.NodeBooking) -> bool:
-    """Return whether a node is unusable, or does not meet the requirement."""
+    """Return whether a node is not what was promised until the end."""
     number = task.number(row)
-    return (task.snapshot.standing(number).broken() is not None
+    here = task.snapshot.host_state(number)
+    return (here.broken() is not None
+            or here.interruption(row, task.snapshot.now) is not None
             or not task.snapshot.suits(number,
                                        task.wanted[row.reservation_id]))
 
 
 def _idle(task: task_module.Task, row: leases.NodeBooking) -> bool:
-    node = task.snapshot.standing(task.number(row)).host.node
+    node = task.snapshot.host_state(task.number(row)).host.node
     if node.compute:
         # NOTE: it is not known which server uses which booking.
         return True
@@ -178,13 +176,13 @@ def _keeping(task: task_module.Task, rows: Sequence[leases.NodeBooking]
 
     NOTE: on a whole host that is to be extended, all is planned again.
     """
-    names = {standing.name(row) for row in rows
+    names = {host_states.name(row) for row in rows
              if task.after.end <= row.ends_at or task.is_compute(row)}
     end = instants.instant(task.after.end)
     found: list[bookings.Booking] = []
     for number in {task.number(row) for row in rows}:
         for each in task.snapshot.timeline.rows[number]:
-            if standing.whole(each.id) not in names or each.start >= end:
+            if host_states.whole(each.id) not in names or each.start >= end:
                 continue
             until = min(each.end, end)
             found.append(dataclasses.replace(
@@ -196,7 +194,7 @@ def _keeping(task: task_module.Task, rows: Sequence[leases.NodeBooking]
 def _staying(task: task_module.Task,
              row: leases.NodeBooking) -> bookings.Demand:
     """Return a demand for a host for longer than the lease has it."""
-    here = task.snapshot.standing(task.number(row))
+    here = task.snapshot.host_state(task.number(row))
     start = instants.instant(row.ends_at if here.host.node.compute
                              else row.starts_at)
     return task.limited(lease_demands.of_rows(
@@ -213,18 +211,18 @@ def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
         if not row.begun or not task.on_timeline(row):
             continue
         number = task.number(row)
-        here = task.snapshot.standing(number)
+        here = task.snapshot.host_state(number)
         end = instants.instant(task.snapshot.now)
-        until = standing.late(task.snapshot.now)
+        until = host_states.late(task.snapshot.now)
         booked = bookings.Booking(
-            standing.name(row),
+            host_states.name(row),
             min(instants.instant(row.starts_at), end - 1), end, number,
             1 << number, False)
         if here.host.node.compute:
             # NOTE: the next booking was planned after the regular end of this
             # one, so a late end must not push it away.
             leaving.append(dataclasses.replace(
-                instance_standing.seated(
+                instance_host_states.seated(
                     booked, here.instances[row.reservation_id]),
                 end=min(until, instants.instant(row.ends_at))))
             continue
@@ -241,10 +239,7 @@ def _growing(task: task_module.Task, each: leases.LeaseReservation,
              kept: Sequence[leases.NodeBooking],
              ended: Sequence[leases.NodeBooking], allowed: int
              ) -> bookings.Demand | None:
-    """Return a demand for the hosts that a reservation lacks, if any.
-
-    :param allowed: how many hosts of it the limits allow.
-    """
+    """Return a demand for the hosts that a reservation lacks, if any."""
     have = sum(row.reservation_id == each.id for row in kept)
     least = max(0, each.least - have)
     old = next(other for other in task.before.reservations
@@ -262,7 +257,7 @@ def _growing(task: task_module.Task, each: leases.LeaseReservation,
     snapshot = task.snapshot
     eligible = snapshot.eligible(task.wanted[each.id])
     if have and each.instances is not None and each.instances.affinity:
-        eligible &= snapshot.fleet.mask(
+        eligible &= snapshot.host_set.mask(
             row.node_uuid for row in kept
             if row.reservation_id == each.id)
     return task.limited(lease_demands.of(

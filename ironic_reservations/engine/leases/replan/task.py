@@ -23,6 +23,7 @@ import functools
 from ironic_reservations import errors
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
@@ -35,10 +36,10 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import host_states
 from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
-from ironic_reservations.planner import standing
 from ironic_reservations.planner import timeline
 
 
@@ -76,7 +77,7 @@ class Sliding:
 
 @dataclasses.dataclass(frozen=True)
 class Window:
-    """When a lease with open dates may start.
+    """The starts that a lease with open dates may have.
 
     :ivar first: its earliest start.
     :ivar last: its latest start.
@@ -124,7 +125,7 @@ class Task:
     def own(self) -> frozenset[str]:
         """Return the names of the bookings of the lease itself."""
         # NOTE: bookings that are being taken back still occupy their nodes.
-        return frozenset(map(standing.name, self._staying))
+        return frozenset(map(host_states.name, self._staying))
 
     @functools.cached_property
     def free(self) -> timeline.Timeline:
@@ -133,7 +134,7 @@ class Task:
         return self.snapshot.timeline.without(
             [each for number in set(map(self.number, self._staying))
              for each in rows[number]
-             if standing.whole(each.id) in self.own])
+             if host_states.whole(each.id) in self.own])
 
     @property
     def _staying(self) -> list[leases.NodeBooking]:
@@ -148,7 +149,7 @@ class Task:
         """
         kept, before, after = 0, self.before, self.after
         if before.start <= after.start and after.end <= before.end:
-            kept = self.snapshot.fleet.mask(
+            kept = self.snapshot.host_set.mask(
                 row.node_uuid for row in before.bookings)
         return self.snapshot.loans.limit(demand, before.project_id, kept)
 
@@ -164,7 +165,7 @@ class Task:
         :returns: the plan, and the leases that slide.
         :raises Conflict: one of these has changed since it was read.
         """
-        outcome = planning.plan(free, demands)
+        outcome = planning.plan(free, demands, hard_requests.limits())
         _, outcome, slid = self.slide(free, demands, counts, outcome)
         return outcome, slid
 
@@ -200,13 +201,15 @@ class Task:
         def held(start: int) -> list[allowance.Held]:
             lease = at(start)
             return lease_limits.held(lease, lease.start, lease.end)
+
         room = lease_slides.find_room(
-            self.engine, self.snapshot, free, demands, lease_slides.Asked(
+            self.engine, self.snapshot, free, demands,
+            lease_slides.SlideRequest(
                 self.before.project_id, allowed, counted.start, counted.end,
                 None if latest is None else instants.instant(latest), held,
                 lambda project, start: project.permits_change(
-                    at(start), self.before),
-                self.before.id), self.sliding.others)
+                    at(start), self.before), self.before.id),
+            self.sliding.others)
         if isinstance(room, lease_slides.Room):
             return instants.moment(room.start), room.plan, room.changes
         return None, (outcome if room else dataclasses.replace(
@@ -261,20 +264,26 @@ class Task:
         """
         hidden: list[bookings.Booking] = []
         end = instants.instant(self.after.end)
+        longer: dict[int, list[tuple[int, int]]] = {}
+        for row in staying:
+            longer.setdefault(self.number(row), []).append(
+                (row.window[0], end))
         for number in {self.number(row) for row in self.before.bookings
                        if self.on_timeline(row)}:
             hidden.extend(placeholders.of_host(
                 self.snapshot, number, self.own, [
                     *((each.start, each.end + each.margin)
                       for each in free.rows[number]),
-                    *((instants.instant(row.starts_at), end)
-                      for row in staying if self.number(row) == number)]))
+                    *longer.get(number, ())]))
         return hidden
 
     def returned(self, each: leases.LeaseReservation) -> set[str]:
         """Return the nodes that the caller gives back."""
-        return {uuid for wish in self.changes.wishes if wish.id == each.id
-                for uuid in wish.give_back}
+        return {
+            uuid
+            for requested in self.changes.reservations
+            if requested.id == each.id for uuid in requested.give_back
+        }
 
     def place(self, reservation_id: str) -> int:
         """Return the place of a reservation in the lease."""
@@ -283,7 +292,7 @@ class Task:
 
     def number(self, row: leases.NodeBooking) -> int:
         """Return the number of the host that a row is on."""
-        return self.snapshot.fleet.number(row.node_uuid)
+        return self.snapshot.host_set.number(row.node_uuid)
 
     def on_timeline(self, row: leases.NodeBooking) -> bool:
         """Return whether a node is usable, so that the timeline has it."""
@@ -291,7 +300,7 @@ class Task:
 
     def is_compute(self, row: leases.NodeBooking) -> bool:
         """Return whether instances share the host that a row is on."""
-        return self.snapshot.standing(self.number(row)).host.node.compute
+        return self.snapshot.host_state(self.number(row)).host.node.compute
 
     def refusal(self, refused: plans.Refusal, free: timeline.Timeline,
                 demands: Sequence[bookings.Demand],
@@ -317,7 +326,7 @@ class Task:
                         ) -> errors.LeaseRefused:
         place = self.place(refused.demand.id.partition(':')[0])
         # NOTE: an offer has other dates only, and no other hosts.
-        if self.changes.opened is None or self.changes.wishes:
+        if self.changes.opened is None or self.changes.reservations:
             later = None
         return lease_refused.of_open_dates(
             self.snapshot, self.before.project_id, place, refused,
@@ -331,7 +340,7 @@ class Task:
             return None
         for offer in offers.offers(
                 free, demands, instants.instant(self.snapshot.now),
-                instants.instant(self.after.end), kinds=(
+                instants.instant(self.after.end), hard_requests.limits(), (
                     offers.Kind.SHORTER,)):
             end = min(self.until, instants.moment(max(
                 demand.end for demand in offer.demands)))

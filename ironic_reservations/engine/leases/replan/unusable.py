@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a started lease keeps on hosts that cannot be used at present.
+"""The bookings of a started lease on hosts that cannot be used at present.
 
 They do not stand on the timeline, so nothing is planned on them; what others
 have been promised there counts all the same.
@@ -29,9 +29,9 @@ from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import instance_standing
+from ironic_reservations.planner import host_states
+from ironic_reservations.planner import instance_host_states
 from ironic_reservations.planner import plans
-from ironic_reservations.planner import standing
 
 
 def check_windows(task: task_module.Task,
@@ -44,7 +44,7 @@ def check_windows(task: task_module.Task,
     until = instants.moment(instants.instant(after) + task.margin)
     found = [] if after <= before else [
         (window, row) for row in rows
-        for window in task.snapshot.standing(task.number(row)).windows
+        for window in task.snapshot.host_state(task.number(row)).windows
         if window.stands(task.snapshot.now)
         and window.starts_at < until and window.ends_at > before]
     if not found:
@@ -52,7 +52,7 @@ def check_windows(task: task_module.Task,
     window, row = min(found, key=lambda pair: pair[0].starts_at)
     raise lease_refused.of_window(
         task.place(row.reservation_id),
-        task.snapshot.standing(task.number(row)).host.id, window)
+        task.snapshot.host_state(task.number(row)).host.id, window)
 
 
 def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],
@@ -74,7 +74,7 @@ def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],
             place = task.place(row.reservation_id)
             offered = min(task.until, until)
             raise lease_refused.of_loan(
-                place, task.snapshot.standing(number).host.id, until,
+                place, task.snapshot.host_state(number).host.id, until,
                 task.before.end, offered if reaches(offered) else None)
 
 
@@ -111,7 +111,7 @@ def check_homes(task: task_module.Task,
         if demand.id == refused.demand.id:
             place = task.place(demand.id.partition(':')[0])
             raise lease_refused.of_overtaken(
-                place, task.snapshot.standing(task.number(unit[0])).host.id,
+                place, task.snapshot.host_state(task.number(unit[0])).host.id,
                 task.after.end, refused.cause)
 
 
@@ -120,7 +120,7 @@ def _overtaken(task: task_module.Task, row: leases.NodeBooking,
                ) -> list[leases.NodeBooking]:
     """Return what is planned on a host for when the lease is to have it."""
     before, after = task.before.end, task.after.end
-    here = task.snapshot.standing(task.number(row))
+    here = task.snapshot.host_state(task.number(row))
     if after <= before:
         return []
     if here.host.node.compute:
@@ -131,20 +131,20 @@ def _overtaken(task: task_module.Task, row: leases.NodeBooking,
             and instants.instant(other.starts_at) < until]
 
 
-def _crowded_out(task: task_module.Task, here: standing.Standing,
+def _crowded_out(task: task_module.Task, here: host_states.HostState,
                  kept: Sequence[leases.NodeBooking]
                  ) -> list[leases.NodeBooking]:
     """Return what a compute host has no room for beside what stays."""
     staying = {row.uuid for row in kept}
     end = instants.instant(task.after.end)
-    there = [instance_standing.seated(
-        standing.of_row(row, 0, task.snapshot.now, 0, 1),
+    there = [instance_host_states.seated(
+        host_states.of_row(row, 0, task.snapshot.now, 0, 1),
         here.instances[row.reservation_id]) for row, _ in here.promised]
-    known = {row.uuid for row, _ in instance_standing.excess(here, there)}
+    known = {row.uuid for row, _ in instance_host_states.excess(here, there)}
     longer = [dataclasses.replace(each, end=end, movable=False)
               if row.uuid in staying else each
               for each, (row, _) in zip(there, here.promised, strict=True)]
-    return [row for row, _ in instance_standing.excess(here, longer)
+    return [row for row, _ in instance_host_states.excess(here, longer)
             if row.uuid not in known and row.uuid not in staying]
 
 
@@ -152,9 +152,9 @@ def _home(task: task_module.Task, staying: leases.NodeBooking,
           unit: list[leases.NodeBooking]) -> bookings.Demand:
     """Return a demand for another host for what a row leaves no room."""
     row = unit[0]
-    here = task.snapshot.standing(task.number(row))
+    here = task.snapshot.host_state(task.number(row))
     return task.snapshot.loans.limit(lease_demands.of_rows(
-        f'{staying.reservation_id}:{staying.place}:{standing.name(row)}',
+        f'{staying.reservation_id}:{staying.place}:{host_states.name(row)}',
         unit, instants.instant(row.starts_at), instants.instant(row.ends_at),
         task.snapshot.eligible(lease_demands.wanted_of(here, row)),
         task.margin, here), row.project_id)

@@ -255,9 +255,9 @@ def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
     start, end = (service.instant(params[name])
                   for name in ('start_date', 'end_date'))
     if (there.status == 'PENDING' and start != service.times.NOW
-            and start != service.times.told(there.start_date)):
+            and start != service.times.parsed(there.start_date)):
         changes['start'] = start
-    if end is not None and end != service.times.told(there.end_date):
+    if end is not None and end != service.times.parsed(there.end_date):
         changes['end'] = end
     if there.status == 'PENDING' and params['between'] is not None:
         changes.update(_open_dates(params, there))
@@ -284,7 +284,7 @@ def _open_dates(params: dict[str, Any], there: Any) -> dict[str, Any]:
                for each in params['between']):
         window = tuple(map(service.instant, params['between']))
         if there.between is None or window != tuple(
-                map(service.times.told, there.between)):
+                map(service.times.parsed, there.between)):
             changes['between'] = window
     for name in ('duration', 'fix_before'):
         wanted = _seconds(params[name])

@@ -67,7 +67,7 @@ class ReservingIronicDriver(driver.IronicDriver):
             except exception.InstanceDeployFailure as exc:
                 # NOTE: Nova gives up on the server for this one, and on the
                 # node for the other one.
-                refused = service.told(
+                refused = service.refusal(
                     getattr(exc.__context__, 'response', None))
                 if refused is None:
                     raise

@@ -75,7 +75,7 @@ class Reservation:
     user_id: str | None
 
 
-def told(response: Any) -> Refused | None:
+def refusal(response: Any) -> Refused | None:
     """Read an answer by which the service, or its guard, refuses.
 
     :param response: of requests.
@@ -244,7 +244,7 @@ def _reservation(shown: Mapping[str, Any]) -> Reservation:
 
 
 def _refusal(response: Any, method: str, path: str) -> Exception:
-    refused = told(response)
+    refused = refusal(response)
     if refused is None:
         if response.status_code == 404:
             return Refused(

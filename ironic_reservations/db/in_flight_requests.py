@@ -1,0 +1,306 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``passages``: requests in flight to Ironic.
+
+Each is identified by its token and its node, never by the id of its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import dataclasses
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import tables
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases
+
+_p = tables.in_flight_requests.c
+_r = tables.reservations.c
+_s = tables.leases.c
+_l = tables.lease_reservations.c
+_COLUMNS = tuple(_p[field.name] for field in
+                 dataclasses.fields(in_flight.InFlight))
+# SELECT node_uuid, MAX(expires_at) FROM passages
+#   WHERE node_uuid IN (...) GROUP BY node_uuid
+# NOTE: also if that has passed: a request without an answer may still be
+# carried out.
+_BUSY = sa.select(
+    _p.node_uuid, sa.func.max(_p.expires_at, type_=tables.UTCDateTime)
+).group_by(_p.node_uuid)
+_BUSY_OF = _BUSY.where(
+    _p.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+# INSERT INTO passages (node_uuid, ...) SELECT ?, ... FROM nodes
+#   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM passages WHERE node_uuid = ?
+#     AND act IN ('undeploy', 'abort', 'clear_instance', 'change'))
+_USE = {name: sa.bindparam(name, type_=_p[name].type) for name in (
+    'node_uuid', 'token', 'reservation_uuid', 'instance_uuid', 'expires_at',
+    'state')}
+_INSERT_USE = sa.insert(tables.in_flight_requests).from_select(
+    list(_USE), sa.select(*_USE.values()).select_from(tables.nodes).where(
+        tables.nodes.c.uuid == _USE['node_uuid'],
+        ~sa.exists().where(_p.node_uuid == _USE['node_uuid'],
+                           _p.act.in_(in_flight.FREEING))))
+
+
+def read_busy(connection: sa.Connection,
+              node_uuids: Collection[str] | None = None
+              ) -> dict[str, datetime.datetime]:
+    """Return the nodes with requests in flight.
+
+    :returns: by node uuid, when the answer to its last request is due at the
+        latest; if that has passed, the outcome is not known.
+    """
+    rows = (connection.execute(_BUSY) if node_uuids is None
+            else connection.execute(_BUSY_OF, {'uuids': list(node_uuids)}))
+    return {uuid: until for uuid, until in rows}
+
+
+def insert(connection: sa.Connection, node_uuid: str, token: str,
+           reservation_uuid: str | None, instance_uuid: str | None,
+           expires_at: datetime.datetime,
+           state: in_flight.State = in_flight.State.SENT,
+           act: str | None = None) -> None:
+    """Write that a request is let through.
+
+    :param expires_at: when the answer is due at the latest.
+    :param act: the act of a ticket, or :data:`.in_flight.CHANGE`.
+    """
+    # NOTE: passing values beside the statement costs SQLAlchemy much less.
+    connection.execute(sa.insert(tables.in_flight_requests), {
+        'node_uuid': node_uuid, 'token': token,
+        'reservation_uuid': reservation_uuid, 'instance_uuid': instance_uuid,
+        'expires_at': expires_at, 'state': state.value, 'act': act})
+
+
+def insert_use(connection: sa.Connection, node_uuid: str, token: str,
+               reservation_uuid: str | None, instance_uuid: str | None,
+               expires_at: datetime.datetime) -> bool:
+    """Write that a request is let through that uses a node.
+
+    :param expires_at: when the answer is due at the latest.
+    :returns: ``False`` if the node may be taken from its user at any moment,
+        by a ticket, also one that has been used, or by a request of a client,
+        if the outcome is not known; then nothing is written.
+    """
+    return bool(connection.execute(_INSERT_USE, {
+        'node_uuid': node_uuid, 'token': token,
+        'reservation_uuid': reservation_uuid, 'instance_uuid': instance_uuid,
+        'expires_at': expires_at, 'state': in_flight.State.SENT.value
+    }).rowcount)
+
+
+def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
+                  lease_id: str, claimed_by: str, token: str, act: str,
+                  expires_at: datetime.datetime) -> bool:
+    """Write a ticket, if the booking is unchanged and the lease claimed.
+
+    :param booking: as it was read.
+    :param claimed_by: the claim under which the ticket is issued.
+    :param act: the act that the ticket allows.
+    :returns: ``False`` if not; then nothing has been written.
+    """
+    # UPDATE leases SET claimed_by = claimed_by WHERE id = ? AND claimed_by = ?
+    # NOTE: this locks the row, so that a process that takes the lease over
+    # either comes first, or finds this ticket.
+    if not connection.execute(
+            sa.update(tables.leases)
+            .where(_s.id == lease_id, _s.claimed_by == claimed_by)
+            .values(claimed_by=_s.claimed_by)).rowcount:
+        return False
+    # INSERT INTO passages (...) SELECT ... FROM reservations
+    #   JOIN lease_reservations ON ... WHERE (the booking is as it was)
+    values: dict[str, Any] = {
+        'node_uuid': _r.node_uuid,
+        'token': sa.literal(token), 'state': sa.literal(
+            in_flight.State.ISSUED.value),
+        'act': sa.literal(act), 'lease_id': sa.literal(lease_id),
+        'expires_at': sa.literal(expires_at, tables.UTCDateTime)}
+    found = (
+        sa.select(*values.values())
+        .join_from(tables.reservations, tables.lease_reservations,
+                   _r.lease_reservation_id == _l.id)
+        .where(*db_bookings.AS_READ, _l.lease_id == lease_id))
+    return bool(connection.execute(
+        sa.insert(tables.in_flight_requests).from_select(list(values), found),
+        db_bookings.as_read([booking])).rowcount)
+
+
+def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
+                act: str, now: datetime.datetime,
+                expires_at: datetime.datetime) -> bool:
+    """Use a ticket, if it exists and is for this act and node.
+
+    :param expires_at: when the answer to the request is due at the latest.
+    :returns: whether it has been used.
+    """
+    # UPDATE passages SET state = 'sent', expires_at = ?
+    #   WHERE token = ? AND node_uuid = ? AND act = ? AND state = 'issued'
+    #     AND expires_at > ?
+    return bool(connection.execute(
+        sa.update(tables.in_flight_requests)
+        .where(_p.token == token, _p.node_uuid == node_uuid, _p.act == act,
+               _p.state == in_flight.State.ISSUED.value, _p.expires_at > now)
+        .values(state=in_flight.State.SENT.value, expires_at=expires_at)
+    ).rowcount)
+
+
+def void_ticket(connection: sa.Connection, token: str) -> bool:
+    """Delete a ticket that has not been used; return whether it was."""
+    return bool(connection.execute(
+        sa.delete(tables.in_flight_requests)
+        .where(_p.token == token,
+               _p.state == in_flight.State.ISSUED.value)).rowcount)
+
+
+def void_tickets(connection: sa.Connection, lease_id: str) -> int:
+    """Delete the unused tickets of a lease.
+
+    :returns: how many there were.
+    """
+    return connection.execute(
+        sa.delete(tables.in_flight_requests)
+        .where(_p.lease_id == lease_id,
+               _p.state == in_flight.State.ISSUED.value)).rowcount
+
+
+def void_acts(connection: sa.Connection, node_uuid: str,
+              acts: Collection[str]) -> None:
+    """Delete the unused tickets for some acts on a node."""
+    connection.execute(sa.delete(tables.in_flight_requests).where(
+        _p.node_uuid == node_uuid, _p.act.in_(acts),
+        _p.state == in_flight.State.ISSUED.value))
+
+
+def mark(connection: sa.Connection, token: str, node_uuid: str,
+         state: in_flight.State,
+         expires_at: datetime.datetime | None = None) -> bool:
+    """Write the state of a request, if it is still in flight.
+
+    :returns: whether it was.
+    """
+    # UPDATE passages SET state = ? WHERE token = ? AND node_uuid = ?
+    #   AND state = 'sent'
+    return bool(connection.execute(
+        sa.update(tables.in_flight_requests)
+        .where(_p.token == token, _p.node_uuid == node_uuid,
+               _p.state == in_flight.State.SENT.value)
+        .values(state=state.value,
+                **({} if expires_at is None else {'expires_at': expires_at}))
+    ).rowcount)
+
+
+def delete(connection: sa.Connection, token: str, node_uuid: str) -> bool:
+    """Delete a request that has been answered.
+
+    :returns: ``False`` if it was gone, so that the node was not kept for it.
+    """
+    return bool(connection.execute(
+        sa.delete(tables.in_flight_requests).where(
+            _p.token == token, _p.node_uuid == node_uuid)).rowcount)
+
+
+def _as_read(row: in_flight.InFlight) -> sa.ColumnElement[bool]:
+    """Return the condition that a row is unchanged since it was read."""
+    return sa.and_(
+        _p.id == row.id, _p.node_uuid == row.node_uuid,
+        _p.token.is_not_distinct_from(row.token),
+        _p.expires_at == row.expires_at,
+        _p.seen.is_not_distinct_from(row.seen))
+
+
+def delete_as_read(connection: sa.Connection,
+                   row: in_flight.InFlight) -> bool:
+    """Delete a request whose outcome is known, if it is unchanged."""
+    return bool(connection.execute(
+        sa.delete(tables.in_flight_requests).where(_as_read(row))).rowcount)
+
+
+def write_seen(connection: sa.Connection, row: in_flight.InFlight,
+               seen: str | None, now: datetime.datetime) -> None:
+    """Write the state in which Ironic shows the node of a request.
+
+    :param seen: ``None``: in no stable one.
+    """
+    connection.execute(
+        sa.update(tables.in_flight_requests).where(_as_read(row))
+        .values(seen=seen, seen_at=None if seen is None else now))
+
+
+def shown_elsewhere(connection: sa.Connection,
+                    reservation_uuid: str) -> bool:
+    """Return whether another request in flight shows a proof."""
+    return connection.execute(
+        sa.select(_p.id).where(_p.reservation_uuid == reservation_uuid)
+        .limit(1)).first() is not None
+
+
+def delete_settled(connection: sa.Connection,
+                   carried: Collection[tuple[str, str]]) -> None:
+    """Delete requests of allocations whose nodes have the instance.
+
+    :param carried: nodes with their instances.
+    """
+    # DELETE FROM passages WHERE act IS NULL
+    #   AND (node_uuid, instance_uuid) IN ((?, ?), ...)
+    if carried:
+        connection.execute(sa.delete(tables.in_flight_requests).where(
+            _p.act.is_(None),
+            sa.tuple_(_p.node_uuid, _p.instance_uuid).in_(list(carried))))
+
+
+def read_instances(connection: sa.Connection) -> frozenset[tuple[str, str]]:
+    """Return the nodes and instances of allocations in flight."""
+    return frozenset((node, instance) for node, instance in
+                     connection.execute(
+                         sa.select(_p.node_uuid, _p.instance_uuid).where(
+                             _p.instance_uuid.is_not(None))))
+
+
+def read_overdue(connection: sa.Connection, now: datetime.datetime,
+                 limit: int) -> list[in_flight.InFlight]:
+    """Return the requests whose outcome has to be determined.
+
+    These are those past their time, the oldest first, and all allocations.
+    """
+    # SELECT ... FROM passages WHERE expires_at <= ?
+    #   OR (instance_uuid IS NOT NULL AND act IS NULL)
+    #   ORDER BY expires_at LIMIT ?
+    return [_in_flight(row) for row in connection.execute(
+        sa.select(*_COLUMNS)
+        .where(sa.or_(_p.expires_at <= now, sa.and_(
+            _p.instance_uuid.is_not(None), _p.act.is_(None))))
+        .order_by(_p.expires_at, _p.id).limit(limit))]
+
+
+def count_overdue(connection: sa.Connection, now: datetime.datetime
+                  ) -> tuple[int, datetime.datetime | None]:
+    """Return the number of overdue requests, and the oldest time."""
+    # SELECT COUNT(*), MIN(expires_at) FROM passages WHERE expires_at <= ?
+    count, oldest = connection.execute(
+        sa.select(sa.func.count(),
+                  sa.func.min(_p.expires_at, type_=tables.UTCDateTime))
+        .where(_p.expires_at <= now)).one()
+    return int(count), oldest
+
+
+def _in_flight(row: Any) -> in_flight.InFlight:
+    values = dict(row._mapping)
+    # NOTE: the previous release writes no states.
+    values['state'] = in_flight.State(values['state']
+                                      or in_flight.State.SENT)
+    return in_flight.InFlight(**values)

@@ -1,0 +1,124 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Limits how many hard requests a process plans at once.
+
+A hard request takes a second of processor time. Without a limit, one project
+could occupy all threads of a process, and nobody else would be answered.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+import contextlib
+import contextvars
+import dataclasses
+import threading
+
+from oslo_config import cfg
+
+from ironic_reservations import errors
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import planning
+
+#: In how many seconds it is worth trying again.
+_AGAIN = 2
+
+_limits: contextvars.ContextVar[budget.Limits] = contextvars.ContextVar(
+    'ironic_reservations_limits', default=planning.LIMITS)
+
+
+def limits() -> budget.Limits:
+    """Return the limits for plans of the request that this thread serves.
+
+    NOTE: all its plans have to name them, since they share its work. Plans of
+    a reconciler have limits of their own.
+    """
+    return _limits.get()
+
+
+def renew() -> None:
+    """Let the request that this thread serves cause its work once more.
+
+    NOTE: after a conflict, since another request made that work void. Whether
+    it is hard stays as it was.
+    """
+    request = limits().request
+    if request is not None:
+        request.left = request.given
+
+
+class HardRequests:
+    """The hard requests that are being planned, by project.
+
+    NOTE: in this process: each has its own threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._all = 0
+        self._by_project: collections.Counter[str] = collections.Counter()
+
+    @contextlib.contextmanager
+    def bounded(self, conf: cfg.ConfigOpts,
+                project_id: str | None) -> Iterator[None]:
+        """Bound the work of the request that this thread serves.
+
+        Once its plans turn out to be hard, it is counted until it is answered.
+
+        :param conf: the options of [api].
+        :param project_id: of the caller; ``None`` if it has none.
+        :raises TooManyHardRequests: its project has too many.
+        :raises PlannerBusy: the process has too many.
+        """
+        with contextlib.ExitStack() as counted:
+            def becomes_hard() -> None:
+                self._enter(conf, project_id)
+                counted.callback(self._leave, project_id)
+
+            before = _limits.set(dataclasses.replace(
+                planning.LIMITS,
+                request=budget.Work(becomes_hard=becomes_hard)))
+            try:
+                yield
+            finally:
+                _limits.reset(before)
+
+    def _enter(self, conf: cfg.ConfigOpts, project_id: str | None) -> None:
+        # NOTE: one thread is left for all others, whatever the options say.
+        most = max(1, min(conf.api.max_hard_requests, conf.api.threads - 1))
+        own = conf.api.max_hard_requests_per_project
+        with self._lock:
+            if project_id is not None and self._by_project[project_id] >= own:
+                raise errors.TooManyHardRequests(
+                    f'The project has {own} requests that are being planned '
+                    'and take long, and [api] max_hard_requests_per_project '
+                    'allows no more at once. Nothing was done. Send the '
+                    f'request again in {_AGAIN} s.', _AGAIN,
+                    limit='max_hard_requests_per_project', allowed=own)
+            if self._all >= most:
+                raise errors.PlannerBusy(
+                    f'{most} requests are being planned that take long, and '
+                    'this process plans no more at once. Nothing was done. '
+                    f'Send the request again in {_AGAIN} s.')
+            self._all += 1
+            if project_id is not None:
+                self._by_project[project_id] += 1
+
+    def _leave(self, project_id: str | None) -> None:
+        with self._lock:
+            self._all -= 1
+            if project_id is not None:
+                self._by_project[project_id] -= 1
+                # NOTE: only projects that have any are remembered.
+                self._by_project += collections.Counter()

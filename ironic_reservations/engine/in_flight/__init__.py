@@ -1,0 +1,1 @@
+"""Guarded requests in flight to Ironic, and their outcomes."""

@@ -1,0 +1,529 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Let a request through to Ironic without a gap in the timeline.
+
+After the guard has let a deploy pass, the node looks free until Ironic shows
+the deploy.  For that time, the timeline has a row for the *in-flight request*:
+it increments the node's generation, so that a reservation planned before it
+cannot commit, and it makes the node busy, so that none is planned during it.
+It never ends by itself: if its process died, or Ironic gave no answer, the
+reconciler finds out the outcome, see :mod:`.uncertain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+import dataclasses
+import datetime
+from typing import TypeVar
+import uuid as uuid_module
+
+from oslo_log import log
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import hosts as db_hosts
+from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.db import usage_periods as db_usage_periods
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
+from ironic_reservations.engine.in_flight import refused
+from ironic_reservations.engine.in_flight import turns
+from ironic_reservations.engine.leases import asked_back as lease_asked_back
+from ironic_reservations.engine.placement import deployed_holds
+from ironic_reservations.engine.placement import proof as placement_proof
+from ironic_reservations.engine.reservations import displacement
+from ironic_reservations.lifecycle import admit as planner_admit
+from ironic_reservations.lifecycle import lifecycle
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_condition
+
+LOG = log.getLogger(__name__)
+
+_T = TypeVar('_T')
+
+
+@dataclasses.dataclass(frozen=True)
+class InFlightRequest:
+    """A guarded request that was let through.
+
+    :ivar token: identifies its row.
+    :ivar deadline: the time by the engine's timer after which it is not handed
+        to Ironic.
+    :ivar reservation_uuid: the reservation that was shown, if any.
+    :ivar first: whether that proof was shown for the first time, so that the
+        reservation is unused again if this request fails.
+    :ivar lease_reservation_id: the lease reservation that was shown.
+    :ivar instance_uuid: the uuid of an allocation.
+    :ivar uses: whether a lease uses its node if this request succeeds.
+    :ivar held: whether somebody holds the node, if it was asked for a change.
+    """
+
+    token: str
+    node_uuid: str
+    deadline: float
+    reservation_uuid: str | None = None
+    first: bool = False
+    lease_reservation_id: str | None = None
+    instance_uuid: str | None = None
+    uses: bool = False
+    held: bool = False
+
+
+def admit(
+        engine: Engine,
+        node_uuid: str,
+        proof: str | None = None,
+        vouched_instance: str | None = None,
+        required: bool = False,
+        act: planner_admit.Act = planner_admit.Act.USE,
+        placed_instance: str | None = None,
+        bearer: planner_admit.Bearer = planner_admit.ANYBODY
+) -> InFlightRequest:
+    """Let a request take a node for use, or refuse it.
+
+    A deploy without a lease has no known end, so the leases that the node is
+    promised to move to other nodes first.
+
+    :param proof: the uuid of a reservation or the id of a lease reservation,
+        in its canonical form.
+    :param vouched_instance: the instance that a trusted service names as its
+        proof.
+    :param required: whether even a free node needs a reservation.
+    :param act: the effect of the request on the node.
+    :param placed_instance: the instance that a trusted service names, and that
+        Placement may show to have the node by a lease.
+    :param bearer: the caller who shows the proof.
+    :raises ProofRequired: the node is reserved or leased, and no proof was
+        shown.
+    :raises ProofInvalid: the proof is not valid for the node.
+    :raises ReservationRequired: the node is free, but needs a reservation.
+    :raises NodeInMaintenance: the node is in a maintenance window.
+    :raises NodePromised: a lease needs the node later.
+    :raises ProofUnknown: Placement does not answer.
+    :raises DatabaseUnavailable: the owner of the node cannot be read.
+    """
+    shown_claim = planner_admit.Claim(proof, vouched_instance, bearer)
+
+    def attempt() -> tuple[InFlightRequest, displacement.Room | None]:
+        deadline = hand_over_by(engine)
+        now = engine.clock()
+        with engine.database.read() as connection:
+            node = db_nodes.read_nodes(
+                connection, (node_uuid,), with_traits=False).get(node_uuid)
+            held = db_reservations.read_of_nodes(
+                connection, (node_uuid,)).get(node_uuid)
+            promised, windows = db_bookings.read_with_windows(
+                connection, node_uuid, now)
+            needed = required or act is planner_admit.Act.USE and (
+                _closed(engine, connection, node_uuid))
+        dates = turns.of_node(held, promised, windows)
+        leased = dataclasses.replace(
+            leases.of_node(promised, now), maintained=maintenance.of_node(
+                windows, now))
+        claim = shown_claim
+        verdict = planner_admit.admit(claim, held, now, needed, leased, act)
+        if (verdict is planner_admit.Verdict.PROOF_REQUIRED
+                and placed_instance is not None
+                and leased.holder is not None
+                and not (held is not None and held.live(now))
+                and placement_proof.shown(engine, node_uuid, leased.holder,
+                                          placed_instance)):
+            # NOTE: what has been read may be old by now; then the commit
+            # below fails, and all is looked at again.
+            claim = planner_admit.Claim(leased.holder)
+            verdict = planner_admit.admit(claim, held, now, needed, leased,
+                                          act)
+        if verdict is planner_admit.Verdict.IN_MAINTENANCE:
+            raise refused.maintained(node_uuid, leased.maintained,
+                                             now)
+        if not verdict.passes:
+            raise refused.refusal(verdict, node_uuid, claim, held,
+                                          promised, now)
+        if verdict is planner_admit.Verdict.LEASE_PROVEN:
+            assert node is not None
+            through = begin(engine, node, None, None, now, deadline, dates,
+                            starting=unbound(promised, claim.proof),
+                            lease_reservation_id=claim.proof)
+            return dataclasses.replace(
+                through, uses=act is planner_admit.Act.USE), None
+        shown = held if verdict is planner_admit.Verdict.PROVEN else None
+        room = (make_room(engine, node, now, leased)
+                if node is not None and act.lasts else None)
+        # NOTE: a node that is not mirrored yet is nobody's; the next poll
+        # fills in what it is.
+        return begin(engine, node or facts.Node(node_uuid,
+                                                provision_state=None),
+                     shown, None, now, deadline, dates,
+                     void=held if shown is None else None, room=room), room
+    opened, room = let_through(attempt)
+    if room is not None:
+        displacement.tell(engine, room)
+    return opened
+
+
+def let_through(attempt: Callable[[], _T]) -> _T:
+    """Open an in-flight request, or make sure that nothing is sent to Ironic.
+
+    :param attempt: reads, decides, and opens the admitted.
+    :raises DatabaseUnavailable: the request may have been opened; then the
+        reconciler finds out that nothing was sent.
+    """
+    try:
+        return retry.until_committed(attempt)
+    except errors.OutcomeUnknown as exc:
+        raise errors.DatabaseUnavailable(
+            'The connection to the database of the reservations was lost '
+            'while this request was being admitted, so it was not sent to '
+            'Ironic, and nothing was done. The node may look busy for some '
+            'minutes; try again later.') from exc
+
+
+def open_for_change(engine: Engine, node: facts.Node,
+                    void: facts.Reservation | None, now: datetime.datetime,
+                    deadline: float, dates: Collection[datetime.datetime]
+                    ) -> InFlightRequest:
+    """Keep a node from everybody while Ironic changes it.
+
+    :param node: the node as the decision saw it.
+    :param void: an ended reservation of the node.
+    :param deadline: see :class:`InFlightRequest`.
+    :param dates: see :func:`begin`.
+    :raises Conflict: the node has changed since.
+    """
+    return begin(engine, node, None, None, now, deadline, dates, void,
+                 act=in_flight.CHANGE)
+
+
+def _closed(engine: Engine, connection: sa.Connection,
+            node_uuid: str) -> bool:
+    """Return whether the node is a host that nobody uses without a promise."""
+    return (engine.conf.leases.without_reservation == 'require'
+            and bool(db_hosts.read_node_uuids(connection, (node_uuid,))))
+
+
+def unbound(promised: Iterable[leases.NodeBooking],
+            proof: str | None) -> list[leases.NodeBooking]:
+    """Return the bookings that have begun and that nobody has bound yet.
+
+    NOTE: from its first use on, a node is not to be exchanged for another.
+    One to which the lessee is just being written is not, either; whoever
+    writes it has to find the booking as it was, to see whether it is there.
+    """
+    return [booking for booking in promised
+            if booking.reservation_id == proof and not booking.begun]
+
+
+def make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
+              leased: facts.Leased) -> displacement.Room | None:
+    """Return how the leases that need a node later get other ones.
+
+    :returns: ``None``: none needs it.
+    :raises NodePromised: there are none for one of them, and it must not lose
+        the node.
+    """
+    if leased.later is None:
+        return None
+    room = displacement.on(engine, node, now, None)
+    if room.lost and engine.conf.leases.without_reservation != 'allow':
+        raise refused.promised(node.uuid, leased.later)
+    return room
+
+
+def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
+          instance_uuid: str | None, now: datetime.datetime,
+          deadline: float, dates: Collection[datetime.datetime],
+          void: facts.Reservation | None = None,
+          confirmed: bool = False, room: displacement.Room | None = None,
+          starting: Collection[leases.NodeBooking] = (),
+          lease_reservation_id: str | None = None,
+          act: str | None = None) -> InFlightRequest:
+    """Write the row of a request that is let through.
+
+    :param node: the node as the decision saw it.
+    :param shown: the reservation that was shown.
+    :param instance_uuid: the uuid of an allocation.
+    :param now: the time of the decision.
+    :param deadline: see :class:`InFlightRequest`.
+    :param dates: the instants at which the decision may become wrong, as
+        :func:`.turns.of_node` returns them.
+    :param void: an ended reservation of the node.
+    :param confirmed: whether the node was read from Ironic.
+    :param room: the moves of leases that were promised the node.
+    :param starting: bookings that this first use binds.
+    :param act: :data:`.in_flight.CHANGE` for a change that takes no node.
+    :raises Conflict: the node, or a row that the decision rests on, has
+        changed since.
+    :raises Contention: something else is being done to the node.
+    """
+    token = str(uuid_module.uuid4())
+    uuid = None if shown is None else shown.uuid
+    first = shown is not None and shown.state is facts.State.RESERVED
+    until = now + datetime.timedelta(
+        seconds=engine.conf.guard.in_flight_timeout)
+    lessees = displacement.read_lessees(engine, room)
+    with engine.database.write() as connection:
+        commit.commit(connection, seen.picked(node, confirmed), now,
+                      None if room is None else room.difference,
+                      (node.uuid, token) if act is None else None)
+        if room is not None:
+            displacement.write_notices(engine, connection, room, now)
+        db_bookings.update_state(connection, starting,
+                                 leases.BookingState.BOUND, now)
+        # NOTE: a renewal that began in time may come in late; it must not
+        # bring back what this request takes for void.
+        if void is not None and not db_reservations.delete_void(
+                connection, [void], now):
+            raise db_connection.Conflict(
+                f'the reservation of node {node.uuid} has just been renewed, '
+                'or swept')
+        if act is not None:
+            db_in_flight.insert(connection, node.uuid, token, uuid,
+                                instance_uuid, until, act=act)
+        elif not db_in_flight.insert_use(connection, node.uuid, token, uuid,
+                                         instance_uuid, until):
+            raise _being_freed(node.uuid)
+        # NOTE: from here on it does not expire under the request.
+        if shown is not None and first:
+            db_reservations.update_state(connection, shown,
+                                         facts.State.STARTING, now)
+        told = lease_asked_back.write(engine, connection, lessees, now)
+        moment = engine.clock()
+        displacement.check_ahead(room, now, moment)
+        turns.check(dates, now, moment)
+    lease_asked_back.tell(engine, told, now)
+    if void is not None:
+        engine.announcer.tell(announce.DELETE, void, announce.EXPIRED)
+    return InFlightRequest(token, node.uuid, deadline, uuid, first,
+                   lease_reservation_id, instance_uuid)
+
+
+def _being_freed(node_uuid: str) -> errors.Contention:
+    # NOTE: what takes the node from one user would take it from the next one
+    # if it came late.
+    return errors.Contention(
+        f'Node {node_uuid} is being changed or taken back at this moment, or '
+        'a request that does so has had no answer yet. It could hit what is '
+        'deployed there now. Nothing was changed; try again in a minute.')
+
+
+def hand_over_by(engine: Engine) -> float:
+    """Return the time by which a request that begins now must be handed over.
+
+    It is taken before anything is read, by a timer that cannot be set, so that
+    a stopped process notices.
+
+    NOTE: half of the lifetime of its row; the other half is for Ironic's
+    answer.
+    """
+    return engine.timer() + float(engine.conf.guard.in_flight_timeout) / 2
+
+
+def may_be_gone(engine: Engine, admitted: InFlightRequest) -> bool:
+    """Return whether the node may not be kept for a request any more.
+
+    NOTE: a reconciler looks at its row after the other half, not before.
+    """
+    return engine.timer() >= _kept_until(engine, admitted)
+
+
+def _kept_until(engine: Engine, admitted: InFlightRequest) -> float:
+    return admitted.deadline + float(engine.conf.guard.in_flight_timeout) / 2
+
+
+def write_later(engine: Engine, admitted: InFlightRequest,
+                write: Callable[[], object],
+                exc: Exception) -> None:
+    """Have what is known of a request written once the database is back.
+
+    :param write: does it.
+    :param exc: why it could not be done now.
+    """
+    LOG.warning('The outcome of a request for node %s could not be recorded. '
+                'The process tries again every few seconds, and then leaves '
+                'it to the reconciler: %s', admitted.node_uuid, exc)
+    engine.unwritten.leave(_kept_until(engine, admitted), write)
+
+
+def check_in_time(engine: Engine, admitted: InFlightRequest) -> None:
+    """Check, right before it is handed over, that a request is not late.
+
+    :raises HandedOverLate: it is; nothing has been sent.
+    """
+    try:
+        check_timer(engine, admitted.deadline, f'node {admitted.node_uuid}')
+    except errors.HandedOverLate:
+        try:
+            close(engine, admitted, False)
+        except (errors.DatabaseUnavailable, errors.Contention) as exc:
+            write_later(engine, admitted,
+                        lambda: close(engine, admitted, False), exc)
+        raise
+
+
+def check_timer(engine: Engine, deadline: float, what: str) -> None:
+    """Check, right before it is handed over, that a request is not late.
+
+    :param deadline: by the timer of the engine.
+    :param what: the request is for.
+    :raises HandedOverLate: it is; nothing has been sent.
+    """
+    if engine.timer() < deadline:
+        return
+    LOG.warning('A request for %s was held up for too long before it was '
+                'handed to Ironic, so it was not sent', what)
+    raise errors.HandedOverLate(
+        f'The request for {what} was held up in this service for so long '
+        'that the node may have been promised to others. Nothing was sent to '
+        'Ironic; try again.')
+
+
+def doubt(engine: Engine, admitted: InFlightRequest) -> None:
+    """Record that the outcome of a request in Ironic is unknown.
+
+    The node is promised to nobody until the reconciler has found out.
+    """
+    LOG.error('The outcome of a request for node %s is not known, because '
+              'Ironic did not answer or failed. The node is promised to '
+              'nobody until the outcome is known.',
+              admitted.node_uuid)
+    def write() -> None:
+        with engine.database.write() as connection:
+            db_in_flight.mark(connection, admitted.token, admitted.node_uuid,
+                             in_flight.State.UNCERTAIN, engine.clock())
+    try:
+        write()
+    except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
+        # NOTE: the row is there, and nothing takes it away but the
+        # reconciler; without this, it only looks later.
+        write_later(engine, admitted, write, exc)
+
+
+def accept(engine: Engine, admitted: InFlightRequest) -> bool:
+    """Record that Ironic works on an allocation.
+
+    :returns: ``False`` if the node was no longer kept for it.
+    :raises DatabaseUnavailable: then the reconciler finds out.
+    """
+    def attempt() -> bool:
+        with engine.database.write() as connection:
+            return db_in_flight.mark(connection, admitted.token,
+                                    admitted.node_uuid,
+                                    in_flight.State.ACCEPTED)
+    return retry.until_committed(attempt)
+
+
+def close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
+          node: facts.Node | None = None) -> bool:
+    """Record the outcome of a request in Ironic.
+
+    :param succeeded: whether Ironic accepted it.
+    :param node: the node as Ironic shows it afterwards, if it was read.
+    :returns: ``False`` if the node was no longer kept for it.
+    :raises DatabaseUnavailable: then the reconciler finds out the outcome.
+    """
+    return _close(
+        engine, admitted, succeeded, node, lambda connection:
+        db_in_flight.delete(connection, admitted.token, admitted.node_uuid),
+        succeeded and admitted.uses)
+
+
+def settle(engine: Engine, row: in_flight.InFlight,
+           node: facts.Node | None, asked_at: datetime.datetime) -> bool:
+    """Record the outcome of an uncertain request, as Ironic shows it.
+
+    :param node: the node as Ironic shows it; ``None``: it is gone.
+    :param asked_at: a time before Ironic was asked; the node may have been
+        used since.
+    :returns: ``False`` if another process has recorded it first.
+    """
+    return _close(
+        engine, InFlightRequest(row.token or '', row.node_uuid, engine.timer(),
+                        row.reservation_uuid), False, node,
+        lambda connection: db_in_flight.delete_as_read(connection, row),
+        # NOTE: whoever may have used a node counts as one who has.
+        row.act is None and row.reservation_uuid is None, asked_at)
+
+
+def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
+           node: facts.Node | None,
+           delete: Callable[[sa.Connection], bool], uses: bool,
+           asked_at: datetime.datetime | None = None) -> bool:
+    def attempt() -> tuple[bool, facts.Reservation | None]:
+        now = engine.clock()
+        with engine.database.read() as connection:
+            known = db_nodes.read_nodes(
+                connection, (admitted.node_uuid,), with_traits=False
+            ).get(admitted.node_uuid)
+            held = (None if admitted.reservation_uuid is None else
+                    db_reservations.read_by_uuid(connection,
+                                                 admitted.reservation_uuid))
+            used = (db_usage_periods.read_unrecorded(
+                connection, now, admitted.node_uuid) if uses else [])
+        if known is None:
+            return True, None
+        with engine.database.write() as connection:
+            commit.commit(connection, seen.of_nodes([known]), now)
+            if not delete(connection):
+                # NOTE: whoever has deleted it has looked at Ironic, and
+                # knows more than an old answer does.
+                db_nodes.doubt(connection, admitted.node_uuid, now)
+                return False, None
+            if node is not None:
+                db_nodes.update_facts(connection, [node], asked_at or now)
+            elif succeeded:
+                # NOTE: it is no longer what the mirror says it is; what it
+                # is instead, the next poll tells.
+                db_nodes.doubt(connection, admitted.node_uuid, now)
+            db_usage_periods.begin(
+                connection, used, now, succeeded or (
+                    node is not None and node_condition.occupied(node)))
+            if held is None or held.state is not facts.State.STARTING:
+                return True, None
+            state = _settled(admitted, held, succeeded, node)
+            if state is facts.State.RESERVED and db_in_flight.shown_elsewhere(
+                    connection, held.uuid):
+                return True, None
+            if state is not None:
+                db_reservations.update_state(connection, held, state, now)
+        return True, held if state is facts.State.IN_USE else None
+    kept, used = retry.until_committed(attempt)
+    if used is not None:
+        deployed_holds.hand_over(engine, used)
+    return kept
+
+
+def _settled(admitted: InFlightRequest, held: facts.Reservation,
+             succeeded: bool, node: facts.Node | None) -> facts.State | None:
+    """Return what becomes of the reservation that was shown.
+
+    :returns: ``None`` where it cannot be told yet: a request before this one
+        may have died after Ironic had accepted it.  The reconciler looks.
+    """
+    if succeeded:
+        return facts.State.IN_USE
+    if node is not None:
+        return lifecycle.judge(held, node).state
+    return facts.State.RESERVED if admitted.first else None

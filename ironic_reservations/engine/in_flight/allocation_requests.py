@@ -1,0 +1,183 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""InFlightRequests of allocations.
+
+The node is chosen here rather than later by Ironic, so that it is not one that
+is reserved or promised to somebody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import turns
+from ironic_reservations.engine.reservations import choose
+from ironic_reservations.engine.reservations import displacement
+from ironic_reservations.engine.reservations import plan
+from ironic_reservations.lifecycle import admit as planner_admit
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+from ironic_reservations.model import reasons
+from ironic_reservations.planner import pick
+
+
+def hold(engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
+         proof: str | None = None,
+         observer: ironic_client.Ironic | None = None,
+         required: bool = False,
+         bearer: planner_admit.Bearer = planner_admit.ANYBODY
+         ) -> admission.InFlightRequest:
+    """Choose the node that an allocation of Ironic gets, and keep it free.
+
+    Ironic binds the node later and asynchronously, so the request stays
+    until the node carries the instance, or Ironic has given the allocation
+    up.
+
+    :param request: the allocation; its uuid is the ``instance_uuid``.
+    :param proof: a reservation whose node the allocation gets, or a lease
+        reservation, one of whose nodes it gets.
+    :param bearer: the caller who shows the proof.
+    :raises NoNodeAvailable: no node is free; with ``reasons``.
+    :raises ProofInvalid: there is no such live reservation.
+    :raises ReservationRequired: there is no proof, and there must be one.
+    :raises NodePromised: a lease needs the node of the reservation later.
+    :raises TooManyHardRequests: the project has too many that are hard.
+    :raises PlannerBusy: the process has too many.
+    """
+    if required and proof is None:
+        raise errors.ReservationRequired(
+            'The operator does not allow allocations without a reservation. '
+            'Make a reservation first, and send its uuid in the header '
+            'OpenStack-Baremetal-Reservation.')
+
+    def attempt(
+    ) -> tuple[admission.InFlightRequest, displacement.Room | None]:
+        deadline = admission.hand_over_by(engine)
+        now = engine.clock()
+        if proof is None:
+            return _hold_any(engine, request, sees, observer, now, deadline)
+        with engine.database.read() as connection:
+            node, held = _proven(connection, proof)
+            mine = ([] if held is not None else
+                    db_bookings.read_of_reservation(connection, proof, now))
+            promised = ([] if node is None else db_bookings.read_of_node(
+                connection, node.uuid, now))
+        if mine and bearer.may_show(mine[0].project_id):
+            return _hold_leased(engine, request, sees, observer, now, deadline,
+                                mine), None
+        if held is None or node is None or not (
+                held.live(now) and bearer.may_show(held.project_id)) or (
+                request.node_uuids is not None
+                and held.node_uuid not in request.node_uuids):
+            raise errors.ProofInvalid(
+                f'The reservation {proof} does not exist, has expired, or is '
+                'not for one of the candidate nodes. Make a new reservation.')
+        _check_power(request, node, observer or engine.ironic)
+        room = admission.make_room(engine, node, now,
+                                  leases.of_node(promised, now))
+        return admission.begin(engine, node, held, request.instance_uuid, now,
+                              deadline, turns.of_node(held, promised),
+                              room=room), room
+    opened, room = admission.let_through(attempt)
+    if room is not None:
+        displacement.tell(engine, room)
+    return opened
+
+
+def _check_power(request: pick.NodeRequest, node: facts.Node,
+                 observer: ironic_client.Ironic | None) -> None:
+    """Raise if Ironic would not allocate the node of a reservation."""
+    seen = (observer.node(node.uuid)
+            if request.powered and observer is not None else None)
+    if seen is not None and seen.powered is False:
+        raise errors.NoNodeAvailable(
+            f'Ironic does not know the power state of node {node.uuid} yet, '
+            'and does not allocate such a node. Try again later.',
+            reasons=[reasons.Reason(
+                node.uuid, reasons.POWER_UNKNOWN,
+                'has a power state that Ironic does not know yet').as_dict()])
+
+
+def _hold_any(
+    engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
+    observer: ironic_client.Ironic | None, now: datetime.datetime,
+    deadline: float
+) -> tuple[admission.InFlightRequest, displacement.Room | None]:
+    need = plan.Need(bare=True)
+    with engine.database.read() as connection:
+        view = plan.look(engine, connection, request, sees, now, need)
+    with engine.hard_requests.bounded(engine.conf, sees.project_id):
+        choice = choose.choose(engine, request, view, sees, observer, need)
+    void = next((row for row in choice.view.related if not row.live(now)
+                 and row.node_uuid == choice.node.uuid), None)
+    return admission.begin(
+        engine, choice.node, None, request.instance_uuid, now, deadline,
+        [] if choice.free_until is None else [choice.free_until], void,
+        choice.view.confirmed, choice.room), choice.room
+
+
+def _hold_leased(
+        engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
+        observer: ironic_client.Ironic | None, now: datetime.datetime,
+        deadline: float,
+        mine: Sequence[leases.NodeBooking]) -> admission.InFlightRequest:
+    """Hold one of the nodes of a lease reservation."""
+    wanted = tuple(booking.node_uuid for booking in mine
+                   if request.node_uuids is None
+                   or booking.node_uuid in request.node_uuids)
+    if not wanted:
+        raise errors.ProofInvalid(
+            'None of the candidate nodes belongs to the lease reservation '
+            'that was shown.')
+    request = dataclasses.replace(request, node_uuids=wanted,
+                              lease_reservation_id=mine[0].reservation_id)
+    need = plan.Need(max(booking.ends_at for booking in mine))
+    with engine.database.read() as connection:
+        view = plan.look(engine, connection, request, sees, now, need)
+    choice = choose.choose(engine, request, view, sees, observer, need)
+    return admission.begin(
+        engine, choice.node, None, request.instance_uuid, now, deadline,
+        turns.of_node(None, mine), confirmed=choice.view.confirmed,
+        lease_reservation_id=request.lease_reservation_id,
+        starting=admission.unbound(
+            [booking for booking in mine
+             if booking.node_uuid == choice.node.uuid],
+            request.lease_reservation_id))
+
+
+def _proven(connection: sa.Connection, proof: str
+            ) -> tuple[facts.Node | None, facts.Reservation | None]:
+    """Read a reservation and its node, in the order that a commit needs.
+
+    NOTE: the generation must be read before the bookings.  The reservation is
+    read twice, since it is needed to find the node.
+    """
+    found = db_reservations.read_by_uuid(connection, proof)
+    if found is None:
+        return None, None
+    node = db_nodes.read_nodes(connection, (found.node_uuid,),
+                               with_traits=False).get(found.node_uuid)
+    held = db_reservations.read_of_nodes(
+        connection, (found.node_uuid,)).get(found.node_uuid)
+    return node, held if held is not None and held.uuid == proof else None

@@ -1,0 +1,255 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests that took effect after their nodes were promised to others.
+
+This happens if a process stands still inside Ironic for minutes, after its
+last look at the clock.  It cannot be prevented.  It is detected as soon as the
+process goes on, undone where possible, and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import protect
+from ironic_reservations.engine.in_flight import tickets
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases
+
+LOG = log.getLogger(__name__)
+
+_STAYS = 'Its effect could not be undone; the operator has been informed'
+
+
+@dataclasses.dataclass(frozen=True)
+class _Holder:
+    """The holder of a node.
+
+    :ivar last: whether the request was the last one that was let through.
+    """
+
+    node: facts.Node
+    held: facts.Reservation | None
+    leased: facts.Leased
+    last: bool
+
+    def others(self, admitted: admission.InFlightRequest) -> bool:
+        """Return whether somebody else than the request holds it."""
+        if self.held is not None:
+            return self.held.uuid != admitted.reservation_uuid
+        return (self.leased.held and (
+            self.leased.holder is None
+            or self.leased.holder != admitted.lease_reservation_id))
+
+    def tell(self, engine: Engine) -> None:
+        """Report that somebody else held it when the request took effect."""
+        _tell(engine, self.node.uuid, self.held, self.leased,
+              'The node is being taken back.' if self.last else 'The node '
+              'has been used since, so nothing is taken back. Check which '
+              'instance is deployed there.')
+
+
+@contextlib.contextmanager
+def report_if_lost(admitted: admission.InFlightRequest) -> Iterator[None]:
+    """Report a request that may have hit somebody else's node.
+
+    NOTE: Ironic has carried it out, so the usual error for a lost database,
+    which says that nothing was done, would be wrong.
+
+    :raises OutcomeUnknown: the database is lost.
+    """
+    try:
+        yield
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+        LOG.error(
+            'Ironic carried out a request for node %s that was held up for '
+            'longer than [guard] in_flight_timeout. The node may have been '
+            'promised to somebody else before that, which could not be found '
+            'out, or not be taken back (%s). Check who has the node, which '
+            'instance is deployed there, and whether it is in maintenance, '
+            'retired or deleted.', admitted.node_uuid, exc)
+        raise errors.OutcomeUnknown(
+            f'Ironic carried out the request for node {admitted.node_uuid}, '
+            'but the request was held up for so long that the node may be '
+            'promised to somebody else by now, and the database of the '
+            'reservations cannot be asked. The operator has been informed. '
+            'Check who has the node before you use it.') from exc
+
+
+def settle(engine: Engine, admitted: admission.InFlightRequest,
+           undo: in_flight.Act | None) -> None:
+    """Undo what Ironic did, if somebody else holds the node.
+
+    :param admitted: a request that Ironic has accepted, and for
+        which the node was no longer kept.
+    :param undo: the request that undoes it, if there is one.
+    :raises Overtaken: somebody else holds the node.
+    :raises OutcomeUnknown: it is not known who holds it.
+    """
+    with report_if_lost(admitted):
+        ticket = retry.until_committed(
+            lambda: _look(engine, admitted, undo))
+        if ticket is not None:
+            _send(engine, ticket)
+            raise _overtaken(admitted, 'Its effect is being undone')
+
+
+def settle_allocation(engine: Engine,
+                      admitted: admission.InFlightRequest) -> None:
+    """Delete an allocation if somebody else holds its node.
+
+    :raises Overtaken: somebody else does.
+    :raises OutcomeUnknown: it is not known who holds it.
+    """
+    instance = admitted.instance_uuid
+    if engine.ironic is None or instance is None:
+        return
+    with report_if_lost(admitted):
+        holder = _read(engine, admitted)
+        if holder is None or not holder.others(admitted):
+            return
+        holder.tell(engine)
+        try:
+            # NOTE: this needs no ticket, since no other allocation ever has
+            # this uuid.
+            engine.ironic.delete_allocation(instance)
+        except (ironic_client.Refused, errors.IronicUnavailable) as exc:
+            LOG.error('The allocation %s could not be deleted: %s', instance,
+                      exc)
+            raise _overtaken(admitted, _STAYS) from exc
+        raise _overtaken(admitted, 'The allocation has been deleted')
+
+
+def settle_change(engine: Engine, admitted: admission.InFlightRequest,
+                  asked: protect.Asked) -> None:
+    """Report a change of a node that somebody else holds by now.
+
+    NOTE: it is not undone, as an operator may have wanted the same meanwhile.
+
+    :raises Overtaken: somebody else holds the node.
+    :raises OutcomeUnknown: it is not known who holds it.
+    """
+    with report_if_lost(admitted):
+        holding = protect.look(engine, admitted.node_uuid)
+        try:
+            holding.check(asked)
+        except errors.ReservationError as exc:
+            _tell(engine, admitted.node_uuid, holding.held, holding.leased,
+                  'The change is not taken back. Check in which state the '
+                  'node is, and whether it is in maintenance, retired or '
+                  'deleted.')
+            raise _overtaken(admitted, _STAYS) from exc
+
+
+def _look(engine: Engine, admitted: admission.InFlightRequest,
+          undo: in_flight.Act | None) -> tickets.Ticket | None:
+    holder = _read(engine, admitted)
+    if holder is None:
+        return None
+    now = engine.clock()
+    if not holder.others(admitted):
+        if holder.held is not None:
+            with engine.database.write() as connection:
+                commit.commit(connection, seen.of_nodes([holder.node]), now)
+                db_reservations.update_state(connection, holder.held,
+                                             facts.State.IN_USE, now)
+        return None
+    if undo is None or not holder.last or engine.ironic is None:
+        holder.tell(engine)
+        raise _overtaken(admitted, _STAYS)
+    with engine.database.write() as connection:
+        # NOTE: the generation proves that no request was let through since, so
+        # what Ironic shows is the effect of this one.
+        commit.commit(connection, seen.of_nodes([holder.node]), now)
+        ticket = tickets.write(engine, connection, admitted.node_uuid, undo)
+        # NOTE: until the node is clean again; otherwise its state would end
+        # the promise of its holder.
+        db_in_flight.insert(connection, admitted.node_uuid, admitted.token,
+                           None, None, now, in_flight.State.UNCERTAIN)
+    holder.tell(engine)
+    return ticket
+
+
+def _read(engine: Engine,
+          admitted: admission.InFlightRequest) -> _Holder | None:
+    now = engine.clock()
+    with engine.database.snapshot() as connection:
+        uuids = (admitted.node_uuid,)
+        node = db_nodes.read_nodes(connection, uuids, with_traits=False).get(
+            admitted.node_uuid)
+        last = db_nodes.read_let_through(connection, admitted.node_uuid)
+        held = db_reservations.read_of_nodes(connection, uuids).get(
+            admitted.node_uuid)
+        promised = db_bookings.read_of_node(connection, admitted.node_uuid,
+                                            now)
+    if node is None:
+        return None
+    return _Holder(node, held if held is not None and held.live(now)
+                   else None, leases.of_node(promised, now),
+                   last == admitted.token)
+
+
+def _send(engine: Engine, ticket: tickets.Ticket) -> None:
+    assert engine.ironic is not None
+    call = (engine.ironic.undeploy if ticket.act is in_flight.Act.UNDEPLOY
+            else engine.ironic.clear_instance)
+    try:
+        tickets.send(engine, ticket,
+                     lambda token: call(ticket.node_uuid, token))
+    except (ironic_client.Refused, errors.IronicUnavailable) as exc:
+        LOG.error('Node %s could not be taken back (%s). Undeploy it, or '
+                  'remove its instance_uuid.',
+                  ticket.node_uuid, exc)
+
+
+def _tell(engine: Engine, node_uuid: str, held: facts.Reservation | None,
+          leased: facts.Leased, what: str) -> None:
+    """Report to the operator, and to the holder of the node."""
+    LOG.error(
+        'Ironic carried out a request for node %s after the node had been '
+        'promised to somebody else: the process was stopped inside of Ironic '
+        'for longer than [guard] in_flight_timeout. %s', node_uuid, what)
+    if held is not None:
+        engine.announcer.tell(announce.UPDATE, held, announce.OVERTAKEN)
+    elif leased.holder is not None:
+        with engine.database.read() as connection:
+            found = db_leases.read_of_reservation(connection, leased.holder)
+        for lease in found:
+            engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
+                                        announce.OVERTAKEN)
+
+
+def _overtaken(admitted: admission.InFlightRequest,
+               what: str) -> errors.Overtaken:
+    return errors.Overtaken(
+        f'The request for node {admitted.node_uuid} was held up for so long '
+        'that the node was promised to somebody else before Ironic carried '
+        f'the request out. {what}. Ask for another node.')

@@ -1,0 +1,156 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Refuse acts on a node that its holder has not asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import dataclasses
+import datetime
+import math
+
+from ironic_reservations.db import holders
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import refused
+from ironic_reservations.engine.in_flight import turns
+from ironic_reservations.lifecycle import protect
+from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+
+#: Seconds for which a decision is valid if the node is not kept for the
+#: request.
+FRESH = 5.0
+#: Seconds by which the clocks of two processes may differ.
+_APART = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """A change of a node that somebody asks for.
+
+    :ivar protected: whether it is for the holder of the node alone.
+    :ivar frees: whether it removes the instance from the node.
+    :ivar of_state: whether it changes the provision state. A node is in such a
+        state before a lease has begun because of its previous user, who must
+        be able to give it back.
+    """
+
+    actor: protect.Actor
+    protected: bool = True
+    frees: bool = False
+    of_state: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Holding:
+    """The holders of a node.
+
+    :ivar held: its live reservation.
+    :ivar bookings: the bookings of leases that have it, or are about to.
+    :ivar deadline: until when this is valid, by the timer of the engine.
+    """
+
+    node_uuid: str
+    now: datetime.datetime
+    held: facts.Reservation | None
+    bookings: tuple[leases.NodeBooking, ...]
+    deadline: float
+
+    @property
+    def anybody(self) -> bool:
+        """Whether anybody holds it, or is about to."""
+        return self.held is not None or bool(self.bookings)
+
+    def of(self, asked: Asked) -> Holding:
+        """Return the holders whom a change concerns."""
+        if not asked.of_state:
+            return self
+        return dataclasses.replace(self, bookings=tuple(
+            booking for booking in self.bookings if booking.begun))
+
+    @property
+    def leased(self) -> facts.Leased:
+        """The leases that have it."""
+        return leases.of_node(self.bookings, self.now)
+
+    def check(self, asked: Asked) -> None:
+        """Raise unless the caller may act on the node.
+
+        :raises ProofRequired: somebody holds it, and no proof was shown.
+        :raises ProofInvalid: the proof is not valid for the node.
+        """
+        if not asked.protected:
+            return
+        there = self.of(asked)
+        verdict = protect.judge(asked.actor, there.held, there.leased,
+                                there.now, asked.frees)
+        if not verdict.passes:
+            raise refused.refusal(
+                verdict, there.node_uuid, asked.actor.claim, there.held,
+                there.bookings, there.now)
+
+
+def look(engine: Engine, node_uuid: str) -> Holding:
+    """Read the holders of a node."""
+    # NOTE: taken before anything is read, since a process does not notice
+    # that it was stopped.
+    begun = engine.timer()
+    now = engine.clock()
+    soon = now + datetime.timedelta(seconds=FRESH + _APART)
+    with engine.database.read() as connection:
+        held, bookings = holders.read(connection, node_uuid, now, soon)
+    return Holding(node_uuid, now, held, tuple(bookings), min(
+        begun + FRESH, _next(turns.of_node(held, bookings), now, begun)))
+
+
+def keep(engine: Engine, node_uuid: str,
+         asked: Asked) -> admission.InFlightRequest:
+    """Let a request change a node, and give it to nobody else meanwhile.
+
+    :returns: the request, which has to be closed.
+    :raises ProofRequired: somebody holds it, and no proof was shown.
+    :raises ProofInvalid: the proof is not valid for the node.
+    :raises DatabaseUnavailable: the holder could not be read.
+    :raises Contention: others changed the node each time.
+    """
+    def attempt() -> admission.InFlightRequest:
+        begun = engine.timer()
+        deadline = admission.hand_over_by(engine)
+        now = engine.clock()
+        soon = now + datetime.timedelta(seconds=deadline - begun + _APART)
+        with engine.database.read() as connection:
+            node = db_nodes.read_nodes(
+                connection, (node_uuid,), with_traits=False).get(node_uuid)
+            held, bookings = holders.read(connection, node_uuid, now, soon)
+            void = None if held is not None else db_reservations.read_of_nodes(
+                connection, (node_uuid,)).get(node_uuid)
+        dates = turns.of_node(held, bookings)
+        if not asked.actor.administers:
+            deadline = min(deadline, _next(dates, now, begun))
+        holding = Holding(node_uuid, now, held, tuple(bookings), deadline)
+        holding.check(asked)
+        # NOTE: nobody holds a node that is not mirrored yet.
+        return dataclasses.replace(admission.open_for_change(
+            engine, node or facts.Node(node_uuid, provision_state=None),
+            void, now, deadline, dates), held=holding.of(asked).anybody)
+    return admission.let_through(attempt)
+
+
+def _next(dates: Iterable[datetime.datetime], now: datetime.datetime,
+          begun: float) -> float:
+    """Return when the first of some instants may have come, by the timer."""
+    return min((begun + (each - now).total_seconds() - _APART
+                for each in dates if each > now), default=math.inf)

@@ -1,0 +1,174 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Tickets: they make the reconciler's own requests to Ironic void when late.
+
+A balancer, or a process that stands still, may hold up a request of the
+reconciler until long after another process has done its work.  So it carries a
+ticket: a row on the timeline that is valid once, for one node and one act.
+The guard of the API that receives the request uses the ticket up before Ironic
+sees the request.  A process that takes over deletes unused tickets, and waits
+for the outcome of used ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import datetime
+import threading
+import uuid as uuid_module
+
+from oslo_log import log
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import leases
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ticket:
+    """The permission to send Ironic one change of one node."""
+
+    token: str
+    node_uuid: str
+    act: in_flight.Act
+
+
+def issue(engine: Engine, lease_id: str, claimed_by: str,
+          booking: leases.NodeBooking, act: in_flight.Act) -> Ticket:
+    """Return a ticket for the node of a lease.
+
+    :param claimed_by: the claim of whoever works on the lease.
+    :param booking: as it was read.
+    :raises Conflict: the lease is another's by now, or the booking changed.
+    """
+    ticket = Ticket(str(uuid_module.uuid4()), booking.node_uuid, act)
+    with engine.database.write() as connection:
+        if not db_in_flight.insert_ticket(
+                connection, booking, lease_id, claimed_by, ticket.token,
+                act.value, _until(engine)):
+            raise db_connection.Conflict(
+                f'the lease {lease_id} or its booking of node '
+                f'{booking.node_uuid} has changed meanwhile')
+    return ticket
+
+
+def write(engine: Engine, connection: sa.Connection, node_uuid: str,
+          act: in_flight.Act) -> Ticket:
+    """Write a ticket for a node that no lease is worked on for."""
+    ticket = Ticket(str(uuid_module.uuid4()), node_uuid, act)
+    db_in_flight.insert(connection, node_uuid, ticket.token, None, None,
+                       _until(engine), in_flight.State.ISSUED, act.value)
+    return ticket
+
+
+def _until(engine: Engine) -> datetime.datetime:
+    return engine.clock() + datetime.timedelta(
+        seconds=engine.conf.guard.in_flight_timeout)
+
+
+def send(engine: Engine, ticket: Ticket,
+         call: Callable[[str], None]) -> None:
+    """Ask Ironic for a change, once.
+
+    :param call: sends it, with the token.
+    :raises Refused: Ironic, or the guard, does not do that now.
+    :raises IronicUnavailable: there was no answer.  Either the request is
+        void, or the node is kept until it is known what became of it.
+    """
+    try:
+        call(ticket.token)
+    except BaseException:
+        _void(engine, ticket)
+        raise
+    if _void(engine, ticket):
+        _tell_unguarded()
+
+
+def _void(engine: Engine, ticket: Ticket) -> bool:
+    def attempt() -> bool:
+        with engine.database.write() as connection:
+            return db_in_flight.void_ticket(connection, ticket.token)
+    try:
+        return retry.until_committed(attempt)
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+        LOG.info('The ticket for node %s could not be closed; it is tried '
+                 'again every few seconds until it ends by itself: %s',
+                 ticket.node_uuid, exc)
+        engine.unwritten.leave(
+            engine.timer() + float(engine.conf.guard.in_flight_timeout),
+            attempt)
+        return False
+
+
+_told = threading.Event()
+
+
+def _tell_unguarded() -> None:
+    if not _told.is_set():
+        _told.set()
+        LOG.warning(
+            'The Ironic API that [ironic] in ironic-reservations.conf points '
+            'to did not check the ticket of a request: it runs without the '
+            'middleware "reservations". A request to it that is held up on '
+            'its way is carried out however late it arrives. Point [ironic] '
+            'at an API with the middleware.')
+
+
+def take(engine: Engine, token: str, node_uuid: str,
+         act: in_flight.Act | None) -> admission.InFlightRequest:
+    """Use a ticket up.
+
+    :param act: what the request that shows it asks for; ``None``: something
+        that no ticket is good for.
+    :raises TicketInvalid: it is not good for that, or not any more.
+    """
+    deadline = admission.hand_over_by(engine)
+
+    def attempt() -> bool:
+        now = engine.clock()
+        with engine.database.write() as connection:
+            return act is not None and db_in_flight.take_ticket(
+                connection, token, node_uuid, act.value, now,
+                now + datetime.timedelta(
+                    seconds=engine.conf.guard.in_flight_timeout))
+    if not retry.until_committed(attempt):
+        raise errors.TicketInvalid(
+            f'The ticket in the header {ironic_client.TICKET_HEADER} is '
+            'unknown, void, used, or was issued for something else. Only the '
+            'reconciler sends this header; a request of its own that gets '
+            'this answer was too late, and the reconciler checks the lease '
+            'again.')
+    return admission.InFlightRequest(token, node_uuid, deadline)
+
+
+def close(engine: Engine, admitted: admission.InFlightRequest) -> bool:
+    """Write down that Ironic has done what a ticket was for.
+
+    :returns: ``False`` where the node was not kept for it any more.
+    :raises DatabaseUnavailable: then the reconciler finds out.
+    """
+    def attempt() -> bool:
+        with engine.database.write() as connection:
+            return db_in_flight.delete(connection, admitted.token,
+                                      admitted.node_uuid)
+    return retry.until_committed(attempt)

@@ -1,0 +1,161 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Finding out what became of requests that got no answer.
+
+Ironic has to show it twice, with some seconds in between, and each time the
+conductor of the node has to answer a call that is sent after the request:
+then it is alive, and has taken up what was queued before.  Until then the
+node is promised to nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import datetime
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.model import facts
+from ironic_reservations.model import in_flight
+
+LOG = log.getLogger(__name__)
+
+#: Longer than a conductor tries to get the lock of a node, in seconds.
+BETWEEN_LOOKS = 10.0
+#: More than are ever under way at a time.
+_MOST = 1000
+
+
+class Uncertain:
+    """Closes requests when it is known what became of them.
+
+    :param engine: with an Ironic to ask.
+    """
+
+    def __init__(self, engine: Engine, ironic: ironic_client.Ironic) -> None:
+        self._engine = engine
+        self._ironic = ironic
+        self._waits: dict[int, str] = {}
+        self._silent: dict[str, str] = {}
+
+    def look(self, goes_on: Callable[[], bool] = lambda: True) -> None:
+        """Look at all that should have had an answer by now.
+
+        :param goes_on: asked before each; ``False`` ends it.
+        :raises DatabaseUnavailable: the database does not.
+        """
+        self._silent = {}
+        with self._engine.database.read() as connection:
+            rows = db_in_flight.read_overdue(connection, self._engine.clock(),
+                                            _MOST)
+        waits: dict[int, str] = {}
+        for row in rows:
+            if not goes_on():
+                return
+            try:
+                why = self._look_at(row)
+            except db_connection.Conflict as exc:
+                LOG.debug('Node %s is looked at again: %s', row.node_uuid,
+                          exc)
+                continue
+            if why is not None:
+                waits[row.id] = why
+                # NOTE: once for each cause, not in every pass.
+                if self._waits.get(row.id) != why:
+                    LOG.warning(
+                        'The outcome of a request for node %s is not known, '
+                        'and the node is promised to nobody until it is: %s',
+                        row.node_uuid, why)
+        self._waits = waits
+
+    def _look_at(self, row: in_flight.InFlight) -> str | None:
+        """Close a request if it can be; gives what is waited for, if not."""
+        if row.state is in_flight.State.ISSUED:
+            # NOTE: a ticket that is too old is good for nothing.
+            if row.token is not None:
+                with self._engine.database.write() as connection:
+                    db_in_flight.void_ticket(connection, row.token)
+            return None
+        now = self._engine.clock()
+        if row.allocates and row.instance_uuid is not None:
+            known = self._ironic.allocation(row.instance_uuid)
+            if known is not None:
+                return self._allocated(row, known, now)
+            if row.state is in_flight.State.ACCEPTED:
+                return self._settle(row, self._ironic.node(row.node_uuid),
+                                    now)
+        if not row.due(now, self._engine.conf.guard.rpc_timeout,
+                       BETWEEN_LOOKS):
+            return None
+        silent = self._ask_conductor(row.node_uuid)
+        if silent is not None:
+            self._write_seen(row, None)
+            return silent
+        shown = self._ironic.settled(row.node_uuid)
+        if shown is None:
+            return self._settle(row, None, now)
+        node, locked = shown
+        seen = in_flight.shown(node, locked)
+        if seen is not None and seen == row.seen:
+            return self._settle(row, node, now)
+        self._write_seen(row, seen)
+        return (None if seen is not None else
+                f'Ironic is still at work on it ({node.provision_state})')
+
+    def _ask_conductor(self, node_uuid: str) -> str | None:
+        """Have the conductor of a node answer; tells why it does not.
+
+        NOTE: one that does not is asked once in a look, whatever the number
+        of its nodes: each time one waits for all of the RPC time-out.
+        """
+        conductor = self._ironic.conductor_of(node_uuid)
+        if conductor is not None and conductor in self._silent:
+            return self._silent[conductor]
+        try:
+            self._ironic.ask_conductor(node_uuid)
+        except errors.IronicUnavailable as exc:
+            if conductor is not None:
+                self._silent[conductor] = str(exc)
+            return str(exc)
+        return None
+
+    def _allocated(self, row: in_flight.InFlight,
+                   known: ironic_client.Allocation,
+                   asked_at: datetime.datetime) -> str | None:
+        if known.state == ironic_client.ALLOCATING:
+            return (f'the allocation {row.instance_uuid} is still being '
+                    'worked on' if row.expires_at <= self._engine.clock()
+                    else None)
+        return self._settle(row, self._ironic.node(row.node_uuid), asked_at)
+
+    def _settle(self, row: in_flight.InFlight,
+                node: facts.Node | None,
+                asked_at: datetime.datetime) -> str | None:
+        if admission.settle(self._engine, row, node, asked_at) and row.due(
+                self._engine.clock(), 0, 0):
+            LOG.info('The outcome of a request for node %s is known now: it '
+                     'is %s', row.node_uuid,
+                     'gone' if node is None else node.provision_state)
+        return None
+
+    def _write_seen(self, row: in_flight.InFlight, seen: str | None) -> None:
+        if seen != row.seen:
+            with self._engine.database.write() as connection:
+                db_in_flight.write_seen(connection, row, seen,
+                                       self._engine.clock())

@@ -1,0 +1,56 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The number of notifications about a lease that a process sends in a day."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+
+#: A lease gets so many notifications of a kind in a day.
+A_DAY = 5
+DAY = datetime.timedelta(days=1)
+#: The number of leases that are remembered.
+REMEMBERED = 5000
+
+
+class NoticeQuota:
+    """Counts notifications by lease.
+
+    NOTE: in this process: N processes together may send N times as many.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        #: When each lease was told, the latest last.
+        self._times: dict[str, list[datetime.datetime]] = {}
+
+    def __len__(self) -> int:
+        """Return how many leases are remembered."""
+        return len(self._times)
+
+    def may_tell(self, lease_id: str, now: datetime.datetime) -> bool:
+        """Count one more notification, unless there were too many.
+
+        :returns: whether it may be sent.
+        """
+        with self._lock:
+            # NOTE: taken out and put back, so that the lease that has been
+            # told nothing for the longest time comes first.
+            times = [each for each in self._times.pop(lease_id, ())
+                     if each > now - DAY]
+            few = len(times) < A_DAY
+            self._times[lease_id] = [*times, now] if few else times
+            if len(self._times) > REMEMBERED:
+                del self._times[next(iter(self._times))]
+            return few

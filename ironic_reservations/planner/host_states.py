@@ -1,0 +1,451 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Converts the rows of one host to bookings of the planner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
+import dataclasses
+import datetime
+import functools
+import itertools
+import operator
+
+from ironic_reservations.model import facts
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_condition
+from ironic_reservations.model import requirements
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import covered
+
+#: A window around everything that is planned.
+ALWAYS = (-bookings.FOREVER, bookings.FOREVER)
+_MINUTE = 60 * instants.SECOND
+_START = operator.attrgetter('start')
+
+
+@dataclasses.dataclass(frozen=True)
+class HostState:
+    """One host with all bookings of its node.
+
+    :ivar reservation: the live reservation of the node, if there is one.
+    :ivar busy: whether a guarded request for the node is in flight.
+    :ivar instances: the instance reservations with bookings here, by lease
+        reservation.
+    :ivar windows: the maintenance windows of the node that are not over.
+    """
+
+    host: leases.Host
+    promised: tuple[tuple[leases.NodeBooking, requirements.Requirement],
+                    ...] = ()
+    reservation: facts.Reservation | None = None
+    busy: bool = False
+    instances: Mapping[str, instance_reservations.InstanceReservation] = (
+        dataclasses.field(default_factory=dict))
+    windows: tuple[maintenance.NodeWindow, ...] = ()
+
+    def at(self, now: datetime.datetime) -> leases.NodeBooking | None:
+        """Return the booking that has the node at an instant."""
+        for booking, _ in self.promised:
+            if booking.has_node(now):
+                return booking
+        return None
+
+    def unfit(self) -> str | None:
+        """Return why the host cannot be used for new bookings, in words.
+
+        :returns: ``None``: it can.
+        """
+        return self._unfit
+
+    @functools.cached_property
+    def _unfit(self) -> str | None:
+        node = self.host.node
+        if not self.host.reservable or not node.reservable:
+            return 'is closed by the operator'
+        if node.retired:
+            return 'is retired'
+        return self._unusable() or self._taken()
+
+    def broken(self) -> str | None:
+        """Return why the node cannot be used by anybody, in words.
+
+        :returns: ``None``: it can.
+        """
+        return node_condition.broken(self.host.node)
+
+    def maintained(self) -> bool:
+        """Return whether a window may have written maintenance to Ironic."""
+        return any(each.written for each in self.windows)
+
+    def interruption(self, booking: leases.NodeBooking,
+                     now: datetime.datetime) -> str | None:
+        """Return which maintenance window is across a booking, in words."""
+        return maintenance.interruption(self.windows, booking.starts_at,
+                                        booking.ends_at, now)
+
+    def _unusable(self) -> str | None:
+        if self.maintained():
+            # NOTE: this maintenance ends with the window, which is drawn.
+            return node_condition.broken(dataclasses.replace(
+                self.host.node, maintenance=False))
+        return self.broken()
+
+    def _taken(self) -> str | None:
+        node = self.host.node
+        if self.promised_now():
+            # What is deployed there ends with its lease.
+            return None
+        # NOTE: requests in flight that belong to a window end with it.
+        if (self.busy and not self.maintained()) or (
+                self.reservation is not None and
+                self.reservation.state is not facts.State.RESERVED):
+            return 'is being used without a lease'
+        if node.instance_uuid is not None:
+            return 'has an instance without a lease'
+        if node_condition.of(node) is node_condition.Condition.DEPLOYED:
+            return node_condition.in_state(node)
+        return None
+
+    def ready(self) -> bool:
+        """Return whether the host can be used at once."""
+        node = self.host.node
+        if node.compute:
+            return self.unfit() is None
+        return (node_condition.of(node) is node_condition.Condition.USABLE
+                and not self.promised_now() and not self.maintained())
+
+    def promised_now(self) -> bool:
+        """Return whether a lease that has started has the node."""
+        return self._promised_now
+
+    @functools.cached_property
+    def _promised_now(self) -> bool:
+        planned = leases.BookingState.PLANNED
+        for booking, _ in self.promised:
+            if booking.state is not planned:
+                return True
+        return False
+
+
+#: Separates the id of a booking and the number of a part of it.
+_PART = '#'
+
+
+def name(booking: leases.NodeBooking) -> str:
+    """Return the id in the planner of a row's booking."""
+    return f'{booking.reservation_id}/{booking.place}'
+
+
+def whole(ident: str) -> str:
+    """Return the id of the booking that a part belongs to.
+
+    :param ident: of a booking, or of a part of one.
+    """
+    return ident.partition(_PART)[0]
+
+
+#: By the uuid of each row, the row and its booking as they were drawn last.
+DrawnRows = dict[str, tuple[leases.NodeBooking, bookings.Booking]]
+
+
+def draw(host_state: HostState, number: int, now: datetime.datetime,
+         margin: int,
+         eligible: Callable[[requirements.Requirement], int],
+         known: DrawnRows | None = None) -> list[bookings.Booking]:
+    """Return the bookings of one host for the planner.
+
+    A host that cannot be used for new bookings is taken for ever; bookings
+    planned on it are not drawn, and have to be planned again. On any other
+    host every booking keeps its place, so that nobody else gets it: if two
+    overlap, one of them keeps only the part outside the other, and does not
+    move; see :func:`stranded` for what has to be planned again.
+
+    :param margin: for cleaning, in microseconds.
+    :param eligible: returns the set of hosts that meet a requirement.
+    :param known: the rows of this host as they were drawn last; they are not
+        drawn again if neither they nor the time have changed them.
+    """
+    if host_state.unfit():
+        return [bookings.Booking(f'unfit/{number}', *ALWAYS, number,
+                                 1 << number, False)]
+    drawn = _draw_rows(host_state, number, now, margin, eligible,
+                       {} if known is None else known)
+    held = host_state.reservation
+    others: list[int] = []
+    if held is not None and held.live(now):
+        start, end = _window(held)
+        drawn.append(bookings.Booking(f'reservation/{number}', start, end,
+                                      number, 1 << number, False))
+        others.append(_RESERVED)
+    for count, each in enumerate(host_state.windows):
+        if each.stands(now):
+            start, end = _window(each)
+            late_now = each.late(now)
+            drawn.append(bookings.Booking(
+                f'maintenance/{number}/{count}', start,
+                max(end, late(now)) if late_now else end, number,
+                1 << number, False))
+            others.append(_LATE if late_now else _RESERVED)
+    ordered = sorted(drawn, key=_START)
+    # NOTE: mostly none do, and then none has to move.
+    if not _overlap(ordered):
+        return _with_shorter_margins(ordered)
+    homeless = _homeless(host_state, now)
+    for place, (row, _) in enumerate(host_state.promised):
+        if row.id in homeless:
+            drawn[place] = dataclasses.replace(drawn[place], movable=False)
+    return clipped(drawn, lambda: [
+        _rank(row, made, homeless, now) for (row, _), made in zip(
+            host_state.promised, drawn, strict=False)] + others)
+
+
+def _draw_rows(host_state: HostState, number: int, now: datetime.datetime,
+               margin: int,
+               eligible: Callable[[requirements.Requirement], int],
+               known: DrawnRows) -> list[bookings.Booking]:
+    instant = instants.instant(now)
+    drawn: list[bookings.Booking] = []
+    kept: DrawnRows = {}
+    last, suitable = None, 0
+    for row, wanted in host_state.promised:
+        # NOTE: mostly they require the same.
+        if wanted is not last:
+            last, suitable = wanted, eligible(wanted)
+        begun, (start, end) = row.begun, row.window
+        there = known.get(row.uuid)
+        # NOTE: one that is late is drawn each time, since its end moves.
+        if (there is not None and there[0] is row
+                and not (begun and end <= instant)
+                and there[1].movable == (not begun and start > instant)
+                and there[1].margin == margin
+                and there[1].eligible == suitable):
+            made = there[1]
+        else:
+            made = of_row(row, number, now, margin, suitable)
+            there = row, made
+        drawn.append(made)
+        if not (begun and end <= instant):
+            kept[row.uuid] = there
+    known.clear()
+    known.update(kept)
+    return drawn
+
+
+#: The ranks by which overlapping bookings keep their place: started, about to
+#: start, a reservation or a maintenance window, movable, to be planned again,
+#: and late.
+_BEGUN, _STARTING, _RESERVED, _MOVABLE, _HOMELESS, _LATE = range(6)
+
+
+def _rank(row: leases.NodeBooking, drawn: bookings.Booking,
+          homeless: frozenset[int], now: datetime.datetime) -> int:
+    if row.begun:
+        return _LATE if row.ends_at <= now else _BEGUN
+    if row.id in homeless:
+        return _HOMELESS
+    return _MOVABLE if drawn.movable else _STARTING
+
+
+def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
+           margin: int, eligible: int) -> bookings.Booking:
+    """Return the booking of one row, regardless of others on the host.
+
+    :param margin: for cleaning, in microseconds.
+    """
+    start, end = _span(row, instants.instant(now))
+    if row.begun and row.ends_at <= now:
+        margin = max(margin, late(now) - end)
+    return bookings.Booking(name(row), start, end, number, eligible,
+                            _movable(row, now), margin)
+
+
+def _span(row: leases.NodeBooking, now: int) -> tuple[int, int]:
+    """Return when a row has its node.
+
+    NOTE: a node that has not been taken back yet is not available to others.
+    The result is valid until the end of the minute.
+    """
+    start, end = _window(row)
+    if row.begun and row.window[1] <= now:
+        end = max(end, now // _MINUTE * _MINUTE)
+    return start, end
+
+
+def turn(host_state: HostState, now: datetime.datetime) -> int | None:
+    """Return when the bookings have to be drawn again if nothing changes."""
+    instant = instants.instant(now)
+    turns = [booking.window[booking.begun]
+             for booking, _ in host_state.promised]
+    for each in host_state.windows:
+        turns.extend((instants.instant(each.starts_at),
+                      instants.instant(each.ends_at)))
+    if any(booking.begun and booking.window[1] <= instant
+           for booking, _ in host_state.promised) or any(
+               each.late(now) for each in host_state.windows):
+        turns.append((instant // _MINUTE + 1) * _MINUTE)
+    if host_state.reservation is not None:
+        turns.append(instants.instant(host_state.reservation.expires_at))
+    return min([each for each in turns if each > instant], default=None)
+
+
+def stranded(host_state: HostState, now: datetime.datetime
+             ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
+    """Return the bookings that are planned and cannot start on a host."""
+    if host_state.unfit() is None:
+        homeless = _homeless(host_state, now)
+        return [each for each in host_state.promised if each[0].id in homeless]
+    return [(booking, wanted) for booking, wanted in host_state.promised
+            if not booking.begun and booking.ends_at > now]
+
+
+def late(now: datetime.datetime) -> int:
+    """Return from when a node can be booked that is late.
+
+    NOTE: at least one minute ahead, and in whole minutes, so that an offer
+    that begins then can be accepted for a while.
+    """
+    return (instants.instant(now) // _MINUTE + 2) * _MINUTE
+
+
+def windows(host_state: HostState, now: datetime.datetime,
+            without: Collection[str]) -> list[tuple[int, int]]:
+    """Return the windows over which a host is booked.
+
+    :param without: the ids of bookings to leave out.
+    """
+    instant = instants.instant(now)
+    found = [_span(row, instant) for row, _ in host_state.promised
+             if name(row) not in without]
+    held = host_state.reservation
+    if held is not None and held.live(now):
+        found.append(_window(held))
+    found.extend(_window(each) for each in host_state.windows
+                 if each.stands(now))
+    return found
+
+
+def _movable(booking: leases.NodeBooking, now: datetime.datetime) -> bool:
+    return not booking.begun and booking.starts_at > now
+
+
+def _window(row: leases.NodeBooking | facts.Reservation
+            | maintenance.NodeWindow) -> tuple[int, int]:
+    if isinstance(row, leases.NodeBooking):
+        start, end = row.window
+    elif isinstance(row, maintenance.NodeWindow):
+        start, end = (instants.instant(row.starts_at),
+                      instants.instant(row.ends_at))
+    else:
+        start, end = (instants.instant(row.created_at),
+                      instants.instant(row.expires_at))
+    return start, max(end, start + 1)
+
+
+def _homeless(host_state: HostState, now: datetime.datetime) -> frozenset[int]:
+    """Return the ids of bookings that have to move, and may.
+
+    NOTE: none is planned so; but a reservation may have been renewed, or the
+    node may have been taken by a request that was let through.
+    """
+    if len(host_state.promised) + (host_state.reservation is not None) + len(
+            host_state.windows) < 2:
+        return frozenset()
+    there: list[tuple[int, int, int]] = []
+    moving: list[tuple[int, int, int]] = []
+    if host_state.reservation is not None and host_state.reservation.live(now):
+        there.append((*_window(host_state.reservation), 0))
+    windows = [_window(each) for each in host_state.windows
+               if each.stands(now) and not each.late(now)]
+    there.extend((*window, 0) for window in windows)
+    maintained = covered.Covered(windows)
+    for booking, _ in host_state.promised:
+        begin, end = _window(booking)
+        # NOTE: a booking that is about to start keeps its node, unless a
+        # window was booked over it.
+        moves = _movable(booking, now) or (
+            not booking.begun and booking.ends_at > now
+            and maintained.meets((begin, end)))
+        (moving if moves else there).append((begin, end, booking.id))
+    ordered = sorted(there + moving)
+    if all(one[1] <= other[0] for one, other in itertools.pairwise(ordered)):
+        return frozenset()
+    homeless = set()
+    kept = covered.Covered((start, end) for start, end, _ in there)
+    for start, end, ident in sorted(moving):
+        if kept.meets((start, end)):
+            homeless.add(ident)
+        else:
+            kept.add((start, end))
+    return frozenset(homeless)
+
+
+def clipped(there: list[bookings.Booking],
+             ranks: Callable[[], list[int]]) -> list[bookings.Booking]:
+    """Clip bookings that overlap.
+
+    NOTE: they are not planned so; but a longer margin may have been
+    configured, a node may be late, or its lessee may have reserved it.
+
+    :param ranks: returns the rank of each; the lower one keeps the overlap.
+    """
+    drawn = sorted(there, key=_START)
+    if _overlap(drawn):
+        drawn, kept = [], covered.Covered()
+        for _, booking in sorted(
+                zip(ranks(), there, strict=False),
+                key=lambda each: (each[0], each[1].start, each[1].id)):
+            drawn.extend(_parts(booking, kept))
+        drawn.sort(key=_START)
+    return _with_shorter_margins(drawn)
+
+
+def _with_shorter_margins(ordered: list[bookings.Booking]
+                          ) -> list[bookings.Booking]:
+    """Return bookings, each with no more margin than the next one leaves."""
+    for place, (booking, following) in enumerate(itertools.pairwise(ordered)):
+        if booking.end + booking.margin > following.start:
+            ordered[place] = dataclasses.replace(
+                booking, margin=following.start - booking.end)
+    return ordered
+
+
+def _overlap(ordered: list[bookings.Booking]) -> bool:
+    """Return whether any two bookings overlap."""
+    end = -bookings.FOREVER
+    for each in ordered:
+        if each.start < end:
+            return True
+        end = each.end
+    return False
+
+
+def _parts(booking: bookings.Booking, kept: covered.Covered
+           ) -> list[bookings.Booking]:
+    """Return the parts of a booking that others leave, which do not move.
+
+    :param kept: what others keep; the booking is added to it.
+    """
+    windows = kept.add((booking.start, booking.end))
+    if windows == [(booking.start, booking.end)]:
+        return [booking]
+    return [dataclasses.replace(
+        booking, id=f'{booking.id}{_PART}{count}' if count else booking.id,
+        start=start, end=end, movable=False,
+        margin=booking.margin if end == booking.end else 0)
+        for count, (start, end) in enumerate(windows)]

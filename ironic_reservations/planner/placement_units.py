@@ -1,0 +1,173 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Bookings that have to be on one host together, and the room for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+
+from ironic_reservations.model import inventories
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import shares
+from ironic_reservations.planner import timeline
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unit:
+    """A booking, or all bookings of a group with affinity.
+
+    :ivar parts: the bookings, all with the same window.
+    :ivar amounts: of all parts together; ``None``: the whole host.
+    :ivar eligible: the set of hosts that would be suitable if they were empty.
+    :ivar apart: its group, if a host may have only one booking of it.
+    """
+
+    parts: tuple[bookings.Booking, ...]
+    start: int
+    end: int
+    margin: int
+    amounts: inventories.Amounts | None
+    eligible: int
+    apart: str = ''
+
+    @property
+    def node(self) -> int:
+        """The number of its host."""
+        return self.parts[0].node
+
+    @property
+    def until(self) -> int:
+        """The instant from which a whole host is free again."""
+        return self.end + self.margin
+
+    def lets_go(self, compute: bool) -> int:
+        """Return when its place becomes available to others.
+
+        :param compute: whether it is on a compute host.
+        """
+        if compute and self.amounts is not None:
+            return self.end
+        return self.end + self.margin
+
+    def on(self, node: int) -> list[bookings.Booking]:
+        """Return the parts on another host."""
+        return [dataclasses.replace(part, node=node) for part in self.parts]
+
+
+def unit(parts: Sequence[bookings.Booking], draft: timeline.Draft) -> Unit:
+    """Return bookings with the same window as a unit."""
+    first = parts[0]
+    eligible = first.eligible
+    if first.node >= 0:
+        # NOTE: a booking can stay on its host even if that is not eligible any
+        # more.
+        eligible |= 1 << first.node
+    if first.amounts is None:
+        return Unit((first,), first.start, first.end, first.margin, None,
+                    eligible)
+    if len(parts) > 1:
+        # NOTE: a node of Ironic has room for one booking.
+        eligible &= draft.compute
+    return Unit(tuple(parts), first.start, first.end, first.margin,
+                shares.times(first.amounts, len(parts)), eligible,
+                first.group if first.affinity is False else '')
+
+
+def leaves(booking: bookings.Booking, pinned: frozenset[str]) -> bool:
+    """Return whether a booking of a whole host may leave it."""
+    return booking.movable and not (
+        booking.affinity and booking.group in pinned)
+
+
+def movable(draft: timeline.Draft, node: int,
+            there: Iterable[bookings.Booking],
+            pinned: frozenset[str]) -> Iterator[Unit]:
+    """Yield the units that may leave a host, among some of its bookings.
+
+    :param pinned: the groups that stay where they are.
+    """
+    groups: set[str] = set()
+    for each in there:
+        if not each.movable:
+            continue
+        if each.affinity is not True:
+            yield unit((each,), draft)
+        elif each.group not in pinned and each.group not in groups:
+            groups.add(each.group)
+            yield unit([other for other in draft.rows[node]
+                        if other.group == each.group], draft)
+
+
+def takes(draft: timeline.Draft, node: int, wanted: Unit) -> bool:
+    """Return whether a host has room for a unit without moves."""
+    capacity = draft.capacities[node]
+    if capacity is None or wanted.amounts is None:
+        return draft.free(node, wanted.start, wanted.until)
+    if not draft.rows[node]:
+        return all(amount <= capacity.get(name, 0)
+                   for name, amount in wanted.amounts)
+    return room(draft, node, wanted.amounts, wanted.start, wanted.end,
+                wanted.apart) > 0
+
+
+def room(draft: timeline.Draft, node: int, amounts: inventories.Amounts,
+         start: int, end: int, apart: str = '') -> int:
+    """Return how many shares of one size fit on a compute host.
+
+    :param apart: a group of which the host may have only one booking.
+    """
+    capacity = draft.capacities[node]
+    assert capacity is not None
+    if any(holder is not None for holder in draft.held(node, start, end)):
+        return 0
+    there = draft.rows[node]
+    if apart:
+        if any(each.group == apart
+               for each in shares.between(there, start, end)):
+            return 0
+        return min(1, shares.room(capacity, there, amounts, start, end))
+    return shares.room(capacity, there, amounts, start, end)
+
+
+def without(draft: timeline.Draft, units: Iterable[Unit]) -> timeline.Draft:
+    """Return a draft without some units."""
+    rest = draft.copy()
+    rest.put((), [part for each in units for part in each.parts])
+    return rest
+
+
+def best(draft: timeline.Draft, wanted: Unit,
+         forbidden: int = 0) -> int | None:
+    """Return the host on which a unit leaves the least room, without moves.
+
+    For shares, compute hosts come before nodes of Ironic, and shared hosts
+    before empty ones.
+
+    :param forbidden: a set of hosts to leave out.
+    """
+    found: list[tuple[int, int, int]] = []
+    for node in host_sets.members(wanted.eligible & ~forbidden):
+        if not takes(draft, node, wanted):
+            continue
+        if wanted.amounts is None:
+            return node
+        if not draft.compute >> node & 1:
+            found.append((2, 0, node))
+        else:
+            found.append((0 if draft.is_shared(node) else 1, room(
+                draft, node, wanted.amounts, wanted.start, wanted.end), node))
+    return min(found)[2] if found else None

@@ -1,0 +1,343 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Guarded requests: let in, answered, refused, racing, left behind."""
+
+import datetime
+
+from ironic_reservations import errors
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import sweep
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.model import facts
+from ironic_reservations.model import reasons
+from tests import servers
+from tests import world
+
+TIMEOUT = 120
+
+
+class InFlightTestCase(world.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.new_world(guard__in_flight_timeout=TIMEOUT)
+        (self.node,) = self.world.enrol()
+
+    def admit(self, proof=None, **known):
+        return admission.admit(self.world.engine, self.node, proof, **known)
+
+    def close(self, opened, succeeded, **known):
+        admission.close(self.world.engine, opened, succeeded, **known)
+
+    def generation(self):
+        return self.world.mirrored()[self.node]['generation']
+
+    def reasons(self):
+        refused = self.assertRaises(errors.NoNodeAvailable,
+                                    self.world.reserve, self.node)
+        return [reason['code'] for reason in refused.details['reasons']]
+
+
+@servers.also
+class TestAdmission(InFlightTestCase):
+
+    def test_node_that_nobody_holds_lets_anybody_in(self):
+        opened = self.admit()
+        in_flight = self.world.in_flight()
+        for row in in_flight:
+            del row['id']
+        self.assertEqual(
+            [{'token': opened.token, 'node_uuid': self.node,
+              'reservation_uuid': None, 'instance_uuid': None,
+              'state': 'sent', 'act': None, 'lease_id': None,
+              'seen': None, 'seen_at': None,
+              'expires_at': world.NOON + datetime.timedelta(
+                  seconds=TIMEOUT)}], in_flight)
+
+    def test_proof_opens_and_the_reservation_starts(self):
+        held = self.world.reserve(self.node)
+        opened = self.admit(held.uuid)
+        self.assertEqual(held.uuid, opened.reservation_uuid)
+        self.assertEqual('starting', self.world.state_of(held))
+
+    def test_no_proof_and_wrong_proof_change_nothing(self):
+        held = self.world.reserve(self.node)
+        generation = self.generation()
+        for proof, error in ((None, errors.ProofRequired),
+                             (world.new_uuid(), errors.ProofInvalid)):
+            refused = self.assertRaises(error, self.admit, proof)
+            self.assertNotIn(held.uuid, str(refused))
+            self.assertNotIn(held.uuid, str(refused.details))
+        self.assertEqual(([], 'reserved', generation), (
+            self.world.in_flight(), self.world.state_of(held),
+            self.generation()))
+
+    def test_proof_of_another_node_is_invalid(self):
+        (other,) = self.world.enrol()
+        elsewhere = self.world.reserve(other)
+        self.assertRaises(errors.ProofInvalid, self.admit, elsewhere.uuid)
+        self.world.reserve(self.node)
+        self.assertRaises(errors.ProofInvalid, self.admit, elsewhere.uuid)
+
+    def test_expired_proof_is_invalid_even_on_a_free_node(self):
+        held = self.world.reserve(self.node, ttl=10)
+        self.world.clock.advance(10)
+        refused = self.assertRaises(errors.ProofInvalid, self.admit,
+                                    held.uuid)
+        self.assertIn('expired', str(refused))
+        self.admit()
+
+    def test_released_proof_is_invalid(self):
+        held = self.world.reserve(self.node)
+        release.release(self.world.engine, held.uuid)
+        self.assertRaises(errors.ProofInvalid, self.admit, held.uuid)
+
+    def test_trusted_service_is_let_in_for_the_right_instance(self):
+        held = self.world.reserve(self.node)
+        self.assertRaises(errors.ProofRequired, self.admit,
+                          vouched_instance=world.new_uuid())
+        opened = self.admit(vouched_instance=held.instance_uuid)
+        self.assertEqual(held.uuid, opened.reservation_uuid)
+
+    def test_reservation_is_required_where_the_operator_says_so(self):
+        self.assertRaises(errors.ReservationRequired, self.admit,
+                          required=True)
+        self.admit(self.world.reserve(self.node).uuid, required=True)
+
+    def test_unknown_node_is_noted_as_nobodys(self):
+        self.node = world.new_uuid()
+        self.admit()
+        # A new node begins where none before it has been.
+        self.assertEqual(1, self.generation() % 2 ** 32)
+        self.assertIsNone(self.world.mirrored()[self.node]['provision_state'])
+
+    def test_unreachable_database_lets_nobody_in(self):
+        with self.world.engine.database.write() as connection:
+            connection.exec_driver_sql('DROP TABLE passages')
+        self.assertRaises(errors.DatabaseUnavailable, self.admit)
+
+    def test_admission_does_not_touch_what_is_known_of_the_node(self):
+        self.world.ironic.change(self.node, resource_class='gold')
+        self.world.before_next_write(self.world.refresh)
+        self.admit()
+        self.assertEqual('gold', self.world.mirrored()[self.node][
+            'resource_class'])
+
+
+@servers.also
+class TestAnswer(InFlightTestCase):
+
+    def test_accepted_request_puts_the_reservation_in_use(self):
+        held = self.world.reserve(self.node)
+        self.close(self.admit(held.uuid), True)
+        self.assertEqual(('in_use', []), (self.world.state_of(held),
+                                          self.world.in_flight()))
+
+    def test_refused_request_gives_the_promise_back(self):
+        held = self.world.reserve(self.node, ttl=60)
+        self.close(self.admit(held.uuid), False)
+        row = self.world.reservations()[held.uuid]
+        self.assertEqual(('reserved', held.expires_at, []), (
+            row['state'], row['expires_at'], self.world.in_flight()))
+
+    def test_reservation_does_not_expire_under_a_request(self):
+        held = self.world.reserve(self.node, ttl=10)
+        opened = self.admit(held.uuid)
+        self.world.clock.advance(60)
+        self.assertEqual([reasons.RESERVED], self.reasons())
+        self.close(opened, True)
+        self.world.clock.advance(86400)
+        sweep.sweep(self.world.engine)
+        self.assertEqual('in_use', self.world.state_of(held))
+
+    def test_promise_that_ran_out_under_a_refused_request_is_void(self):
+        held = self.world.reserve(self.node, ttl=10)
+        opened = self.admit(held.uuid)
+        self.world.clock.advance(10)
+        self.close(opened, False)
+        self.assertRaises(errors.ReservationNotFound, find.get,
+                          self.world.engine, held.uuid)
+        self.assertEqual(self.node, self.world.reserve(self.node).node_uuid)
+
+    def test_node_is_busy_while_anybodys_request_is_under_way(self):
+        opened = self.admit()
+        self.assertEqual([reasons.BUSY], self.reasons())
+        self.close(opened, False)
+        self.assertEqual(self.node, self.world.reserve(self.node).node_uuid)
+
+    def test_node_that_was_deployed_without_reservation_is_not_promised(self):
+        opened = self.admit()
+        self.world.ironic.deploy(self.node)
+        self.close(opened, True)
+        self.assertEqual([reasons.WRONG_STATE], self.reasons())
+
+    def test_what_ironic_shows_afterwards_is_written_down(self):
+        held = self.world.reserve(self.node)
+        opened = self.admit(held.uuid)
+        self.world.ironic.deploy(self.node, held.instance_uuid)
+        self.close(opened, True, node=self.world.ironic.there[self.node])
+        row = self.world.mirrored()[self.node]
+        self.assertEqual(('active', held.instance_uuid),
+                         (row['provision_state'], row['instance_uuid']))
+
+    def test_answer_without_facts_leaves_those_of_a_poll(self):
+        opened = self.admit()
+        self.world.ironic.deploy(self.node)
+        self.world.before_next_write(self.world.refresh)
+        self.close(opened, True)
+        self.assertEqual('active', self.world.mirrored()[self.node][
+            'provision_state'])
+
+    def test_second_request_of_a_deployer_in_use_changes_nothing(self):
+        held = self.world.reserve(self.node)
+        self.close(self.admit(held.uuid), True)
+        self.close(self.admit(held.uuid), False)
+        self.assertEqual('in_use', self.world.state_of(held))
+
+    def test_answer_after_the_node_was_forgotten_is_no_error(self):
+        opened = self.admit()
+        self.world.ironic.remove(self.node)
+        self.world.find_out()
+        mirror.refresh_node(self.world.engine, self.node)
+        self.assertEqual({}, self.world.mirrored())
+        self.close(opened, True)
+        self.assertEqual([], self.world.in_flight())
+
+    def test_answer_after_a_release_brings_nothing_back(self):
+        held = self.world.reserve(self.node)
+        opened = self.admit(held.uuid)
+        release.release(self.world.engine, held.uuid)
+        self.close(opened, True)
+        self.assertEqual(({}, []), (self.world.reservations(),
+                                    self.world.in_flight()))
+
+
+@servers.also
+class TestTwoRequestsWithOneProof(InFlightTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.held = self.world.reserve(self.node, ttl=60)
+
+    def test_one_fails_first_then_the_other_succeeds(self):
+        first, second = self.admit(self.held.uuid), self.admit(self.held.uuid)
+        self.close(first, False)
+        self.assertEqual('starting', self.world.state_of(self.held))
+        self.close(second, True)
+        self.assertEqual('in_use', self.world.state_of(self.held))
+
+    def test_one_succeeds_first_then_the_other_fails(self):
+        first, second = self.admit(self.held.uuid), self.admit(self.held.uuid)
+        self.close(second, True)
+        self.close(first, False)
+        self.assertEqual('in_use', self.world.state_of(self.held))
+
+    def test_both_fail(self):
+        first, second = self.admit(self.held.uuid), self.admit(self.held.uuid)
+        self.close(second, False)
+        self.close(first, False)
+        self.assertEqual('reserved', self.world.state_of(self.held))
+
+    def test_retry_that_fails_does_not_settle_one_that_died(self):
+        """The process of the first died after Ironic had accepted it.
+
+        The retry is refused by Ironic, which deploys already.
+        """
+        self.admit(self.held.uuid)
+        self.world.ironic.deploy(self.node)
+        self.world.clock.advance(TIMEOUT)
+        retry = self.admit(self.held.uuid)
+        self.close(retry, False)
+        self.assertEqual('starting', self.world.state_of(self.held))
+        self.world.find_out()
+        self.assertEqual('in_use', self.world.state_of(self.held))
+
+
+@servers.also
+class TestLeftBehind(InFlightTestCase):
+    """The process that carried a request died on the way."""
+
+    def setUp(self):
+        super().setUp()
+        self.held = self.world.reserve(self.node, ttl=10)
+        self.admit(self.held.uuid)
+
+    def test_node_is_kept_until_it_is_known_what_became_of_it(self):
+        self.assertEqual('starting', self.world.state_of(self.held))
+        self.world.clock.advance(TIMEOUT * 100)
+        sweep.sweep(self.world.engine)
+        mirror.settle_starting(self.world.engine)
+        self.assertEqual(('starting', 1), (
+            self.world.state_of(self.held), len(self.world.in_flight())))
+        self.world.find_out()
+        self.assertEqual([], self.world.in_flight())
+
+    def test_nothing_is_settled_while_it_may_still_be_under_way(self):
+        self.world.ironic.deploy(self.node)
+        mirror.settle_starting(self.world.engine)
+        self.world.refresh()
+        self.assertEqual('starting', self.world.state_of(self.held))
+
+    def test_ironic_had_accepted_it(self):
+        self.world.ironic.deploy(self.node)
+        self.world.find_out()
+        self.assertEqual('in_use', self.world.state_of(self.held))
+
+    def test_ironic_never_got_it(self):
+        self.world.find_out()
+        self.assertEqual('reserved', self.world.state_of(self.held))
+        self.assertEqual(self.node, self.world.reserve(self.node).node_uuid)
+
+    def test_node_stays_reserved_until_it_is_settled(self):
+        self.world.clock.advance(TIMEOUT * 100)
+        self.assertEqual([reasons.RESERVED], self.reasons())
+        self.assertRaises(errors.ProofRequired, self.admit)
+
+
+@servers.also
+class TestReads(InFlightTestCase):
+    """What becomes of a decision between its look and its commit."""
+
+    def test_proof_released_meanwhile_is_invalid(self):
+        held = self.world.reserve(self.node)
+        self.world.before_next_write(
+            lambda: release.release(self.world.engine, held.uuid))
+        self.assertRaises(errors.ProofInvalid, self.admit, held.uuid)
+        self.assertEqual([], self.world.in_flight())
+
+    def test_proof_expired_and_swept_meanwhile_is_invalid(self):
+        held = self.world.reserve(self.node, ttl=10)
+
+        def expires():
+            self.world.clock.advance(10)
+            sweep.sweep(self.world.engine)
+        self.world.before_next_write(expires)
+        self.assertRaises(errors.ProofInvalid, self.admit, held.uuid)
+        self.assertEqual([], self.world.in_flight())
+
+    def test_node_reserved_meanwhile_wants_its_proof(self):
+        self.world.before_next_write(
+            lambda: self.world.reserve(self.node))
+        self.assertRaises(errors.ProofRequired, self.admit)
+        self.assertEqual([], self.world.in_flight())
+
+    def test_facts_of_nobodys_node_are_filled_in_by_the_next_poll(self):
+        (self.node,) = self.world.enrol(mirrored=False,
+                                        resource_class='gold')
+        self.close(self.admit(), False)
+        self.world.refresh()
+        self.assertEqual(
+            facts.AVAILABLE,
+            self.world.mirrored()[self.node]['provision_state'])

@@ -1,0 +1,72 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""An all-in-one Ironic that confirms a node in both ways, and shows both.
+
+``GET /v1/reservations`` with the header ``X-Confirm`` is answered with what
+the caller is shown of that node: by a request to Ironic's API, through its
+objects, and through its objects without traits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from typing import Any
+
+from ironic_reservations.api import wsgi
+from ironic_reservations.clouds import ironic_objects
+from ironic_reservations.guard import identity
+from ironic_reservations.guard import mount
+from ironic_reservations.model import facts
+from tests.inprocess.guard import keystone_ironic
+
+_KEY = 'HTTP_X_CONFIRM'
+
+
+def _shown(node: facts.Node | None) -> dict[str, Any] | None:
+    return None if node is None else {
+        **dataclasses.asdict(node), 'traits': sorted(node.traits)}
+
+
+class _Mount(mount.Mount):
+    """Answers a request for both."""
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Any:
+        if _KEY not in environ:
+            return super().__call__(environ, start_response)
+        caller = identity.identify(self._app, self._strategy, environ)
+        if isinstance(caller, wsgi.Answer):
+            return caller.send(start_response)
+        observer = self.observer(environ, caller)
+        assert isinstance(observer, ironic_objects.EmbeddedIronic)
+        uuid = environ[_KEY]
+        # NOTE: not confirm(), which asks the API in case of doubt.
+        seen = [observer.node(uuid)] + [
+            observer._objects.read(caller, uuid, traits)
+            for traits in (True, False)]
+        start_response('200 OK', [('Content-Type', 'application/json')])
+        return [json.dumps([_shown(each) for each in seen]).encode()]
+
+
+def main() -> None:
+    """Serve, with the arguments of the service."""
+    mount.Mount = _Mount  # type: ignore[misc]
+    if sys.argv[1:2] == ['keystone']:
+        del sys.argv[1]
+        keystone_ironic.main()
+        return
+    from ironic.command import singleprocess
+    sys.argv[0] = 'ironic'
+    singleprocess.main()

@@ -1,0 +1,95 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A process knows the leases that it has started and ended itself."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from tests import leasing
+from tests.inprocess.reconciler import leases
+
+
+class TestOwnCommits(leases.TestCase):
+
+    def assert_known(self) -> None:
+        """Check that a snapshot reads no bookings, and has what is stored.
+
+        NOTE: of nodes whose lessee was written it reads what Ironic says.
+        """
+        seen: list[str] = []
+
+        def note(connection, cursor, statement, *rest):
+            seen.append(statement)
+        made = self.engine.database.engine
+        sa.event.listen(made, 'after_cursor_execute', note)
+        try:
+            self.engine.snapshots.snapshot(self.engine.database,
+                                           self.world.clock())
+        finally:
+            sa.event.remove(made, 'after_cursor_execute', note)
+        self.assertNotIn('lease_reservations', ' '.join(seen))
+        self.assertEqual({}, self.leasing.stale())
+
+    def test_lease_that_starts_and_ends_is_not_read_again(self):
+        self.leasing.hosts(2)
+        lease = self.leasing.create(1, 3, leasing.wish(2))
+        self.assert_known()
+        self.at(1)
+        self.work()
+        self.assertEqual([leasing.BOUND] * 2, [
+            row.state for row in self.lease(lease).bookings])
+        self.assert_known()
+        self.at(3)
+        self.work()
+        self.assertEqual((), self.lease(lease).bookings)
+        self.assert_known()
+
+    def test_lease_that_ends_and_keeps_its_node_is_not_read_again(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        self.at(1)
+        self.work()
+        # NOTE: in this state, Ironic undeploys nothing.
+        self.ironic.change(self.node_of(lease), provision_state='deploy hold')
+        self.at(3)
+        self.work()
+        self.assertEqual(leasing.ENDING, self.lease(lease).bookings[0].state)
+        self.assert_known()
+
+    def test_lease_of_instances_that_starts_and_ends_is_not_read_again(self):
+        self.leasing.hosts(1, properties=leasing.sizes(4))
+        lease = self.leasing.create(1, 3, leasing.instances(1, 2))
+        for hours in (1, 3):
+            self.at(hours)
+            self.work()
+            self.assert_known()
+        self.soon()
+        self.assertEqual((), self.lease(lease).bookings)
+        self.assert_known()
+
+    def test_lease_that_never_started_is_not_read_again(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 2)
+        self.at(3)
+        self.work()
+        self.assertEqual((), self.lease(lease).bookings)
+        self.assert_known()
+
+    def test_start_that_another_process_makes_is_read(self):
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 3)
+        self.at(1)
+        self.work(self.another_crew())
+        self.assertEqual(leasing.BOUND, self.lease(lease).bookings[0].state)
+        self.assertEqual({}, self.leasing.stale())

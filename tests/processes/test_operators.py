@@ -1,0 +1,61 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What operators do for nodes that have failed, by Ironic's own states."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from ironic.common import state_machine
+from ironic.common import states
+import testtools
+
+from tests.processes import exchange
+from tests.processes import operators
+
+
+class _Ironic(exchange.Asker):
+    """One node, whose state goes where Ironic's own machine takes it."""
+
+    def __init__(self, state: str) -> None:
+        self.choice = random.Random(1)
+        self.node = {'uuid': 'n', 'provision_state': state}
+
+    def ask(self, op: str, method: str, path: str, body: Any = None,
+            **_: Any) -> exchange.Reply:
+        assert (method, path) == ('PUT', '/v1/nodes/n/states/provision')
+        machine = state_machine.machine.copy()
+        machine.initialize(start_state=self.node['provision_state'])
+        machine.process_event(states.VERBS.get(body['target'],
+                                               body['target']))
+        while machine.current_state in states.UNSTABLE_STATES:
+            machine.process_event('done')
+        self.node['provision_state'] = machine.current_state
+        return exchange.Reply(202)
+
+
+class BringBackTest(testtools.TestCase):
+    def test_cleaning_that_died_with_its_conductor(self) -> None:
+        """A storm that killed one found a node that nobody looked after."""
+        ironic = _Ironic(states.CLEANFAIL)
+        for _ in range(2):
+            operators.bring_back(ironic, ironic.node)
+        self.assertEqual(states.AVAILABLE, ironic.node['provision_state'])
+
+    def test_all_others_are_left_alone(self) -> None:
+        for state in (states.AVAILABLE, states.ACTIVE, states.CLEANING,
+                      states.DEPLOYFAIL):
+            ironic = _Ironic(state)
+            operators.bring_back(ironic, ironic.node)
+            self.assertEqual(state, ironic.node['provision_state'])

@@ -1,0 +1,102 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Each way to make room finds the move where one booking may move.
+
+The planner tries several, so that what one misses another finds.
+"""
+
+import dataclasses
+
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import budget
+from ironic_reservations.planner import chains
+from ironic_reservations.planner import ejection
+from ironic_reservations.planner import placement_units
+from ironic_reservations.planner import repair
+from ironic_reservations.planner import timeline
+from tests.judges import checker
+from tests.judges import oracle
+
+_NOBODY = frozenset()
+
+
+@st.composite
+def _one_movable(draw, cases):
+    """Cases in which one booking may move, and one unit is wanted."""
+    case = draw(cases)
+    hypothesis.assume(case.there)
+    movable = draw(st.sampled_from(case.there))
+    return dataclasses.replace(
+        case, there=tuple(dataclasses.replace(
+            each, movable=each is movable, affinity=None)
+            for each in case.there),
+        demands=tuple(dataclasses.replace(each, least=1, most=1,
+                                          affinity=None)
+                      for each in case.demands))
+
+
+_WHOLE = _one_movable(oracle.cases(demands=1))
+_SHARED = _one_movable(oracle.shared_cases(most=8, demands=1))
+
+
+class TestOneMove(testtools.TestCase):
+
+    def check(self, case, place):
+        draft = timeline.Draft.of(case.timeline)
+        demand, = case.demands
+        unit = placement_units.unit([demand.booking(0, -1)], draft)
+        found = place(draft, unit, budget.Budget(100_000))
+        self.assertEqual(oracle.exists(case, [1]), found)
+        after = draft.timeline()
+        if found:
+            self.assertEqual([], checker.faults(
+                case.there, case.demands, after.promised(),
+                case.capacities))
+        else:
+            self.assertEqual(case.timeline.rows, after.rows)
+
+    @hypothesis.settings(max_examples=200)
+    @hypothesis.given(_WHOLE)
+    def test_chain(self, case):
+        self.check(case, lambda draft, unit, steps: chains.chain(
+            draft, unit.parts[0], _NOBODY, steps))
+
+    @hypothesis.settings(max_examples=300)
+    @hypothesis.given(_WHOLE | _SHARED)
+    def test_repair(self, case):
+        self.check(case, lambda draft, unit, steps: repair.make_room(
+            draft, unit, _NOBODY, steps))
+
+    @hypothesis.settings(max_examples=200)
+    @hypothesis.given(_WHOLE | _SHARED)
+    def test_ejection(self, case):
+        self.check(case, lambda draft, unit, steps: ejection.eject(
+            draft, unit, _NOBODY, steps))
+
+    def test_share_that_leaves_for_a_larger_one(self):
+        """Where another host has just what it needs."""
+        def share(name, node, amount, movable):
+            return bookings.Booking(
+                name, 0, 5, node, 0b11, movable,
+                amounts=(('VCPU', amount),), group=name)
+        case = oracle.Case(({'VCPU': 4},) * 2, (
+            share('leaves', 0, 3, True), share('stays', 1, 1, False)), (
+                bookings.Demand('demand', 2, 9, 1, 1, 0b11,
+                                amounts=(('VCPU', 4),)),))
+        for way in (repair.make_room, ejection.eject):
+            self.check(case, lambda draft, unit, steps, way=way: way(
+                draft, unit, _NOBODY, steps))
