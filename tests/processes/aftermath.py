@@ -130,10 +130,6 @@ class Aftermath:
                                f'/v1/allocations/{allocation["uuid"]}')
         for node in now['nodes']:
             path = f'/v1/nodes/{node["uuid"]}'
-            # NOTE: what a window has set, it is to take back itself.
-            if node.get('maintenance') and quiet.window_of(node) is None:
-                self._operator.ask('operate-maintenance', 'DELETE',
-                                   path + '/maintenance')
             if node['provision_state'] in ('active', 'deploy failed',
                                            'error'):
                 self._operator.ask('undeploy', 'PUT',

@@ -22,6 +22,7 @@ from typing import Any
 
 from tests.processes import exchange
 from tests.processes import mix as mixes
+from tests.processes.checker import quiet
 
 _RETRIES = 20
 _FAKE = 'fake-hardware'
@@ -171,10 +172,16 @@ class Operator:
 
 
 def bring_back(asker: exchange.Asker, node: dict[str, Any]) -> None:
-    """Take the next step with a node whose cleaning has failed.
+    """Take the next step with a node that waits for an operator.
+
+    Its cleaning has failed, or somebody has left it in maintenance.
 
     :param node: as Ironic shows it; one in another state is left alone.
     """
+    # NOTE: what a window has set, it has to take back itself.
+    if node.get('maintenance') and quiet.window_of(node) is None:
+        asker.ask('operate-maintenance', 'DELETE',
+                  f'/v1/nodes/{node["uuid"]}/maintenance')
     target = _WAY_BACK.get(node['provision_state'])
     if target is not None:
         asker.ask('bring-back', 'PUT',

@@ -30,10 +30,15 @@ class _Ironic(exchange.Asker):
 
     def __init__(self, state: str) -> None:
         self.choice = random.Random(1)
-        self.node = {'uuid': 'n', 'provision_state': state}
+        self.node: dict[str, Any] = {
+            'uuid': 'n', 'provision_state': state, 'maintenance': False,
+            'maintenance_reason': None}
 
     def ask(self, op: str, method: str, path: str, body: Any = None,
             **_: Any) -> exchange.Reply:
+        if (method, path) == ('DELETE', '/v1/nodes/n/maintenance'):
+            self.node.update(maintenance=False, maintenance_reason=None)
+            return exchange.Reply(202)
         assert (method, path) == ('PUT', '/v1/nodes/n/states/provision')
         machine = state_machine.machine.copy()
         machine.initialize(start_state=self.node['provision_state'])
@@ -59,3 +64,19 @@ class BringBackTest(testtools.TestCase):
             ironic = _Ironic(state)
             operators.bring_back(ironic, ironic.node)
             self.assertEqual(state, ironic.node['provision_state'])
+
+    def test_a_tenant_whose_way_back_failed(self) -> None:
+        """A storm found a deployed node in maintenance at a lease's end."""
+        ironic = _Ironic(states.ACTIVE)
+        ironic.node.update(maintenance=True)
+        operators.bring_back(ironic, ironic.node)
+        self.assertFalse(ironic.node['maintenance'])
+        self.assertEqual(states.ACTIVE, ironic.node['provision_state'])
+
+    def test_the_maintenance_of_a_window_is_left_alone(self) -> None:
+        ironic = _Ironic(states.AVAILABLE)
+        ironic.node.update(
+            maintenance=True, maintenance_reason='fan [maintenance window '
+            '00000000-0000-4000-8000-000000000000]')
+        operators.bring_back(ironic, ironic.node)
+        self.assertTrue(ironic.node['maintenance'])

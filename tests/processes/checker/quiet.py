@@ -40,7 +40,7 @@ def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
         yield row['node_uuid'], f'a request in flight: {row}'
     for lease in now['tables'].get('leases', ()):
         if lease['status'] in _ON_THE_WAY:
-            yield lease['id'], f'the lease is {lease["status"]}'
+            yield lease['id'], _status(lease)
         elif (lease['status'] in ('ACTIVE', 'PENDING')
               and lease['ends_at'] <= now['now']):
             yield lease['id'], 'the lease should be over'
@@ -50,6 +50,12 @@ def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
     for row in now['tables'].get('reservations', ()):
         if row['state'] == 'starting':
             yield row['node_uuid'], 'a reservation is still starting'
+
+
+def _status(lease: dict[str, Any]) -> str:
+    waiting = lease.get('waiting')
+    return (f'the lease is {lease["status"]}'
+            + (f', and says: {waiting}' if waiting else ''))
 
 
 def _windows(now: Snapshot) -> Iterator[tuple[str, str]]:
@@ -121,7 +127,7 @@ def left_over(now: Snapshot) -> list[Left]:
                          *now['tables'].get('passages', ()))]
     found += [{'about': row['node_uuid'], 'text': f'a hold: {row}'}
               for row in now['tables'].get('holds', ())]
-    found += [{'about': row['id'], 'text': f'the lease is {row["status"]}'}
+    found += [{'about': row['id'], 'text': _status(row)}
               for row in now['tables'].get('leases', ())
               if row['status'] not in ('TERMINATED', 'ERROR')]
     found += [{'about': row['lease_id'],

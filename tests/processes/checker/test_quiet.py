@@ -75,6 +75,16 @@ class QuietTestCase(unittest.TestCase):
         self.assertEqual([], quiet.unsettled(now))
         self.assertEqual(3, len(quiet.left_over(now)))
 
+    def test_lease_that_says_why(self) -> None:
+        """A finding was not to be explained: only the lease knew why."""
+        there = {**lease('DELETING')['leases'][0],
+                 'waiting': 'Node n is in maintenance.'}
+        for look in (quiet.unsettled, quiet.left_over):
+            self.assertEqual(
+                [{'about': 'l', 'text': 'the lease is DELETING, and says: '
+                  'Node n is in maintenance.'}],
+                look(snapshot(leases=[there])))
+
     def test_what_has_not_settled(self) -> None:
         """Each of these."""
         for name, now in {
