@@ -84,7 +84,7 @@ def instances(amount: int = 1, vcpus: int = 1, memory_mb: int = 0,
     return leases.LeaseReservationRequest(
         amount, amount, resource_properties=properties,
         resource_type=instance_reservations.VIRTUAL_INSTANCE,
-        instances=instance_reservations.InstanceWish(
+        instances=instance_reservations.InstanceRequest(
             vcpus, memory_mb, disk_gb, affinity))
 
 

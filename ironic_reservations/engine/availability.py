@@ -26,7 +26,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import limits as lease_limits
-from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
@@ -118,8 +118,8 @@ def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
     if count is not None and not (count > 0 and (duration or 0) > 0):
         raise errors.InvalidValue(
             '"count" and "duration" must be greater than zero.')
-    wanted = lease_terms.requirement(hypervisor_properties,
-                                     resource_properties)
+    wanted = request_checks.requirement(hypervisor_properties,
+                                        resource_properties)
     snapshot = retry.until_committed(lambda: engine.snapshots.snapshot(
         engine.database, engine.clock(), (wanted,)))
     hosts = snapshot.eligible(wanted)
@@ -201,7 +201,8 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
                       instants.moment(demands[0].end))
         try:
             project.check_one_more()
-            lease_terms.check_window(caller.allowed, start, end, snapshot.now)
+            request_checks.check_window(caller.allowed, start, end,
+                                        snapshot.now)
         except errors.LeaseLimit:
             return False
         return project.permits(

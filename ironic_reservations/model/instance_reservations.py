@@ -66,7 +66,7 @@ class Need:
 
 
 @dataclasses.dataclass(frozen=True)
-class InstanceWish:
+class InstanceRequest:
     """The requested instances of a new reservation.
 
     :ivar affinity: true: all on one host; false: all on different ones.
@@ -82,7 +82,7 @@ class InstanceWish:
     flavor: flavors.Flavor | None = None
 
     @classmethod
-    def of_flavor(cls, ident: str, flavor: flavors.Flavor) -> InstanceWish:
+    def of_flavor(cls, ident: str, flavor: flavors.Flavor) -> InstanceRequest:
         """Return the request for instances of a flavor."""
         return cls(flavor.vcpus, flavor.ram_mb, flavor.disk_gb,
                    source_flavor_id=ident, flavor=flavor)

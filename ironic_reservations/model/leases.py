@@ -348,7 +348,7 @@ class LeaseReservationRequest:
     resource_properties: str = ''
     before_end: str = 'default'
     resource_type: str = PHYSICAL_HOST
-    instances: instance_reservations.InstanceWish | None = None
+    instances: instance_reservations.InstanceRequest | None = None
     flavor_id: str | None = None
 
 

@@ -36,7 +36,7 @@ from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
 from ironic_reservations.engine.leases import fix as lease_fix
 from ironic_reservations.engine.leases import pull as lease_pull
-from ironic_reservations.engine.maintenance import keep as maintenance_keep
+from ironic_reservations.engine.maintenance import sync as maintenance_sync
 from ironic_reservations.engine.notices import before_start
 from ironic_reservations.engine.notices import mail_digests
 from ironic_reservations.engine.notices import outbox
@@ -126,7 +126,7 @@ def dates(engine: Engine) -> loop.Loop:
 def maintenance(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
     """Return the loop that puts nodes into maintenance for their windows."""
     return loop.Loop('maintenance', (loop.Task(
-        lambda goes_on: maintenance_keep.keep(engine, ironic, goes_on),
+        lambda goes_on: maintenance_sync.sync(engine, ironic, goes_on),
         engine.conf.ironic.poll_interval),), claim.Claim(
             engine, 'maintenance', claim.new_owner(),
             engine.conf.ironic.claim_ttl))

@@ -166,8 +166,8 @@ def lease_change(document: Any, now: datetime.datetime,
         start=at(either(wanted, 'start'), now),
         end=at(either(wanted, 'end'), now),
         before_end=at(basic.given(wanted.before_end_date), now),
-        reservations=tuple(_wish_change(index, change, uuids)
-                     for index, change in enumerate(changes)),
+        reservations=tuple(_reservation_change(index, change, uuids)
+                           for index, change in enumerate(changes)),
         heal=bool(basic.given(wanted.heal)), opened=_opened(wanted, now))
 
 
@@ -316,13 +316,13 @@ def _of_flavor(
             f'{where}: flavor_id is {basic.shown(flavor_id)}, but flavor is '
             'a different one. Leave one of them out.')
     return dataclasses.replace(requested, instances=(
-        instance_reservations.InstanceWish.of_flavor(flavor_id,
-                                                     sent.flavor)))
+        instance_reservations.InstanceRequest.of_flavor(flavor_id,
+                                                        sent.flavor)))
 
 
 def _of_sizes(where: str, read: Any, affinity: bool | None,
               flavor_id: str | None = None
-              ) -> instance_reservations.InstanceWish:
+              ) -> instance_reservations.InstanceRequest:
     sizes = {name: basic.given(getattr(read, name)) for name in _SIZES}
     for name, value in sizes.items():
         if value is None:
@@ -331,7 +331,7 @@ def _of_sizes(where: str, read: Any, affinity: bool | None,
         raise errors.InvalidValue(
             f'{where}: an instance cannot have a size of 0 in everything. '
             'Set vcpus, memory_mb or disk_gb above 0.')
-    return instance_reservations.InstanceWish(
+    return instance_reservations.InstanceRequest(
         **sizes, affinity=affinity, source_flavor_id=flavor_id)
 
 
@@ -351,8 +351,8 @@ def _check_range(where: str, least: int | None, most: int | None) -> None:
             'less than min.')
 
 
-def _wish_change(index: int, read: Any,
-                 uuids: Mapping[int, str]) -> leases.LeaseReservationChange:
+def _reservation_change(index: int, read: Any, uuids: Mapping[int, str]
+                        ) -> leases.LeaseReservationChange:
     where = f'reservations[{index}]'
     ident = basic.given(read.id)
     if ident is None:

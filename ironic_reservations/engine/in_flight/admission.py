@@ -46,7 +46,7 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.in_flight import refused
+from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.in_flight import turns
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.placement import deployed_holds
@@ -157,11 +157,11 @@ def admit(
             verdict = planner_admit.admit(claim, held, now, needed, leased,
                                           act)
         if verdict is planner_admit.Verdict.IN_MAINTENANCE:
-            raise refused.maintained(node_uuid, leased.maintained,
-                                             now)
+            raise refusal_messages.maintained(node_uuid, leased.maintained,
+                                                      now)
         if not verdict.passes:
-            raise refused.refusal(verdict, node_uuid, claim, held,
-                                          promised, now)
+            raise refusal_messages.refusal(verdict, node_uuid, claim, held,
+                                                   promised, now)
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None
             through = begin(engine, node, None, None, now, deadline, dates,
@@ -248,7 +248,7 @@ def make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
         return None
     room = displacement.on(engine, node, now, None)
     if room.lost and engine.conf.leases.without_reservation != 'allow':
-        raise refused.promised(node.uuid, leased.later)
+        raise refusal_messages.promised(node.uuid, leased.later)
     return room
 
 

@@ -32,8 +32,8 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import turns
-from ironic_reservations.engine.reservations import choose
 from ironic_reservations.engine.reservations import displacement
+from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.model import facts
@@ -128,7 +128,8 @@ def _hold_any(
     with engine.database.read() as connection:
         view = plan.look(engine, connection, request, sees, now, need)
     with engine.hard_requests.bounded(engine.conf, sees.project_id):
-        choice = choose.choose(engine, request, view, sees, observer, need)
+        choice = pick_and_confirm.choose(engine, request, view, sees,
+                                         observer, need)
     void = next((row for row in choice.view.related if not row.live(now)
                  and row.node_uuid == choice.node.uuid), None)
     return admission.begin(
@@ -155,7 +156,8 @@ def _hold_leased(
     need = plan.Need(max(booking.ends_at for booking in mine))
     with engine.database.read() as connection:
         view = plan.look(engine, connection, request, sees, now, need)
-    choice = choose.choose(engine, request, view, sees, observer, need)
+    choice = pick_and_confirm.choose(engine, request, view, sees, observer,
+                                     need)
     return admission.begin(
         engine, choice.node, None, request.instance_uuid, now, deadline,
         turns.of_node(None, mine), confirmed=choice.view.confirmed,

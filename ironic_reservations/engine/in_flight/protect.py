@@ -24,7 +24,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.in_flight import refused
+from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.in_flight import turns
 from ironic_reservations.lifecycle import protect
 from ironic_reservations.model import facts
@@ -98,7 +98,7 @@ class Holding:
         verdict = protect.judge(asked.actor, there.held, there.leased,
                                 there.now, asked.frees)
         if not verdict.passes:
-            raise refused.refusal(
+            raise refusal_messages.refusal(
                 verdict, there.node_uuid, asked.actor.claim, there.held,
                 there.bookings, there.now)
 

@@ -26,9 +26,9 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import limits as lease_limits
-from ironic_reservations.engine.leases import refused as lease_refused
+from ironic_reservations.engine.leases import refusal_messages
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
-from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
@@ -172,7 +172,7 @@ class Admission:
         if not request.queue:
             return None
         now = self.snapshot.now
-        latest = lease_terms.latest_end(self._wanted.allowed, now) or (
+        latest = request_checks.latest_end(self._wanted.allowed, now) or (
             max(request.end, now) + _QUEUE_HORIZON)
         start = self._earliest(self._least(self.snapshot, starts.first),
                                instants.instant(latest))
@@ -192,10 +192,10 @@ class Admission:
         if not proved:
             refused = dataclasses.replace(refused,
                                           cause=plans.Cause.SEARCH_LIMIT)
-        refusal = lease_refused.refusal(
+        refusal = refusal_messages.refusal(
             self.snapshot, starts.at(starts.first),
             self._most(self.snapshot), refused,
-            lease_terms.latest_end(self._wanted.allowed, self.snapshot.now),
+            request_checks.latest_end(self._wanted.allowed, self.snapshot.now),
             self._project)
         if starts.fixed:
             return refusal
@@ -335,10 +335,10 @@ def starts_of(request: leases.LeaseRequest, allowed: limits.Limits,
     """
     flexible = request.flexible
     if flexible is None:
-        first = lease_terms.start(request.start, now)
+        first = request_checks.start(request.start, now)
         return Starts(request, first, first)
     first = max(request.start or now, now)
-    horizon = lease_terms.latest_end(allowed, now)
+    horizon = request_checks.latest_end(allowed, now)
     latest_end = (flexible.latest if horizon is None
                   else min(flexible.latest, horizon))
     return Starts(request, first, max(first, latest_end - flexible.duration))

@@ -33,8 +33,8 @@ from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import new_terms
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
-from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import leases
 
 
@@ -229,7 +229,7 @@ def _window(lease: leases.Lease, changes: leases.LeaseChange,
     if between is None or changes.opened is None and (
             between.fix_at is None or between.fix_at <= now):
         return None
-    until = lease_terms.latest_end(allowed, now)
+    until = request_checks.latest_end(allowed, now)
     latest = between.latest if until is None else min(between.latest, until)
     first = max(between.earliest, now)
     if changes.opened is None:

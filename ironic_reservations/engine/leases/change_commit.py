@@ -33,8 +33,8 @@ from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import replan as lease_replan
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
-from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import leases
 
 
@@ -72,7 +72,7 @@ def commit(engine: Engine, before: leases.Lease, after: leases.Lease,
             limit_checks.check_again(allowed, connection, after, now, before)
             _write(connection, before, replanned, now)
         if not db_leases.update(connection, before, after,
-                                lease_terms.due(after, now)):
+                                request_checks.due(after, now)):
             raise db_connection.Conflict('the lease has changed meanwhile')
         if known is not None:
             request_keys.keep(connection, known, after.id, 0, engine.clock())
@@ -109,7 +109,7 @@ def _check_extended(allowed: limits.Limits, lease: leases.Lease,
                     moment: datetime.datetime) -> None:
     """Check that a lease may be extended when that is written."""
     try:
-        lease_terms.check_extension(allowed, lease, moment)
+        request_checks.check_extension(allowed, lease, moment)
     except errors.LeaseLimit as exc:
         # NOTE: planned anew, it is found out before, and said.
         raise db_connection.Conflict(str(exc)) from exc

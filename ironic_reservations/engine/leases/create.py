@@ -45,8 +45,8 @@ from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
-from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.model import leases
 
 
@@ -125,13 +125,13 @@ class _Request:
             raise errors.InvalidValue(
                 'The lease has no reservations. Send at least one.')
         for requested in request.reservations:
-            lease_terms.check_wish(requested.least, requested.most,
-                                   requested.resource_type,
-                                   requested.instances)
-        requirements = [lease_terms.requirement(
+            request_checks.check_amounts(requested.least, requested.most,
+                                         requested.resource_type,
+                                         requested.instances)
+        requirements = [request_checks.requirement(
             requested.hypervisor_properties, requested.resource_properties,
             requested.instances) for requested in request.reservations]
-        lease_terms.check_terms(requirements)
+        request_checks.check_comparisons(requirements)
         self._engine = engine
         self._request = request
         self._allowed = allowed
@@ -219,15 +219,15 @@ class _Request:
         """Check dates and limits; return what the project holds."""
         request, first = self._request, starts.first
         asked = starts.at(first)
-        lease_terms.check_window(self._allowed, first, asked.end, now)
-        lease_terms.before_end(self._engine.conf, first, asked.end,
-                               request.before_end)
+        request_checks.check_window(self._allowed, first, asked.end, now)
+        request_checks.before_end(self._engine.conf, first, asked.end,
+                                  request.before_end)
         project = self._project(now)
         project.check_one_more()
         if request.flexible is None:
             project.mosts(request.reservations, first, asked.end)
         else:
-            lease_terms.check_flexible(request.flexible, first)
+            request_checks.check_flexible(request.flexible, first)
         return project
 
     def _project(self, now: datetime.datetime) -> lease_limits.Project:
@@ -265,8 +265,8 @@ class _Request:
                now: datetime.datetime) -> leases.Lease:
         start = place.start
         request, flexible = starts.at(start), self._request.flexible
-        told = lease_terms.before_end(self._engine.conf, start, request.end,
-                                      request.before_end)
+        told = request_checks.before_end(self._engine.conf, start, request.end,
+                                         request.before_end)
         reservations = tuple(
             _reservation(
                 each, requested, now,
@@ -287,7 +287,7 @@ class _Request:
             events=tuple(leases.Event(
                 str(uuid_module.uuid4()), kind, time,
                 leases.EventStatus.UNDONE, now) for kind, time in times),
-            between=None if flexible is None else lease_terms.between(
+            between=None if flexible is None else request_checks.between(
                 self._engine.conf, self._request.start or start, flexible
             ).fixed_for(start, now),
             queued=starts.queued(start))

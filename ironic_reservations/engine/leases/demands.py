@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
@@ -27,7 +27,7 @@ from ironic_reservations.planner import host_states
 
 def of(ident: str, start: int, end: int, least: int, most: int,
        eligible: int, margin: int, preferred: int = 0,
-       wanted: lease_terms.Instances = None,
+       wanted: request_checks.Instances = None,
        group: str | None = None) -> bookings.Demand:
     """Return a demand for hosts, or for instances.
 

@@ -48,7 +48,7 @@ def read(engine: Engine, request: leases.LeaseRequest) -> leases.LeaseRequest:
                                                    requested.flavor_id,
                                                    request.project_id)
             requested = dataclasses.replace(requested, instances=(
-                instance_reservations.InstanceWish.of_flavor(
+                instance_reservations.InstanceRequest.of_flavor(
                     requested.flavor_id, found[requested.flavor_id])))
         reservations.append(requested)
     return dataclasses.replace(request, reservations=tuple(reservations))

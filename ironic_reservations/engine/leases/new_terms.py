@@ -24,7 +24,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import reopen as lease_reopen
 from ironic_reservations.engine.leases import replan as lease_replan
-from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
@@ -62,19 +62,19 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
         raise errors.LeaseFrozen(
             f'The lease {lease.id} is over; only its name can be changed.')
     if moved:
-        lease_terms.check_window(allowed, begin, end, now)
+        request_checks.check_window(allowed, begin, end, now)
     extended = end > lease.end and lease_replan.started(lease, now)
     if extended:
-        lease_terms.check_extension(allowed, lease, now)
+        request_checks.check_extension(allowed, lease, now)
     told = changes.before_end
     if told is None and lease.before_end is not None and moved:
         told = max(begin, end - (lease.end - lease.before_end))
     told = (lease.before_end if told is None
-            else lease_terms.before_end(conf, begin, end, told))
+            else request_checks.before_end(conf, begin, end, told))
     requests = _reservations(lease, changes, now)
     if any(requested.hypervisor_properties or requested.resource_properties
            for requested in changes.reservations):
-        lease_terms.check_terms(lease_terms.requirement(
+        request_checks.check_comparisons(request_checks.requirement(
             each.hypervisor_properties, each.resource_properties,
             each.instances) for each in requests)
     # NOTE: dates that its owner sets are open no more, even if they are those
@@ -105,7 +105,7 @@ def _start(lease: leases.Lease, changes: leases.LeaseChange,
             f'The lease {lease.id} started at '
             f'{time_text.moment(lease.start)}; its start cannot be changed '
             'any more.')
-    return lease_terms.start(changes.start, now)
+    return request_checks.start(changes.start, now)
 
 
 def _reservations(lease: leases.Lease, changes: leases.LeaseChange,
@@ -119,13 +119,14 @@ def _reservations(lease: leases.Lease, changes: leases.LeaseChange,
             f"{', '.join(sorted(unknown))}. The reservations of a lease can "
             'be changed, but none can be added.')
     return tuple(each if each.id not in asked
-                 else _wish(each, _spoken(each, asked[each.id], started), now)
+                 else _changed(each, _in_hosts(each, asked[each.id], started),
+                               now)
                  for each in lease.reservations)
 
 
-def _spoken(each: leases.LeaseReservation,
-            requested: leases.LeaseReservationChange,
-            started: bool) -> leases.LeaseReservationChange:
+def _in_hosts(each: leases.LeaseReservation,
+              requested: leases.LeaseReservationChange,
+              started: bool) -> leases.LeaseReservationChange:
     """Return a change in numbers of nodes; what it says has to make sense."""
     if each.instances is None:
         if requested.amount is not None or requested.instances is not None:
@@ -159,9 +160,9 @@ def _spoken(each: leases.LeaseReservation,
                                instances=change)
 
 
-def _wish(each: leases.LeaseReservation,
-          requested: leases.LeaseReservationChange,
-          now: datetime.datetime) -> leases.LeaseReservation:
+def _changed(each: leases.LeaseReservation,
+             requested: leases.LeaseReservationChange,
+             now: datetime.datetime) -> leases.LeaseReservation:
     least, most = requested.least, requested.most
     there = {booking.node_uuid for booking in each.bookings
              if booking.state is not leases.BookingState.ENDING}
@@ -192,9 +193,9 @@ def _wish(each: leases.LeaseReservation,
     if each.instances is not None and requested.instances is not None:
         changed = dataclasses.replace(changed, instances=(
             each.instances.changed(requested.instances, changed.most)))
-    lease_terms.check_wish(changed.least, changed.most,
-                           changed.resource_type, changed.instances)
-    lease_terms.requirement(changed.hypervisor_properties,
-                            changed.resource_properties, changed.instances)
+    request_checks.check_amounts(changed.least, changed.most,
+                                 changed.resource_type, changed.instances)
+    request_checks.requirement(changed.hypervisor_properties,
+                               changed.resource_properties, changed.instances)
     return (each if changed == each
             else dataclasses.replace(changed, updated_at=now))

@@ -23,7 +23,7 @@ from typing import Any
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import limits
-from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
@@ -149,7 +149,7 @@ def _other_class(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
                                requested.resource_properties).names
     if not asked or asked - {'resource_class'}:
         return []
-    needed = lease_terms.requirement('', '', requested.instances)
+    needed = request_checks.requirement('', '', requested.instances)
     by_class: dict[str, list[int]] = {}
     for number in host_sets.members(snapshot.usable & ~demand.eligible):
         host = snapshot.host_state(number).host

@@ -22,7 +22,7 @@ from oslo_config import cfg
 from ironic_reservations import errors
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import dates as lease_dates
-from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
 
@@ -59,18 +59,18 @@ def reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
     if seconds is None and there is not None:
         seconds = there.fix_before
     flexible = leases.Flexible(latest, length, seconds)
-    lease_terms.check_flexible(flexible, max(first, now))
+    request_checks.check_flexible(flexible, max(first, now))
     start = lease.start
     if start < first or start + length > latest:
         start = max(first, now)
-    lease_terms.check_window(allowed, start, start + length, now)
+    request_checks.check_window(allowed, start, start + length, now)
     told = lease.before_end
     if told is not None and length != lease.end - lease.start:
         told = max(lease.start,
                    lease.start + length - (lease.end - told))
     after = dataclasses.replace(
         lease, end=lease.start + length, before_end=told,
-        between=lease_terms.between(conf, first, flexible),
+        between=request_checks.between(conf, first, flexible),
         events=lease_dates.events(lease, lease.start, told,
                                   lease.start + length, now))
     after = lease_dates.starting_at(after, start, now)

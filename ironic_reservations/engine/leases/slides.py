@@ -45,7 +45,7 @@ from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import limits as lease_limits
-from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
@@ -157,7 +157,7 @@ def read_others(engine: Engine, now: datetime.datetime,
     with engine.database.snapshot() as connection:
         found, is_all = db_open_dates.read_loose(
             connection, now, first, until, _LOOKED_AT, without)
-    return Others(found, is_all, {each.id: lease_terms.requirement(
+    return Others(found, is_all, {each.id: request_checks.requirement(
         each.hypervisor_properties, each.resource_properties, each.instances)
         for lease in found for each in lease.reservations},
         lambda: engine.timer() - begun > _LONGEST)
@@ -282,7 +282,7 @@ def write(connection: sa.Connection, changes: Sequence[Change],
         db_bookings.insert_many(connection, after.bookings, before.user_id,
                                 now)
         if not db_leases.update(connection, before, after,
-                                lease_terms.due(after, now)):
+                                request_checks.due(after, now)):
             raise db_connection.Conflict('a lease has changed meanwhile')
 
 
@@ -513,8 +513,8 @@ class _Loose:
                     (instants.instant(soonest) // _GRAIN + 1) * _GRAIN)
         # NOTE: it may stay where it is.
         first = min(first, instants.instant(lease.start))
-        until = lease_terms.latest_end(_limits(self._conf, lease),
-                                       self._snapshot.now)
+        until = request_checks.latest_end(_limits(self._conf, lease),
+                                          self._snapshot.now)
         # NOTE: the window of a lease may reach beyond the horizon.
         latest = between.latest if until is None else min(
             between.latest, max(until, lease.end))

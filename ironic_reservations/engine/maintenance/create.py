@@ -43,8 +43,8 @@ from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
-from ironic_reservations.engine.leases import terms as lease_terms
 from ironic_reservations.engine.maintenance import holdings as holdings_module
 from ironic_reservations.engine.maintenance import homes as homes_module
 from ironic_reservations.model import facts
@@ -254,7 +254,7 @@ class _Plan:
                hosts: Mapping[str, db_hosts.Row]) -> list[facts.Node]:
         """Return the nodes of the window."""
         request = self._request
-        wanted = lease_terms.requirement('', request.properties)
+        wanted = request_checks.requirement('', request.properties)
         there = [node for node in known.values() if not node.compute
                  and node.provision_state != node_condition.GONE]
         if request.nodes is not None:

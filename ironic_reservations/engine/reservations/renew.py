@@ -33,7 +33,7 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import find
-from ironic_reservations.engine.reservations import terms
+from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
@@ -65,7 +65,7 @@ def renew(engine: Engine, uuid: str,
     """
     def attempt() -> facts.Reservation:
         now = engine.clock()
-        end = terms.expiry(engine.conf, now, expires_at, ttl)
+        end = lifetime.expiry(engine.conf, now, expires_at, ttl)
         with engine.database.read() as connection:
             # NOTE: the reservation and the generation of its node are read at
             # one moment, and everything else after it.

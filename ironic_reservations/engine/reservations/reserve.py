@@ -40,10 +40,10 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import reservation_holds
-from ironic_reservations.engine.reservations import choose
 from ironic_reservations.engine.reservations import displacement
+from ironic_reservations.engine.reservations import lifetime
+from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
-from ironic_reservations.engine.reservations import terms
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
@@ -160,7 +160,8 @@ def _attempt(engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
             _keep(engine, known, existing)
         return lost or _Made(existing, before=True)
     try:
-        choice = choose.choose(engine, request, view, sees, observer, need)
+        choice = pick_and_confirm.choose(engine, request, view, sees,
+                                         observer, need)
     except errors.NoNodeAvailable as exc:
         if any(each['code'] == plan.CLASS_LIMIT
                for each in exc.details['reasons']):
@@ -275,12 +276,13 @@ def _lasts(engine: Engine, request: pick.NodeRequest,
     if request.expires_at is not None:
         return request.expires_at
     if request.ttl is None:
-        return terms.expiry(engine.conf, made_at)
+        return lifetime.expiry(engine.conf, made_at)
     return made_at + datetime.timedelta(seconds=request.ttl)
 
 
-def _end(engine: Engine, request: pick.NodeRequest, choice: choose.Choice,
-         made_at: datetime.datetime) -> datetime.datetime:
+def _end(engine: Engine, request: pick.NodeRequest,
+         choice: pick_and_confirm.Choice, made_at: datetime.datetime
+         ) -> datetime.datetime:
     end = _lasts(engine, request, made_at)
     if end <= made_at:
         raise errors.InvalidValue(
@@ -294,9 +296,9 @@ def _end(engine: Engine, request: pick.NodeRequest, choice: choose.Choice,
     return end
 
 
-def _commit(engine: Engine, request: pick.NodeRequest, choice: choose.Choice,
-            now: datetime.datetime, class_name: str | None,
-            uuid: str, allowed: limits.Limits,
+def _commit(engine: Engine, request: pick.NodeRequest,
+            choice: pick_and_confirm.Choice, now: datetime.datetime,
+            class_name: str | None, uuid: str, allowed: limits.Limits,
             full: Mapping[str, int],
             known: request_keys.Known | None) -> _Made:
     """Write the reservation."""

@@ -44,7 +44,7 @@ def given(flavor: flavors.Flavor,
     return leases.LeaseReservationRequest(
         amount, amount,
         resource_type=instance_reservations.FLAVOR_INSTANCE,
-        instances=instance_reservations.InstanceWish.of_flavor('f', flavor))
+        instances=instance_reservations.InstanceRequest.of_flavor('f', flavor))
 
 
 class TestCase(world.TestCase):

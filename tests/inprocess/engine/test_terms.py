@@ -16,9 +16,9 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
-from ironic_reservations.engine.reservations import terms
 from tests import servers
 from tests import world
 
@@ -39,7 +39,7 @@ class TestBounds(world.TestCase):
             reservations__default_ttl=50).conf
 
     def _expiry(self, **asked):
-        return terms.expiry(self.conf, world.NOON, **asked)
+        return lifetime.expiry(self.conf, world.NOON, **asked)
 
     def test_without_a_wish_the_default(self):
         self.assertEqual(_in(50), self._expiry())

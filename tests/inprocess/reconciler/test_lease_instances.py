@@ -69,7 +69,7 @@ class TestFlavor(testtools.TestCase):
         """Servers have them; what they need of the host is held already."""
         source = flavors.Flavor(2, 512, 5, ephemeral_gb=7, swap_mb=100)
         flavor = lease_provider_flavors.of_instances(
-            instance_reservations.InstanceWish.of_flavor(
+            instance_reservations.InstanceRequest.of_flavor(
                 'f', source).reserved('id', 'reservation', 1), False)
         self.assertEqual((2, 512, 5, 7, 100),
                          lease_providers.sizes_of(flavor))

@@ -18,7 +18,7 @@ import dataclasses
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.engine.maintenance import find
-from ironic_reservations.engine.maintenance import keep
+from ironic_reservations.engine.maintenance import sync
 from ironic_reservations.guard import tickets as guard_tickets
 from ironic_reservations.model import maintenance
 from tests import guarded
@@ -49,7 +49,7 @@ class KeepTestCase(windows.MaintenanceTestCase):
     def keep(self, transport=None):
         """Have a process do what there is to do."""
         ironic = ironic_client.Ironic(transport or self.transport)
-        keep.keep(dataclasses.replace(self.engine, ironic=ironic), ironic)
+        sync.sync(dataclasses.replace(self.engine, ironic=ironic), ironic)
 
     def keep_at(self, hour):
         """Have a process do it at an hour."""

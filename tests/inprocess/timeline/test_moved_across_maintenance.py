@@ -21,7 +21,7 @@ from ironic_reservations import errors
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import pull as lease_pull
 from ironic_reservations.engine.maintenance import find
-from ironic_reservations.engine.maintenance import keep
+from ironic_reservations.engine.maintenance import sync
 from tests import leasing
 from tests import servers
 from tests.inprocess.engine import open_dates
@@ -79,7 +79,7 @@ class TestMovedForOthers(windows.MaintenanceTestCase):
 
     def _maintain(self, hour) -> None:
         self.at(hour)
-        keep.keep(self.engine, self.ironic)
+        sync.sync(self.engine, self.ironic)
         self.leasing.refresh()
 
 
@@ -119,7 +119,7 @@ class TestAnyOrder(windows.MaintenanceTestCase):
             hour += passes
             self.at(hour)
             self.leasing.refresh()
-            for act in (lambda: keep.keep(self.engine, self.ironic),
+            for act in (lambda: sync.sync(self.engine, self.ironic),
                         self.leasing.refresh, self.work,
                         lambda: lease_heal.heal(self.engine)):
                 act()

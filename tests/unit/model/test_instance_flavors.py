@@ -44,7 +44,7 @@ FLAVORS = st.builds(
 def private(flavor: flavors.Flavor) -> flavors.Flavor:
     """Return the flavor of a lease for another one."""
     made = lease_provider_flavors.of_instances(
-        instance_reservations.InstanceWish.of_flavor('f', flavor).reserved(
+        instance_reservations.InstanceRequest.of_flavor('f', flavor).reserved(
             'id', 'reservation', 1), False)
     return flavors.Flavor(
         *lease_providers.sizes_of(made),

@@ -48,7 +48,7 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import lent as lease_lent
-from ironic_reservations.engine.leases import refused
+from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.model import leases
 
@@ -180,7 +180,7 @@ class LeasesController(rest.Controller):
             yield
         except errors.LeaseRefused as exc:
             if _own_version(call) >= versions.NAMED_BLOCKERS:
-                refused.name_blockers(self._engine, exc)
+                refusal_messages.name_blockers(self._engine, exc)
             raise
 
     def _rehearsed(self, call: expose.Call,

@@ -35,10 +35,10 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.engine.reservations import terms
 from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 
@@ -103,7 +103,8 @@ class ReservationsController(rest.Controller):
                 f'have at most {most}. Send a shorter list.')
         expires_at = basic.given(wanted.expires_at)
         ttl = basic.given(wanted.ttl)
-        terms.expiry(self._engine.conf, self._engine.clock(), expires_at, ttl)
+        lifetime.expiry(self._engine.conf, self._engine.clock(), expires_at,
+                        ttl)
         return pick.NodeRequest(
             instance_uuid=wanted.instance_uuid, node_uuids=node_uuids,
             resource_class=resource_class,

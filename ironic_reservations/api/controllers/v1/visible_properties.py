@@ -27,7 +27,7 @@ from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.engine.leases import request_checks
 
 _SEES_ALL = 'reservation:host:list_private_properties'
 
@@ -45,7 +45,7 @@ def check(engine: Engine, enforcer: policies.Enforcer,
     if enforcer.check(context, _SEES_ALL, {'project_id': context.project_id}):
         return
     named = {name for hypervisor, resource in texts
-             for name in lease_terms.requirement(
+             for name in request_checks.requirement(
                  hypervisor or '', resource or '').names_beside_own(
                      context.project_id)}
     unknown = _unknown(engine, named)

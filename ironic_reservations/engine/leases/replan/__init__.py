@@ -22,7 +22,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import limits as lease_limits
-from ironic_reservations.engine.leases import terms as lease_terms
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases.replan import pending as replan_pending
 from ironic_reservations.engine.leases.replan import started as replan_started
 from ironic_reservations.engine.leases.replan import task as task_module
@@ -103,9 +103,9 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
 
 def _wanted(lease: leases.Lease) -> dict[str, requirements.Requirement]:
     """Return the requirement of each reservation of a lease, by id."""
-    return {each.id: lease_terms.requirement(each.hypervisor_properties,
-                                             each.resource_properties,
-                                             each.instances)
+    return {each.id: request_checks.requirement(each.hypervisor_properties,
+                                                each.resource_properties,
+                                                each.instances)
             for each in lease.reservations}
 
 

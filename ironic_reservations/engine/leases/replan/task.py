@@ -29,7 +29,7 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import placeholders
-from ironic_reservations.engine.leases import refused as lease_refused
+from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
@@ -316,7 +316,7 @@ class Task:
         if self.window is not None:
             return self._refused_window(refused, self.window, later)
         place = self.place(refused.demand.id.partition(':')[0])
-        return lease_refused.of_change(
+        return refusal_messages.of_change(
             self.snapshot, self.before.project_id, place,
             self.after.reservations, refused,
             self._latest_end(free, demands))
@@ -328,7 +328,7 @@ class Task:
         # NOTE: an offer has other dates only, and no other hosts.
         if self.changes.opened is None or self.changes.reservations:
             later = None
-        return lease_refused.of_open_dates(
+        return refusal_messages.of_open_dates(
             self.snapshot, self.before.project_id, place, refused,
             (window.first, window.last), self.after, later)
 

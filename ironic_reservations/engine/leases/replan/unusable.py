@@ -24,7 +24,7 @@ import dataclasses
 import datetime
 
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases import refused as lease_refused
+from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
@@ -50,7 +50,7 @@ def check_windows(task: task_module.Task,
     if not found:
         return
     window, row = min(found, key=lambda pair: pair[0].starts_at)
-    raise lease_refused.of_window(
+    raise refusal_messages.of_window(
         task.place(row.reservation_id),
         task.snapshot.host_state(task.number(row)).host.id, window)
 
@@ -73,7 +73,7 @@ def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],
         if lent >> number & 1:
             place = task.place(row.reservation_id)
             offered = min(task.until, until)
-            raise lease_refused.of_loan(
+            raise refusal_messages.of_loan(
                 place, task.snapshot.host_state(number).host.id, until,
                 task.before.end, offered if reaches(offered) else None)
 
@@ -110,7 +110,7 @@ def check_homes(task: task_module.Task,
     for unit, demand in zip(units, moving, strict=True):
         if demand.id == refused.demand.id:
             place = task.place(demand.id.partition(':')[0])
-            raise lease_refused.of_overtaken(
+            raise refusal_messages.of_overtaken(
                 place, task.snapshot.host_state(task.number(unit[0])).host.id,
                 task.after.end, refused.cause)
 

@@ -26,8 +26,8 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine.reservations import confirm
 from ironic_reservations.engine.reservations import displacement
-from ironic_reservations.engine.reservations import observe
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
@@ -79,18 +79,18 @@ def choose(engine: Engine, request: pick.NodeRequest, view: plan.View,
     # mirrored.
     if engine.conf.ironic.confirm == 'mirror' and not request.powered:
         asks_whom = None
-    choosing = _Choosing(engine, request, sees, asks_whom, need)
-    outcome = choosing.among(view)
+    picking = _Picking(engine, request, sees, asks_whom, need)
+    outcome = picking.among(view)
     if isinstance(outcome, pick.Refused) and request.node_uuids is None:
-        outcome = choosing.by_class(view, outcome)
+        outcome = picking.by_class(view, outcome)
     if isinstance(outcome, pick.Refused):
         refused = _refusal(engine, request, outcome, sees, view.snapshot.now,
                            need)
-        raise refused if choosing.proved else _unproved(refused)
+        raise refused if picking.proved else _unproved(refused)
     return outcome
 
 
-class _Choosing:
+class _Picking:
     """A request for a node, and the client to confirm it with.
 
     :ivar proved: whether it is certain that leases cannot make room.
@@ -110,14 +110,14 @@ class _Choosing:
         self._ordered = request.node_uuids is not None and not need.bare
         self.proved = True
 
-    def among(self, view: plan.View,
-              look: observe.Look | None = None) -> Choice | pick.Refused:
+    def among(self, view: plan.View, confirmed: confirm.Confirmed | None = None
+              ) -> Choice | pick.Refused:
         """Choose from the nodes of a view."""
         # NOTE: an answer of Ironic proves nothing about rows read after it.
-        look = look or observe.Look(self._observer)
+        confirmed = confirmed or confirm.Confirmed(self._observer)
         while True:
-            outcome, snapshot = look.outcome(self._request, view.snapshot,
-                                             self._sees)
+            outcome, snapshot = confirmed.outcome(
+                self._request, view.snapshot, self._sees)
             view = dataclasses.replace(view, snapshot=snapshot,
                                        confirmed=self._observer is not None)
             picked = isinstance(outcome, pick.Picked)
@@ -127,7 +127,7 @@ class _Choosing:
             if made is None:
                 return (Choice(outcome.node, view)
                         if isinstance(outcome, pick.Picked) else outcome)
-            snapshot = look.at(snapshot, made.node_uuid)
+            snapshot = confirmed.at(snapshot, made.node_uuid)
             view = dataclasses.replace(view, snapshot=snapshot)
             if self._stands(snapshot, made.node_uuid):
                 return Choice(snapshot.nodes[made.node_uuid], view, made)
@@ -161,8 +161,9 @@ class _Choosing:
         outcome: Choice | pick.Refused = refused
         if len(view.snapshot.nodes) >= plan.FIRST:
             # NOTE: the mirror is outdated, so Ironic is asked for a list.
-            outcome = self.among(self._look_again(view, more=True),
-                                 observe.Look(self._observer, one_by_one=0))
+            outcome = self.among(
+                self._look_again(view, more=True),
+                confirm.Confirmed(self._observer, one_by_one=0))
         if isinstance(outcome, pick.Refused):
             promised = self._look_again(view, promised=True)
             if promised.snapshot.nodes:

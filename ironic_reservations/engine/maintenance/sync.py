@@ -52,7 +52,7 @@ State = maintenance.State
 _MOST_PATIENCE = datetime.timedelta(hours=1)
 
 
-def keep(engine: Engine, ironic: ironic_client.Ironic,
+def sync(engine: Engine, ironic: ironic_client.Ironic,
          goes_on: Callable[[], bool] = lambda: True) -> None:
     """Take the next step for each node of all windows.
 
@@ -71,7 +71,7 @@ def keep(engine: Engine, ironic: ironic_client.Ironic,
         if _settled(there, shown) and there.ends_at > now:
             continue
         try:
-            _Keeper(engine, ironic, there).work(
+            _Sync(engine, ironic, there).work(
                 maintenance.marked(there.window_id, reason), drain)
         except db_connection.Conflict as exc:
             LOG.debug('The maintenance of node %s is looked at again: %s',
@@ -96,7 +96,7 @@ def _settled(there: maintenance.NodeWindow,
         there.window_id, shown.get(there.node_uuid))
 
 
-class _Keeper:
+class _Sync:
     """The steps for one node of one window.
 
     :param there: the window of the node as it was read.

@@ -29,7 +29,7 @@ _OURS = (reasons.RESERVED, reasons.LEASED, reasons.PROMISED,
          reasons.RESERVATION_REQUIRED, reasons.BUSY, *reasons.OF_PLACEMENT)
 
 
-class Look:
+class Confirmed:
     """Reads nodes from Ironic, each of them once.
 
     NOTE: the snapshot is older than the answers of Ironic.  A guarded request

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The terms of a lease: its window, and the operator's limits."""
+"""Check what is asked of a lease: dates, amounts, and requirements."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
 
-#: What the reconciler is in the middle of.
+#: The reconciler is in the middle of these.
 _TURNING = (leases.LeaseStatus.STARTING, leases.LeaseStatus.TERMINATING,
             leases.LeaseStatus.DELETING)
 
 
-#: What is asked of each instance, where instances are asked for.
-Instances = (instance_reservations.InstanceWish
+#: The size of each instance, where instances are asked for.
+Instances = (instance_reservations.InstanceRequest
              | instance_reservations.InstanceReservation | None)
 
 
 def requirement(hypervisor_properties: str, resource_properties: str,
                 instances: Instances = None) -> requirements.Requirement:
-    """Read what hosts have to be like.
+    """Return the requirement that hosts have to meet.
 
-    :param instances: each of which has to have room on an empty host.
-    :raises InvalidValue: it cannot be read.
+    :param instances: the size of an instance, which has to fit on an empty
+        host.
+    :raises InvalidValue: the properties cannot be read.
     """
     try:
         return requirements.parse(
@@ -51,13 +52,13 @@ def requirement(hypervisor_properties: str, resource_properties: str,
         raise errors.InvalidValue(str(exc)) from exc
 
 
-def check_terms(wanted: Iterable[requirements.Requirement]) -> None:
-    """Check that what a lease asks of hosts is found out in bounded time.
+def check_comparisons(wanted: Iterable[requirements.Requirement]) -> None:
+    """Check that the requirements of a lease make few enough comparisons.
 
-    NOTE: each comparison is made for each host; what is asked for twice is
-    found out once.
+    NOTE: each comparison is made for each host; equal requirements are
+    compared once.
 
-    :raises InvalidValue: its reservations make too many comparisons.
+    :raises InvalidValue: they make too many.
     """
     terms = sum(each.terms for each in set(wanted))
     if terms > requirements.MAX_TERMS:
@@ -87,7 +88,7 @@ def start(asked: datetime.datetime | None,
 
 def check_window(allowed: limits.Limits, begin: datetime.datetime,
                  end: datetime.datetime, now: datetime.datetime) -> None:
-    """Check when a lease starts and ends.
+    """Check the start and the end of a lease.
 
     :param allowed: the limits that hold for the caller.
     :raises InvalidValue: it does not end after its start, and after now.
@@ -147,7 +148,7 @@ def check_extension(allowed: limits.Limits, lease: leases.Lease,
 
 def check_flexible(flexible: leases.Flexible,
                    first: datetime.datetime) -> None:
-    """Check that a window is open for what is to be in it.
+    """Check that a lease of open dates fits into its window.
 
     :param first: the earliest start.
     :raises InvalidValue: the window is shorter than the duration.
@@ -162,7 +163,7 @@ def check_flexible(flexible: leases.Flexible,
 
 def between(conf: cfg.ConfigOpts, earliest: datetime.datetime,
             flexible: leases.Flexible) -> leases.Between:
-    """Return within which a lease may be planned."""
+    """Return the window in which a lease of open dates may be planned."""
     before = flexible.fix_before
     return leases.Between(
         earliest, flexible.latest,
@@ -171,7 +172,7 @@ def between(conf: cfg.ConfigOpts, earliest: datetime.datetime,
 
 def latest_end(allowed: limits.Limits,
                now: datetime.datetime) -> datetime.datetime | None:
-    """Return when every lease has to end, where the operator says so."""
+    """Return the latest end of any lease; ``None`` without a limit."""
     ahead = allowed.max_horizon
     return now + datetime.timedelta(seconds=ahead) if ahead else None
 
@@ -179,9 +180,10 @@ def latest_end(allowed: limits.Limits,
 def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
                end: datetime.datetime,
                asked: datetime.datetime | None) -> datetime.datetime:
-    """Return when it is told that the end is near.
+    """Return when the notification of the near end is sent.
 
-    :raises InvalidValue: that is not within the lease.
+    :param asked: the requested time; ``None``: the configured one.
+    :raises InvalidValue: it is not within the lease.
     """
     if asked is None:
         return max(begin, end - datetime.timedelta(
@@ -195,11 +197,11 @@ def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
     return asked
 
 
-def check_wish(least: int, most: int, kind: str,
-               instances: Instances = None) -> None:
-    """Check what a reservation asks for: how many, and of which kind.
+def check_amounts(least: int, most: int, kind: str,
+                  instances: Instances = None) -> None:
+    """Check the amounts and the kind that a reservation asks for.
 
-    :raises InvalidValue: that cannot be.
+    :raises InvalidValue: they contradict each other, or are out of bounds.
     """
     if kind not in (leases.PHYSICAL_HOST, *instance_reservations.KINDS):
         raise errors.InvalidValue(
@@ -220,7 +222,7 @@ def check_wish(least: int, most: int, kind: str,
 
 
 def _check_instances(least: int, most: int, instances: (
-        instance_reservations.InstanceWish
+        instance_reservations.InstanceRequest
         | instance_reservations.InstanceReservation)) -> None:
     if not 1 <= least == most:
         raise errors.InvalidValue(
