@@ -70,7 +70,7 @@ def add_parser(actions: Any) -> None:
 
 
 def run(engine: engine_module.Engine, options: Any) -> int:
-    """Heal, and print what came of it; gives the exit status.
+    """Heal, print the outcome, and return the exit status.
 
     :param options: the words of the command line.
     :raises ValueError: there is no such node, another process is at it, or

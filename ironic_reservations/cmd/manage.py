@@ -99,7 +99,7 @@ def _failed(why: str) -> int:
 
 def audit(engine: engine_module.Engine, repair: bool, everything: bool,
           form: str) -> int:
-    """Compare our database with Placement; gives the exit status.
+    """Compare our database with Placement, and return the exit status.
 
     :param repair: whether to mend what can be.
     :param everything: look at each node, whatever was seen before.

@@ -76,7 +76,7 @@ def add_parser(add: Any) -> None:
 
 
 def run(conf: cfg.ConfigOpts, options: Any) -> int:
-    """Write the file, or print it; gives the exit status.
+    """Write or print the file, and return the exit status.
 
     :param options: the words of the command line.
     :raises OSError: the file cannot be written.

@@ -127,7 +127,7 @@ def admit(
     """
     shown_claim = planner_admit.Claim(proof, vouched_instance, bearer)
 
-    def attempt() -> tuple[InFlightRequest, displacement.Room | None]:
+    def attempt() -> tuple[InFlightRequest, displacement.Displacement | None]:
         deadline = hand_over_by(engine)
         now = engine.clock()
         with engine.database.read() as connection:
@@ -237,7 +237,7 @@ def unbound(promised: Iterable[leases.NodeBooking],
 
 
 def make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
-              leased: facts.Leased) -> displacement.Room | None:
+              leased: facts.Leased) -> displacement.Displacement | None:
     """Return how the leases that need a node later get other ones.
 
     :returns: ``None``: none needs it.
@@ -256,7 +256,8 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
           instance_uuid: str | None, now: datetime.datetime,
           deadline: float, dates: Collection[datetime.datetime],
           void: facts.Reservation | None = None,
-          confirmed: bool = False, room: displacement.Room | None = None,
+          confirmed: bool = False,
+          room: displacement.Displacement | None = None,
           starting: Collection[leases.NodeBooking] = (),
           lease_reservation_id: str | None = None,
           act: str | None = None) -> InFlightRequest:

@@ -72,7 +72,7 @@ def hold(engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
             'OpenStack-Baremetal-Reservation.')
 
     def attempt(
-    ) -> tuple[admission.InFlightRequest, displacement.Room | None]:
+    ) -> tuple[admission.InFlightRequest, displacement.Displacement | None]:
         deadline = admission.hand_over_by(engine)
         now = engine.clock()
         if proof is None:
@@ -123,7 +123,7 @@ def _hold_any(
     engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
     observer: ironic_client.Ironic | None, now: datetime.datetime,
     deadline: float
-) -> tuple[admission.InFlightRequest, displacement.Room | None]:
+) -> tuple[admission.InFlightRequest, displacement.Displacement | None]:
     need = plan.Need(bare=True)
     with engine.database.read() as connection:
         view = plan.look(engine, connection, request, sees, now, need)

@@ -85,7 +85,7 @@ class Uncertain:
         self._waits = waits
 
     def _look_at(self, row: in_flight.InFlight) -> str | None:
-        """Close a request if it can be; gives what is waited for, if not."""
+        """Close a request if possible; return what it waits for otherwise."""
         if row.state is in_flight.State.ISSUED:
             # NOTE: a ticket that is too old is good for nothing.
             if row.token is not None:
@@ -119,7 +119,7 @@ class Uncertain:
                 f'Ironic is still at work on it ({node.provision_state})')
 
     def _ask_conductor(self, node_uuid: str) -> str | None:
-        """Have the conductor of a node answer; tells why it does not.
+        """Ask the conductor of a node; return why it does not answer.
 
         NOTE: one that does not is asked once in a look, whatever the number
         of its nodes: each time one waits for all of the RPC time-out.

@@ -235,7 +235,7 @@ def _look_elsewhere(context: lease_context.Context, observed: _Observed,
                     seen: Mapping[str, facts.Node | None],
                     homeless: Sequence[leases.NodeBooking],
                     avoiding: bool = False) -> bool:
-    """Find other nodes for those that are not ready; tells if any was."""
+    """Return whether other nodes were found for those not ready."""
     new = [booking for booking in homeless
            if (booking.id, booking.node_uuid) not in context.looked_elsewhere]
     if not new:
@@ -325,7 +325,7 @@ def _write_lessees(context: lease_context.Context, lease: leases.Lease,
                    seen: Mapping[str, facts.Node | None],
                    views: Mapping[int, lease_cycle.AtStart]
                    ) -> dict[int, str]:
-    """Have Ironic show whose the nodes are; gives what it refused."""
+    """Write the lessees of nodes, and return the refusals of Ironic."""
     rows = {booking.id: booking for booking in lease.bookings}
     refused: dict[int, str] = {}
     for booking in binding:

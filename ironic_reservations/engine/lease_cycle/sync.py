@@ -73,7 +73,7 @@ def _keep_lessee(context: lease_context.Context,
 
 def _write_lessee(context: lease_context.Context,
                   booking: leases.NodeBooking) -> str | None:
-    """Write the lessee, if Ironic shows another; gives why it could not."""
+    """Write the lessee if Ironic shows another; return why it could not."""
     node = context.ironic.node(booking.node_uuid)
     if node is not None and lease_cycle.lacks_lessee(booking, node):
         try:

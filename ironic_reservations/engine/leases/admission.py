@@ -74,7 +74,7 @@ class Place:
     snapshot: snapshots.Snapshot
     start: datetime.datetime
     plan: plans.Plan
-    room: lease_slides.Room | None = None
+    room: lease_slides.Slide | None = None
 
 
 class Admission:

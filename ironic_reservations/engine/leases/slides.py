@@ -125,7 +125,7 @@ class Change:
 
 
 @dataclasses.dataclass(frozen=True)
-class Room:
+class Slide:
     """A plan for a request, with the leases that slide for it.
 
     :ivar start: the start that the request gets.
@@ -166,7 +166,7 @@ def read_others(engine: Engine, now: datetime.datetime,
 def make_room(engine: Engine, now: datetime.datetime,
               wanted: Iterable[requirements.Requirement],
               demands_of: Callable[[snapshots.Snapshot], _Demands],
-              asked: SlideRequest) -> Room | bool:
+              asked: SlideRequest) -> Slide | bool:
     """Plan a request that was refused, with others sliding for it.
 
     :param wanted: the requirements of its reservations.
@@ -187,7 +187,7 @@ def make_room(engine: Engine, now: datetime.datetime,
 
 def find_room(engine: Engine, snapshot: snapshots.Snapshot,
               free: timeline.Timeline, demands: _Demands, asked: SlideRequest,
-              there: Others) -> Room | bool:
+              there: Others) -> Slide | bool:
     """Plan a request on a snapshot, with others sliding for it.
 
     :param free: the timeline without the bookings that the demands replace.
@@ -236,7 +236,7 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
         del granted[:len(lease.reservations)]
         if begin != instants.instant(lease.start):
             changes.append(Change(lease, _moved(snapshot, lease, begin, had)))
-    return Room(snapshot, start, plan, tuple(changes))
+    return Slide(snapshot, start, plan, tuple(changes))
 
 
 def names(changes: Sequence[Change]) -> frozenset[str]:

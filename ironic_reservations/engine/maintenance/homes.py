@@ -100,7 +100,7 @@ class _Search:
                       for demand, unit in units.items()}
 
     def slide(self, others: lease_slides.Others,
-              given_up: Set[bookings.Demand]) -> lease_slides.Room | None:
+              given_up: Set[bookings.Demand]) -> lease_slides.Slide | None:
         """Plan all bookings, with leases that slide."""
         leaving = [each for each in self._units if each not in given_up]
         room = lease_slides.find_room(
@@ -112,17 +112,17 @@ class _Search:
                 lambda start: [], lambda project, start: True,
                 leaving={each: self._units[each][0].reservation_id
                          for each in leaving}), others)
-        return room if isinstance(room, lease_slides.Room) else None
+        return room if isinstance(room, lease_slides.Slide) else None
 
     def _named(self, demands: Sequence[bookings.Demand]
                | Set[bookings.Demand]) -> set[str]:
         return set(itertools.chain.from_iterable(
             self.names[each] for each in demands))
 
-    def found(self, plan: displace.Cleared | lease_slides.Room) -> Homes:
+    def found(self, plan: displace.Cleared | lease_slides.Slide) -> Homes:
         """Return the changes that a plan makes."""
         changes: Sequence[lease_slides.Change] = ()
-        if isinstance(plan, lease_slides.Room):
+        if isinstance(plan, lease_slides.Slide):
             changes, after = plan.changes, plan.plan.timeline
         else:
             after = plan.timeline

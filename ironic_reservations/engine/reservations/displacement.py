@@ -50,7 +50,7 @@ _ODD = 8
 
 
 @dataclasses.dataclass(frozen=True)
-class Room:
+class Displacement:
     """A node, and the moves that make room on it.
 
     :ivar difference: the moves.
@@ -81,7 +81,7 @@ class NoRoom:
 
 def one_of(engine: Engine, nodes: Sequence[facts.Node],
            now: datetime.datetime, until: datetime.datetime | None,
-           ordered: bool) -> Room | NoRoom:
+           ordered: bool) -> Displacement | NoRoom:
     """Make room on one of some nodes.
 
     :param nodes: the nodes as they were read, in the order of preference.
@@ -112,8 +112,10 @@ def one_of(engine: Engine, nodes: Sequence[facts.Node],
 
 def on(engine: Engine, node: facts.Node, now: datetime.datetime,
        until: datetime.datetime | None,
-       limits: budget.Limits = planning.LIMITS) -> Room:
-    """Make room on a node even if leases lose it; see :attr:`Room.lost`.
+       limits: budget.Limits = planning.LIMITS) -> Displacement:
+    """Make room on a node even if leases lose it.
+
+    See :attr:`Displacement.lost`.
 
     :param node: the node as it was read.
     :param until: the end of the use; ``None`` if it is unknown.
@@ -129,8 +131,8 @@ def on(engine: Engine, node: facts.Node, now: datetime.datetime,
     raise db_connection.Conflict(f'node {node.uuid} is no host any more')
 
 
-def write_notices(engine: Engine, connection: sa.Connection, made: Room,
-                  now: datetime.datetime) -> None:
+def write_notices(engine: Engine, connection: sa.Connection,
+                  made: Displacement, now: datetime.datetime) -> None:
     """Write notices to the owners of leases that lose a node.
 
     Comes after the commit in the transaction that makes the room.
@@ -143,7 +145,7 @@ def write_notices(engine: Engine, connection: sa.Connection, made: Room,
                 'else, as the operator allows.')
 
 
-def tell(engine: Engine, made: Room) -> None:
+def tell(engine: Engine, made: Displacement) -> None:
     """Send notifications of the leases that have lost a node."""
     if made.lost:
         with engine.database.read() as connection:
@@ -170,7 +172,8 @@ def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[facts.Node]
 
 
 def read_lessees(engine: Engine,
-                 room: Room | None) -> Sequence[lease_asked_back.Lessee]:
+                 room: Displacement | None
+                 ) -> Sequence[lease_asked_back.Lessee]:
     """Return the lessees of nodes that moving leases of their owners get.
 
     Comes before the transaction.
@@ -179,7 +182,7 @@ def read_lessees(engine: Engine,
         engine, room.snapshot, room.difference.homes)
 
 
-def check_ahead(room: Room | None, planned: datetime.datetime,
+def check_ahead(room: Displacement | None, planned: datetime.datetime,
                 moment: datetime.datetime) -> None:
     """Check that no lease that makes room has begun meanwhile.
 
@@ -203,7 +206,7 @@ def _check(snapshot: snapshots.Snapshot, number: int,
 
 
 def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
-             start: int, end: int, limits: budget.Limits) -> Room:
+             start: int, end: int, limits: budget.Limits) -> Displacement:
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     leaving: dict[str, leases.NodeBooking] = {}
     demands = []
@@ -229,7 +232,7 @@ def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
 def _made(snapshot: snapshots.Snapshot, number: int, end: int,
           after: timeline.Timeline,
           renamed: dict[str, leases.NodeBooking] | None = None,
-          lost: tuple[leases.NodeBooking, ...] = ()) -> Room:
+          lost: tuple[leases.NodeBooking, ...] = ()) -> Displacement:
     difference = difference_module.compare(snapshot, after, renamed=renamed)
     here = seen.Seen(dict([snapshot.generation(number)]))
     # NOTE: the timeline does not have the bookings of an unusable host.
@@ -238,6 +241,8 @@ def _made(snapshot: snapshots.Snapshot, number: int, end: int,
                   in snapshot.host_state(number).promised
                   if booking not in difference.homes)
     later = min((start for start in starts if start >= end), default=None)
-    return Room(snapshot.host_set.uuids[number], snapshot, dataclasses.replace(
-        difference, seen=difference.seen.also(here), lost=lost),
+    return Displacement(
+        snapshot.host_set.uuids[number], snapshot,
+        dataclasses.replace(difference, seen=difference.seen.also(here),
+                            lost=lost),
         None if later is None else instants.moment(later))

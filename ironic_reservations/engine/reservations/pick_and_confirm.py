@@ -47,7 +47,7 @@ class Choice:
 
     node: facts.Node
     view: plan.View
-    room: displacement.Room | None = None
+    room: displacement.Displacement | None = None
 
     @property
     def difference(self) -> difference.Difference | None:
@@ -133,10 +133,11 @@ class _Picking:
                 return Choice(snapshot.nodes[made.node_uuid], view, made)
 
     def _make_room(self, promised: Sequence[facts.Node],
-                   snapshot: pick.Snapshot) -> displacement.Room | None:
+                   snapshot: pick.Snapshot
+                   ) -> displacement.Displacement | None:
         made = displacement.one_of(self._engine, promised, snapshot.now,
                                    snapshot.until, self._ordered)
-        if isinstance(made, displacement.Room):
+        if isinstance(made, displacement.Displacement):
             return made
         if self._need.bare and (
                 self._engine.conf.leases.without_reservation == 'allow'):

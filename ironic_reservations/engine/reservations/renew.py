@@ -104,7 +104,7 @@ def renew(engine: Engine, uuid: str,
 
 def _make_room(engine: Engine, held: facts.Reservation, node: facts.Node,
                occupancy: facts.Occupancy, now: datetime.datetime,
-               end: datetime.datetime) -> displacement.Room | None:
+               end: datetime.datetime) -> displacement.Displacement | None:
     if held.state is not facts.State.RESERVED or end <= held.expires_at:
         return None
     obstacle = pick.maintenance(node.uuid, occupancy, end)

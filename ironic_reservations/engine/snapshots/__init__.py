@@ -43,7 +43,7 @@ Displaced = tuple[leases.NodeBooking, requirements.Requirement]
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """Tells whether two snapshots differ, also those of two processes.
+    """Compares two snapshots, also those of two processes.
 
     :ivar sums: sums of generations and revisions, which differ if any node or
         booking does.

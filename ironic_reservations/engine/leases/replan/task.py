@@ -210,7 +210,7 @@ class Task:
                 lambda project, start: project.permits_change(
                     at(start), self.before), self.before.id),
             self.sliding.others)
-        if isinstance(room, lease_slides.Room):
+        if isinstance(room, lease_slides.Slide):
             return instants.moment(room.start), room.plan, room.changes
         return None, (outcome if room else dataclasses.replace(
             outcome, cause=plans.Cause.SEARCH_LIMIT)), ()
