@@ -396,6 +396,11 @@ class World(fixtures.Fixture):
         self.ironic.deploy(reservation.node_uuid, reservation.instance_uuid)
         admission.close(self.engine, through, True)
 
+    def shown(self, node_uuid: str) -> admission.Shown | None:
+        """Return a node as the guard reads it after a request."""
+        node = self.ironic.there.get(node_uuid)
+        return None if node is None else admission.Shown(node, self.clock())
+
     def find_out(self) -> None:
         """Let so much time pass that the fate of all requests is known."""
         looks = uncertain.Uncertain(self.engine, self.ironic)

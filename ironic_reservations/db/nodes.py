@@ -94,6 +94,20 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
             for row in rows}
 
 
+def read_state_since(connection: sa.Connection,
+                     node: facts.Node) -> datetime.datetime | None:
+    """Return since when the mirror has shown a node as Ironic does now.
+
+    :returns: ``None`` if the mirror shows another state or instance.
+    """
+    # SELECT observed_at FROM nodes
+    #   WHERE uuid = ? AND provision_state = ? AND instance_uuid = ?
+    return connection.scalar(sa.select(_n.observed_at).where(
+        _n.uuid == node.uuid,
+        _n.provision_state.is_not_distinct_from(node.provision_state),
+        _n.instance_uuid.is_not_distinct_from(node.instance_uuid)))
+
+
 def read_let_through(connection: sa.Connection, uuid: str) -> str | None:
     """Return the token of the last request let through to a node."""
     # SELECT let_through FROM nodes WHERE uuid = ?

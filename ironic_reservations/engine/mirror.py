@@ -43,6 +43,11 @@ from ironic_reservations.model import node_condition
 
 LOG = log.getLogger(__name__)
 
+#: How long, in seconds, the mirror shows that a node was taken before its
+#: reservation ends.  A request that took effect too late is taken back within
+#: this time.
+TAKEN_FOR = 10.0
+
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
@@ -267,6 +272,9 @@ def _judge(engine: Engine, held: facts.Reservation,
 def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
             node: facts.Node) -> None:
     verdict = _judge(engine, held, node)
+    if (verdict.end is lifecycle.End.NODE_TAKEN
+            and not _stays_taken(engine, node, rows.at)):
+        return
     generation = rows.nodes[held.node_uuid].generation
     try:
         if verdict.end is not None:
@@ -281,6 +289,22 @@ def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
     except db_connection.Conflict:
         LOG.debug('The bookings of node %s have changed meanwhile; the next '
                   'pass looks again', held.node_uuid)
+
+
+def _stays_taken(engine: Engine, node: facts.Node,
+                 at: datetime.datetime) -> bool:
+    """Return whether a node has been as Ironic shows it for some time.
+
+    NOTE: the process whose request took effect too late may be about to take
+    the node back for the holder of the reservation, see
+    :mod:`~ironic_reservations.engine.in_flight.overtaken`.
+
+    :param at: a time before Ironic was asked.
+    """
+    with engine.database.read() as connection:
+        since = db_nodes.read_state_since(connection, node)
+    return since is not None and since + datetime.timedelta(
+        seconds=TAKEN_FOR) <= at
 
 
 def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:

@@ -386,15 +386,19 @@ class Acts:
         return answer
 
     def _look_again(self, environ: wsgi.Environ,
-                    admitted: admission.InFlightRequest) -> facts.Node | None:
+                    admitted: admission.InFlightRequest
+                    ) -> admission.Shown | None:
         try:
+            asked_at = self._engine.clock()
             # NOTE: the mirror keeps the traits that it has.
-            return self._observer(environ).confirm(admitted.node_uuid,
+            node = self._observer(environ).confirm(admitted.node_uuid,
                                                    with_traits=False)
-        except (errors.IronicUnavailable, errors.Forbidden) as exc:
+        except (errors.IronicUnavailable, errors.Forbidden,
+                errors.DatabaseUnavailable) as exc:
             LOG.info('Node %s will be read again later: %s',
                      admitted.node_uuid, exc)
             return None
+        return None if node is None else admission.Shown(node, asked_at)
 
     def _observer(self, environ: wsgi.Environ) -> ironic_client.Ironic:
         """Return Ironic as the caller sees it."""

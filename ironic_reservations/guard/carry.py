@@ -26,7 +26,6 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import overtaken
 from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.guard import inward
-from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 
 
@@ -72,15 +71,15 @@ def pass_judged(engine: Engine, app: wsgi.Application, deadline: float,
 
 
 def close(engine: Engine, admitted: admission.InFlightRequest, succeeded: bool,
-          node: facts.Node | None = None,
+          shown: admission.Shown | None = None,
           undo: in_flight.Act | None = None) -> None:
     """Record Ironic's answer.
 
-    :param node: the node as Ironic shows it afterwards, if it was read.
+    :param shown: the node as Ironic shows it afterwards, if it was read.
     :param undo: undoes the effect of the request.
     :raises Overtaken: the node was promised to somebody else by then.
     """
-    if not _close(engine, admitted, succeeded, node) and succeeded:
+    if not _close(engine, admitted, succeeded, shown) and succeeded:
         overtaken.settle(engine, admitted, undo)
 
 
@@ -118,13 +117,13 @@ def accept(engine: Engine, admitted: admission.InFlightRequest) -> None:
 def _close(engine: Engine,
            admitted: admission.InFlightRequest,
            succeeded: bool,
-           node: facts.Node | None = None) -> bool:
+           shown: admission.Shown | None = None) -> bool:
     """Close an in-flight request.
 
     :returns: ``False`` if the node was no longer kept for it.
     """
     try:
-        return admission.close(engine, admitted, succeeded, node)
+        return admission.close(engine, admitted, succeeded, shown)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
         # NOTE: by then, what the node was is old.
         _leave(engine, admitted, exc,

@@ -92,6 +92,18 @@ class InFlightRequest:
     held: bool = False
 
 
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """A node as Ironic shows it.
+
+    :ivar asked_at: a time before Ironic was asked; the node may have been used
+        since.
+    """
+
+    node: facts.Node
+    asked_at: datetime.datetime
+
+
 def admit(
         engine: Engine,
         node_uuid: str,
@@ -437,16 +449,16 @@ def accept(engine: Engine, admitted: InFlightRequest) -> bool:
 
 
 def close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
-          node: facts.Node | None = None) -> bool:
+          shown: Shown | None = None) -> bool:
     """Record the outcome of a request in Ironic.
 
     :param succeeded: whether Ironic accepted it.
-    :param node: the node as Ironic shows it afterwards, if it was read.
+    :param shown: the node as Ironic shows it afterwards, if it was read.
     :returns: ``False`` if the node was no longer kept for it.
     :raises DatabaseUnavailable: then the reconciler finds out the outcome.
     """
     return _close(
-        engine, admitted, succeeded, node, lambda connection:
+        engine, admitted, succeeded, shown, lambda connection:
         db_in_flight.delete(connection, admitted.token, admitted.node_uuid),
         succeeded and admitted.uses)
 
@@ -456,22 +468,23 @@ def settle(engine: Engine, row: in_flight.InFlight,
     """Record the outcome of an uncertain request, as Ironic shows it.
 
     :param node: the node as Ironic shows it; ``None``: it is gone.
-    :param asked_at: a time before Ironic was asked; the node may have been
-        used since.
+    :param asked_at: a time before Ironic was asked.
     :returns: ``False`` if another process has recorded it first.
     """
     return _close(
         engine, InFlightRequest(row.token or '', row.node_uuid, engine.timer(),
-                        row.reservation_uuid), False, node,
+                        row.reservation_uuid), False,
+        None if node is None else Shown(node, asked_at),
         lambda connection: db_in_flight.delete_as_read(connection, row),
         # NOTE: whoever may have used a node counts as one who has.
-        row.act is None and row.reservation_uuid is None, asked_at)
+        row.act is None and row.reservation_uuid is None)
 
 
 def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
-           node: facts.Node | None,
-           delete: Callable[[sa.Connection], bool], uses: bool,
-           asked_at: datetime.datetime | None = None) -> bool:
+           shown: Shown | None,
+           delete: Callable[[sa.Connection], bool], uses: bool) -> bool:
+    node = None if shown is None else shown.node
+
     def attempt() -> tuple[bool, facts.Reservation | None]:
         now = engine.clock()
         with engine.database.read() as connection:
@@ -492,8 +505,9 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
                 # knows more than an old answer does.
                 db_nodes.doubt(connection, admitted.node_uuid, now)
                 return False, None
-            if node is not None:
-                db_nodes.update_facts(connection, [node], asked_at or now)
+            if shown is not None:
+                db_nodes.update_facts(connection, [shown.node],
+                                      shown.asked_at)
             elif succeeded:
                 # NOTE: it is no longer what the mirror says it is; what it
                 # is instead, the next poll tells.

@@ -22,6 +22,7 @@ from oslo_messaging.notify import _impl_test
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import create as lease_create
@@ -112,6 +113,8 @@ class TestAnnouncements(_Announced):
             happens()
             # NOTE: an empty list of nodes is not believed.
             self.world.enrol()
+            self.world.refresh()
+            self.world.clock.advance(mirror.TAKEN_FOR)
             self.world.refresh()
             self.assertEqual([('reservation.delete', held.uuid, reason)],
                              self._changes())

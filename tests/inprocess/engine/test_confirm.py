@@ -175,7 +175,7 @@ class TestMirrorOnly(world.TestCase):
         (node,) = self.world.enrol()
         opened = admission.admit(self.world.engine, node)
         self.world.ironic.deploy(node)
-        admission.close(self.world.engine, opened, succeeded=True, node=None)
+        admission.close(self.world.engine, opened, succeeded=True)
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve, node)
         self.world.ironic.undeploy(node)
         self.world.refresh()

@@ -60,7 +60,7 @@ class _Guarded(world.TestCase):
         opened = self.admit(node, proof)
         self.world.ironic.deploy(node)
         admission.close(self.leasing.engine, opened, True,
-                      self.world.ironic.there[node])
+                      self.world.shown(node))
 
     def undeploy(self, node):
         self.world.ironic.undeploy(node)

@@ -187,7 +187,7 @@ class TestAnswer(InFlightTestCase):
         held = self.world.reserve(self.node)
         opened = self.admit(held.uuid)
         self.world.ironic.deploy(self.node, held.instance_uuid)
-        self.close(opened, True, node=self.world.ironic.there[self.node])
+        self.close(opened, True, shown=self.world.shown(self.node))
         row = self.world.mirrored()[self.node]
         self.assertEqual(('active', held.instance_uuid),
                          (row['provision_state'], row['instance_uuid']))

@@ -29,6 +29,7 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.reservations import find
+from ironic_reservations.guard import acts
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import tickets as guard_tickets
 from ironic_reservations.model import reasons
@@ -164,6 +165,39 @@ class TestInsideOfIronic(StandsStillTestCase):
         self.passes()
         self.assert_mine(made[0])
 
+    def before_the_guard_looks(self, happens):
+        """Have something happen once Ironic has answered a request."""
+        real = acts.Acts._look_again
+
+        def look_again(*args):
+            happens()
+            return real(*args)
+        self.patch(acts.Acts, '_look_again', look_again)
+
+    def test_poll_sees_the_deploy_before_the_guard_does(self):
+        """It ended the reservation, and the stranger kept the node."""
+        made = []
+        self.ironic.before['PUT'] = self.meanwhile(
+            lambda: made.append(self.reserve()))
+        self.before_the_guard_looks(lambda: (
+            mirror.refresh_changed(self.engine),
+            mirror.refresh_node(self.engine, self.node),
+            mirror.refresh_all(self.engine)))
+        refused = self.assertRaises(errors.Overtaken, self.deploy)
+        self.assertIn('is being undone', str(refused))
+        self.passes()
+        self.assert_mine(made[0])
+
+    def test_poll_sees_the_instance_before_the_guard_does(self):
+        made = []
+        self.ironic.before['PATCH'] = self.meanwhile(
+            lambda: made.append(self.reserve()))
+        self.before_the_guard_looks(self.world.refresh)
+        self.assertRaises(errors.Overtaken, self.bind, world.new_uuid())
+        self.assertIsNone(self.there().instance_uuid)
+        self.passes()
+        self.assert_mine(made[0])
+
     def test_what_the_new_owner_did_stays(self):
         """The node has been used since: nothing shows whose doing it is."""
         made = []
@@ -289,18 +323,22 @@ class TestTakingBackStandsStill(StandsStillTestCase):
 class TestOldAnswer(StandsStillTestCase):
     """A process stands still with what Ironic has told it."""
 
-    def deployed_after(self, call):
-        """Let a deploy come between an answer of Ironic and what is done."""
-        real = getattr(self.world.ironic, call)
+    def deployed_after(self, call, of=None):
+        """Let a deploy come between an answer of Ironic and what is done.
+
+        :param of: what has the call; by default the client of Ironic.
+        """
+        of = of or self.world.ironic
+        real = getattr(of, call)
 
         def asked(*args):
             answer = real(*args)
-            self.patch(self.world.ironic, call, real)
+            self.patch(of, call, real)
             self.world.clock.advance(1)
             self.assertEqual(202, self.deploy().status)
             self.world.clock.advance(1)
             return answer
-        self.patch(self.world.ironic, call, asked)
+        self.patch(of, call, asked)
 
     def assert_not_free(self):
         self.assertEqual('active', self.there().provision_state)
@@ -316,6 +354,15 @@ class TestOldAnswer(StandsStillTestCase):
         self.world.clock.advance(30)
         self.deployed_after('settled')
         requests.look()
+        self.assertEqual([], self.world.in_flight())
+        self.assert_not_free()
+
+    def test_of_the_look_after_a_request(self):
+        """It made a node look free that had been deployed since."""
+        self.deployed_after('_look_again', acts.Acts)
+        self.assertEqual(200, self.guard.patch(guarded.environ(
+            'PATCH', f'/v1/nodes/{self.node}',
+            [{'op': 'remove', 'path': '/instance_uuid'}]), self.node).status)
         self.assertEqual([], self.world.in_flight())
         self.assert_not_free()
 

@@ -268,8 +268,20 @@ class TestEnds(MirrorTestCase):
         self.assertEqual('in_use', self._after(maintenance=True))
 
     def test_node_taken_past_the_guard_ends_a_promise(self):
-        self.assertIsNone(self._after(provision_state='deploying',
-                                      instance_uuid=world.new_uuid()))
+        """It does once the guard has had time to take the node back."""
+        taken = {'provision_state': 'deploying',
+                 'instance_uuid': world.new_uuid()}
+        self.assertEqual('reserved', self._after(**taken))
+        self.world.clock.advance(mirror.TAKEN_FOR - 1)
+        self.assertEqual('reserved', self._after())
+        self.world.clock.advance(1)
+        self.assertIsNone(self._after())
+
+    def test_node_taken_past_the_guard_and_given_back_in_time(self):
+        for state in ('active', 'available'):
+            self.assertEqual('reserved', self._after(provision_state=state))
+            self.world.clock.advance(mirror.TAKEN_FOR)
+        self.assertEqual('reserved', self._after(provision_state='active'))
 
     def test_own_instance_on_the_node_puts_it_in_use(self):
         self.assertEqual('in_use', self._after(

@@ -221,8 +221,7 @@ class Timeline(stateful.RuleBasedStateMachine):
             self.dies(opened, promise)
             return
         admission.close(self.world.engine, opened, accepted,
-                      node=(self.world.ironic.there.get(opened.node_uuid)
-                            if tells else None))
+                      self.world.shown(opened.node_uuid) if tells else None)
         if promise is not None:
             if accepted:
                 promise.used = True

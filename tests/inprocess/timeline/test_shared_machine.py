@@ -262,7 +262,7 @@ class Timeline(stateful.RuleBasedStateMachine):
             if stranger is not None:
                 self.strangers.add(node)
         admission.close(self.engine, opened, accepted,
-                      self.world.ironic.there[node])
+                        self.world.shown(node))
 
     @stateful.rule()
     def undeploy(self):
