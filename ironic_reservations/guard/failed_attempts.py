@@ -34,6 +34,10 @@ from ironic_reservations.guard import callers
 #: after which one more is allowed.
 BURST = 5
 PAUSE = 5.0
+#: What a failure of the holder of the node costs instead, in seconds, if it is
+#: not Ironic's policy that refuses: Ironic looks at the arguments of a request
+#: before it applies its policy, so a reader may get the same answer.
+HOLDERS_PAUSE = 1.0
 #: How many pairs of a caller and a node are remembered.
 REMEMBERED = 5000
 _CONFLICT = 409
@@ -69,10 +73,9 @@ class FailedAttempts:
                 held: Callable[[], bool] = lambda: False) -> wsgi.Answer:
         """Return Ironic's answer, unless it has refused too many before.
 
-        Administrators and services are not limited.  Of the holder of the
-        node, only refusals by Ironic's policy count: a reservation does not
-        expire while a request with its proof runs, and a reader of its
-        project could keep it for ever.
+        Administrators and services are not limited.  The holder of the node
+        is: a reservation does not expire while a request with its proof runs,
+        and a reader of its project could keep it for ever.
 
         :param node: the node as the caller sees it.
         :param proof: the proof that the caller shows, if ``ask`` refuses
@@ -89,17 +92,16 @@ class FailedAttempts:
         who = (proven, context.user_id, context.project_id, node.uuid)
         # NOTE: counted before the answer, because of concurrent requests.
         self._count(who)
-        failed = False
+        cost = 0.0
         try:
             answer = ask()
             # NOTE: a 409 is caused by another request.
-            failed = (answer.status in _NOT_ALLOWED if proven or held() else
-                      400 <= answer.status < 500
-                      and answer.status != _CONFLICT)
+            if 400 <= answer.status < 500 and answer.status != _CONFLICT:
+                cost = (PAUSE if answer.status in _NOT_ALLOWED
+                        or not (proven or held()) else HOLDERS_PAUSE)
             return answer
         finally:
-            if not failed:
-                self._take_back(who)
+            self._take_back(who, PAUSE - cost)
 
     def _count(self, who: _Who) -> None:
         with self._lock:
@@ -119,9 +121,9 @@ class FailedAttempts:
                                            key=self._forgotten_at.__getitem__)]
             self._forgotten_at[who] = forgotten_at
 
-    def _take_back(self, who: _Who) -> None:
+    def _take_back(self, who: _Who, seconds: float) -> None:
         with self._lock:
             if who in self._forgotten_at:
-                self._forgotten_at[who] -= PAUSE
+                self._forgotten_at[who] -= seconds
                 if self._forgotten_at[who] <= self._timer():
                     del self._forgotten_at[who]

@@ -78,7 +78,8 @@ class InFlightRequest:
     :ivar lease_reservation_id: the lease reservation that was shown.
     :ivar instance_uuid: the uuid of an allocation.
     :ivar uses: whether a lease uses its node if this request succeeds.
-    :ivar held: whether somebody holds the node, if it was asked for a change.
+    :ivar held: whether somebody has the node, if it was asked for a change; a
+        node that is being taken back is nobody's.
     """
 
     token: str

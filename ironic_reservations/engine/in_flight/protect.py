@@ -74,6 +74,11 @@ class Holding:
         """Whether anybody holds it, or is about to."""
         return self.held is not None or bool(self.bookings)
 
+    @property
+    def had(self) -> bool:
+        """Whether somebody has it, and is not being relieved of it."""
+        return self.held is not None or self.leased.holder is not None
+
     def of(self, asked: Asked) -> Holding:
         """Return the holders whom a change concerns."""
         if not asked.of_state:
@@ -145,7 +150,7 @@ def keep(engine: Engine, node_uuid: str,
         # NOTE: nobody holds a node that is not mirrored yet.
         return dataclasses.replace(admission.open_for_change(
             engine, node or facts.Node(node_uuid, provision_state=None),
-            void, now, deadline, dates), held=holding.of(asked).anybody)
+            void, now, deadline, dates), held=holding.of(asked).had)
     return admission.let_through(attempt)
 
 

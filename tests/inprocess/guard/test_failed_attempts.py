@@ -19,6 +19,7 @@ reader in a loop, refused each time, starved all reservations of a node.
 from __future__ import annotations
 
 from collections.abc import Callable
+import datetime
 from typing import Any
 from unittest import mock
 
@@ -30,6 +31,7 @@ from ironic_reservations.guard import failed_attempts
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import refusals
 from tests import guarded
+from tests import leasing
 from tests import world
 
 BURST, PAUSE = failed_attempts.BURST, failed_attempts.PAUSE
@@ -84,6 +86,11 @@ class FailedAttemptsTestCase(guarded.TestCase):
         return self.guard.provision(guarded.environ(
             'PUT', f'/v1/nodes/{self.node}/states/provision',
             {'target': 'active'}, proof, token), self.node)
+
+    def undeploy(self, token: str) -> wsgi.Answer:
+        return self.guard.provision(guarded.environ(
+            'PUT', f'/v1/nodes/{self.node}/states/provision',
+            {'target': 'deleted', 'clean_steps': []}, token=token), self.node)
 
     def backfill(self, token: str = 'reader',
                  proof: str | None = None) -> wsgi.Answer:
@@ -177,12 +184,13 @@ class FailedAttemptsTestCase(guarded.TestCase):
         self.assertEqual(403, self.maintain().status)
 
     def test_who_is_never_limited(self) -> None:
-        """An administrator, and whoever uses the node with its proof."""
+        """An administrator; and the holder hardly is."""
         for ask in self.ways:
             self.all_answer(403)
             self.assertEqual([403] * MANY, self.loop(ask, guarded.SYSTEM), ask)
         proof = self.world.reserve(self.node, project_id='reader').uuid
         for ask in (self.provision, self.write):
+            self.world.clock.advance(BURST * PAUSE)
             self.all_answer(400)
             self.assertEqual([400] * MANY, self.loop(ask, 'reader', proof),
                              ask)
@@ -202,12 +210,52 @@ class FailedAttemptsTestCase(guarded.TestCase):
                 [status] * BURST + [429] * (MANY - BURST),
                 self.loop(ask, 'reader', proof), ask)
 
+    def test_malformed_requests_with_a_proof_of_a_reader_end(self) -> None:
+        """Ironic refuses them before it applies its policy."""
+        proof = self.world.reserve(self.node, project_id='reader').uuid
+        for ask in (self.provision, self.write, self.maintain, self.retire):
+            self.world.clock.advance(BURST * PAUSE)
+            self.all_answer(400)
+            statuses = (self.loop(ask, 'reader', proof)
+                        + self.loop(ask, 'reader', proof))
+            self.assertIn(429, statuses)
+            self.assertNotIn(429, statuses[:MANY])
+            self.world.clock.advance(failed_attempts.HOLDERS_PAUSE)
+            self.assertEqual([400] + [429] * (MANY - 1),
+                             self.loop(ask, 'reader', proof))
+
     def test_proof_of_nothing_does_not_help(self) -> None:
         for ask in (self.maintain, self.unmaintain, self.delete, self.retire):
             self.world.clock.advance(BURST * PAUSE)
             self.all_answer(403)
             self.assertEqual(BURST, self.loop(
                 ask, 'reader', world.new_uuid()).count(403), ask)
+
+    def test_former_holder_keeps_no_node_that_is_being_taken_back(
+            self) -> None:
+        """Who held the node was not limited, even once the lease was over.
+
+        A node is not taken back while a request for it is in flight, and
+        Ironic refuses a malformed undeploy without doing anything.
+        """
+        lets = leasing.Leasing(self.world)
+        (self.node,) = lets.hosts()
+        lease = lets.create(None, 1, project_id='tenant')
+        lets.bind()
+        self.all_answer(400)
+        self.assertEqual([400] * MANY, self.loop(self.undeploy, 'tenant'))
+        self.world.clock.advance(BURST * PAUSE)
+        lets.take_back(lease)
+        statuses = self.loop(self.undeploy, 'tenant')
+        self.assertEqual([400] * BURST + [429] * (MANY - BURST), statuses)
+
+    def test_nobody_keeps_a_node_from_a_lease_that_starts(self) -> None:
+        lets = leasing.Leasing(self.world)
+        (self.node,) = lets.hosts()
+        lets.create(1, 2, project_id='tenant')
+        self.world.clock.now = leasing.at(1) - datetime.timedelta(seconds=20)
+        self.all_answer(400)
+        self.assertEqual(BURST, self.loop(self.maintain).count(400))
 
     def test_where_all_are_administrators_nobody_is_limited(self) -> None:
         self.guard = self.guard_of(self.ironic)
