@@ -53,6 +53,10 @@ LOG = log.getLogger(__name__)
 _REBUILD = 'rebuild'
 #: A provision target that no Ironic knows.
 _NOTHING = 'nothing at all'
+#: Ironic's statuses for what its policy allows and the node does not.
+_NOT_OF_POLICY = (400, 409)
+#: Of a node, what is never there, and is judged as its instance_uuid.
+_NOTHING_BOUND = '/instance_uuid/nothing'
 #: Ironic's status for an allocation without a resource class.
 _MISSES_SOMETHING = 400
 #: How many candidates of an allocation may be names, as each of these costs a
@@ -127,7 +131,8 @@ class Acts:
                           and asked.target in bodies.DEPLOYS),
                 act=_act(asked.target),
                 placed_instance=self._placed(node, node.instance_uuid),
-                bearer=self._callers.bearer(node))
+                bearer=self._callers.bearer(node),
+                permitted=lambda: self._turn_away(environ, node))
         except errors.ReservationError as refused:
             if asked.target == 'manage' and isinstance(refused,
                                                        errors.ProofRequired):
@@ -158,14 +163,22 @@ class Acts:
         """Raise Ironic's own refusal if its policy refuses the caller.
 
         NOTE: a caller who may only read a node must not learn whether it is
-        promised.  Ironic applies its policy before it finds that it does not
-        know the target, so this request has no effect.
+        promised, nor have leases move.  Ironic applies its policy before it
+        finds that it does not know the target, so this request has no effect.
+        """
+        self._turn_away_from(inward.rebuilt(
+            environ, _provision_path(node.uuid), body={'target': _NOTHING}))
+
+    def _turn_away_from(self, request: wsgi.Environ) -> None:
+        """Raise Ironic's refusal of a request that has no effect.
+
+        NOTE: also one of its headers, which comes before its policy.
         """
         if not self._callers.told_apart:
             return
-        answer = inward.call(self._app, inward.rebuilt(
-            environ, _provision_path(node.uuid), body={'target': _NOTHING}))
-        if answer.status in (401, 403, 404):
+        answer = inward.call(self._app, request)
+        if not (inward.succeeded(answer)
+                or answer.status in _NOT_OF_POLICY):
             raise resolve.Turned(answer)
 
     def act(self, environ: wsgi.Environ,
@@ -221,15 +234,26 @@ class Acts:
     def _bind(self, environ: wsgi.Environ, node: callers.Node,
               asked: bodies.Bind, proof: str | None) -> wsgi.Answer:
         instance_uuid = asked.instance_uuid or node.instance_uuid
-        admitted = admission.admit(
-            self._engine, node.uuid, proof,
-            instance_uuid if self._vouches(node) else None,
-            required=(self._always_required
-                      and asked.instance_uuid is not None),
-            act=(admit.Act.FREE if asked.instance_uuid is None
-                 else admit.Act.USE),
-            placed_instance=self._placed(node, instance_uuid),
-            bearer=self._callers.bearer(node))
+
+        def permitted() -> None:
+            # NOTE: Ironic applies its policy before it finds that there is
+            # nothing below the field.
+            self._turn_away_from(inward.rebuilt(
+                environ, inward.node_path(node.uuid),
+                body=[{'op': 'remove', 'path': _NOTHING_BOUND}]))
+        try:
+            admitted = admission.admit(
+                self._engine, node.uuid, proof,
+                instance_uuid if self._vouches(node) else None,
+                required=(self._always_required
+                          and asked.instance_uuid is not None),
+                act=(admit.Act.FREE if asked.instance_uuid is None
+                     else admit.Act.USE),
+                placed_instance=self._placed(node, instance_uuid),
+                bearer=self._callers.bearer(node), permitted=permitted)
+        except errors.ReservationError:
+            permitted()
+            raise
         return self._carry(environ, admitted, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch),
             None if asked.instance_uuid is None

@@ -27,6 +27,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 import dataclasses
 import datetime
+import functools
 from typing import TypeVar
 import uuid as uuid_module
 
@@ -113,7 +114,8 @@ def admit(
         required: bool = False,
         act: planner_admit.Act = planner_admit.Act.USE,
         placed_instance: str | None = None,
-        bearer: planner_admit.Bearer = planner_admit.ANYBODY
+        bearer: planner_admit.Bearer = planner_admit.ANYBODY,
+        permitted: Callable[[], None] = lambda: None
 ) -> InFlightRequest:
     """Let a request take a node for use, or refuse it.
 
@@ -129,6 +131,8 @@ def admit(
     :param placed_instance: the instance that a trusted service names, and that
         Placement may show to have the node by a lease.
     :param bearer: the caller who shows the proof.
+    :param permitted: raises if Ironic would refuse the caller; called once,
+        before leases have to move.
     :raises ProofRequired: the node is reserved or leased, and no proof was
         shown.
     :raises ProofInvalid: the proof is not valid for the node.
@@ -139,6 +143,7 @@ def admit(
     :raises DatabaseUnavailable: the owner of the node cannot be read.
     """
     shown_claim = planner_admit.Claim(proof, vouched_instance, bearer)
+    permitted = functools.cache(permitted)
 
     def attempt() -> tuple[InFlightRequest, displacement.Displacement | None]:
         deadline = hand_over_by(engine)
@@ -183,6 +188,8 @@ def admit(
             return dataclasses.replace(
                 through, uses=act is planner_admit.Act.USE), None
         shown = held if verdict is planner_admit.Verdict.PROVEN else None
+        if act.lasts and leased.later is not None:
+            permitted()
         room = (make_room(engine, node, now, leased)
                 if node is not None and act.lasts else None)
         # NOTE: a node that is not mirrored yet is nobody's; the next poll

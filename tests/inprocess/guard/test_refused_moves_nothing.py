@@ -1,0 +1,92 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Whom Ironic's policy refuses moves no lease, and degrades none.
+
+The leases that need a node later moved to other nodes, or lost it, before
+Ironic was asked whether the caller may use the node at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironic_reservations.api import wsgi
+from ironic_reservations.guard import resolve
+from ironic_reservations.model import leases
+from tests import guarded
+from tests import leasing
+from tests import world
+
+
+class RefusedTestCase(guarded.TestCase):
+
+    options: dict[str, Any] = {'leases__without_reservation': 'allow'}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.guard = self.guard_of(self.ironic, 'keystone')
+        self.leasing = leasing.Leasing(self.world)
+        (self.node,) = self.leasing.hosts()
+        self.lease = self.leasing.create(24, 48, project_id='tenant')
+
+    def provision(self, target: str = 'active') -> wsgi.Answer:
+        return self.guard.provision(guarded.environ(
+            'PUT', f'/v1/nodes/{self.node}/states/provision',
+            {'target': target}, token='reader'), self.node)
+
+    def bind(self, instance: str = world.new_uuid()) -> wsgi.Answer:
+        return self.guard.patch(guarded.environ(
+            'PATCH', f'/v1/nodes/{self.node}',
+            [{'op': 'add', 'path': '/instance_uuid', 'value': instance}],
+            token='reader'), self.node)
+
+    def assert_refused(self, ask: Any, *how: Any) -> None:
+        # NOTE: 406 is what a wrong version gets, before the policy.
+        for status in (403, 404, 406):
+            self.ironic.answers = {'PUT': [status] * 3,
+                                   'PATCH': [status] * 3}
+            try:
+                answered = ask(*how).status
+            except resolve.Turned as turned:
+                answered = turned.answer.status
+            self.assertEqual(status, answered)
+
+    def assert_nothing_moved(self, before: leases.Lease) -> None:
+        after = self.leasing.reload(before)
+        self.assertEqual((before.bookings, before.degraded),
+                         (after.bookings, after.degraded))
+
+    def test_lease_that_would_lose_the_node_keeps_it(self) -> None:
+        for ask, *how in ((self.provision,), (self.provision, 'manage'),
+                          (self.bind,)):
+            self.assert_refused(ask, *how)
+            self.assert_nothing_moved(self.lease)
+
+    def test_lease_that_could_move_stays(self) -> None:
+        self.leasing.hosts()
+        for ask, *how in ((self.provision,), (self.provision, 'manage'),
+                          (self.bind,)):
+            self.assert_refused(ask, *how)
+            self.assert_nothing_moved(self.lease)
+
+    def test_reader_does_not_learn_who_has_the_node(self) -> None:
+        """A refused PATCH of the instance told it; a deploy did not."""
+        self.world.clock.now = leasing.at(25)
+        self.leasing.bind()
+        for ask in (self.provision, self.bind):
+            self.assert_refused(ask)
+
+    def test_who_may_use_the_node_still_moves_it(self) -> None:
+        (other,) = self.leasing.hosts()
+        self.assertEqual(202, self.provision().status)
+        self.assertEqual({other}, self.leasing.nodes(self.lease))
