@@ -18,6 +18,7 @@ into maintenance by another project seconds later, when somebody had it.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import logging
 from typing import Any
@@ -375,6 +376,36 @@ class TestStandsStill(TakenAwayTestCase):
         self.world.find_out()
         mirror.refresh_all(self.engine)
         self.assertNotIn(self.node, self.world.mirrored())
+
+    def test_node_that_is_enrolled_again_meanwhile(self) -> None:
+        """It is kept as well, since the late request may still hit it."""
+        self.ironic.answers['PUT'] = [503]
+        self.assertEqual(503, self.ask().status)
+        node = self.there()
+        self.world.enrol()
+        self.world.ironic.remove(self.node)
+        self.world.refresh()
+        self.world.clock.advance(1)
+        self.world.ironic.put(dataclasses.replace(
+            node, enrolled_at=self.world.clock()))
+        self.world.refresh()
+        self.assertEqual([reasons.BUSY], self.reasons())
+        self.ironic.late.pop()()
+        self.world.find_out()
+        self.assertEqual(([], [reasons.MAINTENANCE]), (
+            self.world.in_flight(), self.seen_by_ironic()))
+
+    def test_several_at_once_are_found_out_one_by_one(self) -> None:
+        """One without an answer, one of a dead process, and two answered."""
+        self.ironic.answers['PUT'] = [503]
+        self.assertEqual(503, self.ask().status)
+        protect.keep(self.engine, self.node, ANYBODY)
+        self.assertEqual(202, self.ask().status)
+        self.assertEqual(202, self.ask(OFF).status)
+        self.assertEqual(2, len(self.world.in_flight()))
+        self.world.find_out()
+        self.assertEqual([], self.world.in_flight())
+        self.reserve()
 
     def test_inside_of_ironic_and_the_node_is_anothers(self) -> None:
         """It stays, and is told."""
