@@ -56,12 +56,14 @@ from ironic_reservations.model import facts
 from ironic_reservations.planner import pick
 from tests import compiled
 from tests import timeline_writes
+from tests import typed_instants
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 _PAGE = 2
 ALL_NODES = facts.Visibility(everything=True)
 
 compiled.share()
+typed_instants.check()
 
 
 class SameUuids(fixtures.Fixture):

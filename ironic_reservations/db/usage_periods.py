@@ -158,8 +158,7 @@ def finish(connection: sa.Connection, ids: Collection[int],
         connection.execute(
             sa.update(tables.usage_periods)
             .where(_p.id.in_(ids), _p.running == 1)
-            .values(ended_at=sa.case((_p.starts_at > now, _p.starts_at),
-                                     else_=now), running=None))
+            .values(ended_at=_not_before_its_start(now), running=None))
 
 
 def keep(connection: sa.Connection, lease: leases.Lease,
@@ -198,8 +197,15 @@ def keep(connection: sa.Connection, lease: leases.Lease,
             sa.update(tables.usage_periods)
             .where(_p.booking_uuid.in_(piece),
                    sa.or_(_p.running == 1, _p.ended_at > end))
-            .values(ended_at=sa.case((_p.starts_at > end, _p.starts_at),
-                                     else_=end), running=None))
+            .values(ended_at=_not_before_its_start(end), running=None))
+
+
+def _not_before_its_start(end: datetime.datetime
+                          ) -> sa.ColumnElement[datetime.datetime]:
+    # NOTE: without the type, drivers are given the time zone as well, which
+    # each of them takes for something else.
+    return sa.case((_p.starts_at > end, _p.starts_at),
+                   else_=sa.literal(end, tables.UTCDateTime))
 
 
 def read(connection: sa.Connection, begin: datetime.datetime,
