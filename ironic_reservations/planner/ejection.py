@@ -45,9 +45,11 @@ from ironic_reservations.planner import places
 from ironic_reservations.planner import shared_row
 from ironic_reservations.planner import timeline
 
-#: The number of steps for each attempt. It does not depend on the steps that
-#: are left, so that a search with more steps finds the same first.
-_PATIENCE = 100_000
+#: The powers of the time that pieces take, times the part of a host, that are
+#: their initial weights in a search among exclusive hosts only, and others.
+#: NOTE: shares are of many sizes: with less than the first power, a large one
+#: would rather leave than the small ones for which there is more room.
+_EXCLUSIVE, _SHARED = 0.5, 1.0
 #: The number of steps to set up the row of a host, for each booking.
 _SET_UP = 4
 #: The number of exchanges that are tried after an ejection, and the number of
@@ -63,8 +65,9 @@ def eject(draft: timeline.Draft, wanted: placement_units.Unit,
 
     :param pinned: the groups that stay where they are.
     """
-    found = find(lambda node: row(draft, node, pinned),
-                 _piece(draft, wanted, True), steps)
+    shared = bool(wanted.eligible & draft.compute)
+    found = find(lambda node: row(draft, node, pinned, shared),
+                 _piece(draft, wanted, True, shared), steps)
     if found is None:
         return False
     arriving: list[bookings.Booking] = []
@@ -77,50 +80,53 @@ def eject(draft: timeline.Draft, wanted: placement_units.Unit,
     return True
 
 
-def row(draft: timeline.Draft, node: int,
-        pinned: frozenset[str]) -> places.Row:
-    """Return the row of a host in its present state."""
-    there = list(_there(draft, node, pinned))
+def row(draft: timeline.Draft, node: int, pinned: frozenset[str],
+        shared: bool = False) -> places.Row:
+    """Return the row of a host in its present state.
+
+    :param shared: whether the search is about shared hosts, too.
+    """
+    there = list(_there(draft, node, pinned, shared))
     capacity = draft.capacities[node]
     if capacity is None:
         return exclusive_row.Row(there)
-    made = shared_row.Row(capacity)
-    for each in there:
-        made.put(each)
-    return made
+    return shared_row.Row(capacity, there)
 
 
-def _there(draft: timeline.Draft, node: int,
-           pinned: frozenset[str]) -> Iterator[places.Piece]:
-    """Yield the pieces on a host, ordered by start."""
+def _there(draft: timeline.Draft, node: int, pinned: frozenset[str],
+           shared: bool) -> Iterator[places.Piece]:
+    """Yield the pieces on a host; on an exclusive one, ordered by start."""
     there = draft.rows[node]
     if draft.capacities[node] is None:
         for each in there:
             yield _piece(draft, placement_units.unit((each,), draft),
-                         placement_units.leaves(each, pinned))
+                         placement_units.leaves(each, pinned), shared)
         return
     free: set[str] = set()
     for unit in placement_units.movable(draft, node, there, pinned):
         free.update([each.id for each in unit.parts])
-        yield _piece(draft, unit, True)
+        yield _piece(draft, unit, True, shared)
     for each in there:
         if each.id not in free:
-            yield _piece(draft, placement_units.unit((each,), draft), False)
+            yield _piece(draft, placement_units.unit((each,), draft), False,
+                         shared)
 
 
 def _piece(draft: timeline.Draft, unit: placement_units.Unit,
-           movable: bool) -> places.Piece:
+           movable: bool, shared: bool = False) -> places.Piece:
     part = 1.0
     if unit.amounts is not None:
+        # NOTE: as a part of the first compute host, over all classes.
         first = draft.compute & -draft.compute
         capacity = (draft.capacities[first.bit_length() - 1] if first
                     else None) or {}
-        part = min(1.0, max([amount / capacity[name]
-                             for name, amount in unit.amounts
-                             if capacity.get(name)], default=1.0))
+        parts = [amount / capacity[name] for name, amount in unit.amounts
+                 if capacity.get(name)]
+        if parts:
+            part = min(1.0, sum(parts) / len(parts))
     return places.Piece(unit, unit.start, unit.end, unit.until,
                         host_sets.members(unit.eligible), unit.node, movable,
-                        part)
+                        part, _SHARED if shared else _EXCLUSIVE)
 
 
 class _Rows(dict[int, places.Row]):
@@ -149,11 +155,12 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
     if not wanted.hosts:
         return None
     chance = _pseudorandom()
-    for heavier in make(wanted.hosts[0]).heavier:
+    kind = make(wanted.hosts[0])
+    for heavier in kind.heavier:
         if steps.left <= 0:
             break
         wanted.node, wanted.weight = wanted.home, wanted.first
-        part = budget.Budget(min(steps.left, _PATIENCE))
+        part = budget.Budget(min(steps.left, kind.patience))
         allowed = part.left
         rows = _Rows(make, part)
         try:
@@ -233,8 +240,8 @@ def _cheapest(rows: _Rows, piece: places.Piece,
     chosen, least, effort = None, math.inf, 2
     for node in piece.hosts:
         row = rows[node]
+        cost = row.cost(piece, least)
         effort += row.effort
-        cost = row.cost(piece)
         if cost < least:
             chosen, least = node, cost
     steps.spend(effort)

@@ -34,6 +34,7 @@ class Row:
     """A host with one booking at a time."""
 
     effort = 1
+    patience = 100_000
     # NOTE: the attempts differ by chance.
     heavier: Sequence[float] = (0.03, 0.03, 0.03)
 
@@ -47,7 +48,7 @@ class Row:
         """Return the pieces on the host."""
         return self._pieces
 
-    def cost(self, piece: places.Piece) -> float:
+    def cost(self, piece: places.Piece, most: float = math.inf) -> float:
         """Return the weight of the pieces in the way, 0 or less for none."""
         starts, untils = self._starts, self._untils
         start, until = piece.start, piece.until

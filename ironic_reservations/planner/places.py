@@ -25,6 +25,7 @@ class Piece:
     """A unit and its place during the search.
 
     :ivar what: the unit.
+    :ivar amounts: of the unit, by class; none for a whole host.
     :ivar start: of the unit.
     :ivar end: of the unit, without cleaning.
     :ivar until: when a whole host becomes available to others.
@@ -35,8 +36,8 @@ class Piece:
     :ivar first: its initial weight.
     """
 
-    __slots__ = ('end', 'first', 'home', 'hosts', 'node', 'start', 'until',
-                 'weight', 'what')
+    __slots__ = ('amounts', 'end', 'first', 'home', 'hosts', 'node', 'start',
+                 'until', 'weight', 'what')
 
     def __init__(self,
                  what: placement_units.Unit,
@@ -46,38 +47,49 @@ class Piece:
                  hosts: Sequence[int],
                  home: int,
                  movable: bool = True,
-                 part: float = 1.0) -> None:
+                 part: float = 1.0,
+                 power: float = 0.5) -> None:
         """Set up a piece on its initial host.
 
         :param part: the part of a host that it takes, above 0 and up to 1.
+        :param power: of its time and part, which is its initial weight.
         """
         self.what = what
+        self.amounts = dict(what.amounts or ())
         self.start, self.end, self.until = start, end, until
         self.hosts = hosts
         self.home = self.node = home
-        self.first = math.sqrt((until - start) * part) if movable else math.inf
+        self.first = (((until - start) * part) ** power if movable
+                      else math.inf)
         self.weight = self.first
 
 
 class Row(Protocol):
     """The pieces on a host during the search.
 
-    :ivar effort: the number of steps for examining it once.
+    :ivar effort: the number of steps for examining it the last time.
+    :ivar patience: the number of steps for each attempt. It does not depend on
+        the steps that are left, so that a search with more steps finds the
+        same first.
     :ivar heavier: by how much the weight of a piece grows when it ejects
         others, as a part of its initial weight, in each attempt.
     """
 
     effort: int
+    patience: int
     heavier: Sequence[float]
 
     def pieces(self) -> Sequence[Piece]:
         """Return the pieces on the host."""
 
-    def cost(self, piece: Piece) -> float:
+    def cost(self, piece: Piece, most: float = math.inf) -> float:
         """Return the weight of the pieces that would have to leave.
 
         It is zero or less if there are none, lower for a better fit, and
         infinite if there can be no room.
+
+        :param most: the weight from which on any weight may be returned that
+            is at least as much.
         """
 
     def blockers(self, piece: Piece) -> Sequence[Piece]:

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
+import itertools
 import math
+import operator
 
 from ironic_reservations.planner import places
 from ironic_reservations.planner import shares
@@ -25,27 +27,55 @@ from ironic_reservations.planner import shares
 _START = -(1 << 80)
 
 
-#: A class, the amount that is missing, and from when until when.
-_Short = tuple[str, int, int, int]
+#: A class, the amount that is missing, since when, and what each unit of it
+#: counts: for how long it is missing, as a part of the capacity.
+_Short = tuple[str, int, int, float]
+#: The number of steps for examining a host once, and for knowing it already.
+_EXAMINED, _KNOWN = 50, 2
+
+_start = operator.attrgetter('start')
 
 
 class Row:
     """A host that is shared, or booked as a whole.
 
-    What is left of each class is stored for each instant. To make room, those
-    pieces leave that cover the most of the shortage for their weight.
+    What is left of each class is stored for each instant, and which pieces are
+    there. To make room, those pieces leave that cover the most of the shortage
+    for their weight.
     """
 
-    effort = 200
-    heavier: Sequence[float] = (0.1, 0.03, 0.2)
+    patience = 300_000
+    heavier: Sequence[float] = (0.3, 0.15, 0.5)
 
-    def __init__(self, capacity: shares.Capacity) -> None:
-        """Set up an empty host."""
+    def __init__(self, capacity: shares.Capacity,
+                 there: Sequence[places.Piece] = ()) -> None:
+        """Set up a host with its pieces."""
+        self.effort = _EXAMINED
         self._capacity = capacity
-        self._times = [_START]
-        self._left = {name: [amount] for name, amount in capacity.items()}
-        self._starts: list[int] = []
-        self._pieces: list[places.Piece] = []
+        self._pieces = there = sorted(there, key=_start)
+        self._wholes = sum(each.what.amounts is None for each in there)
+        self._times = sorted({_START, *[each.start for each in there],
+                              *[_until(each) for each in there]})
+        self._there: list[list[places.Piece]] = [[] for _ in self._times]
+        changes: dict[str, list[int]] = {
+            name: [amount] + [0] * (len(self._times) - 1)
+            for name, amount in capacity.items()}
+        place_of = {at: place for place, at in enumerate(self._times)}
+        for each in there:
+            first, last = place_of[each.start], place_of[_until(each)]
+            for beside in self._there[first:last]:
+                beside.append(each)
+            for name, amount in each.amounts.items():
+                # NOTE: started bookings may have a class that the host has
+                # lost.
+                change = changes.setdefault(name, [0] * len(self._times))
+                change[first] -= amount
+                change[last] += amount
+        self._left = {name: list(itertools.accumulate(change))
+                      for name, change in changes.items()}
+        # The costs since a piece came or left, and the weights from which on
+        # they were only known to be as much.
+        self._costs: dict[places.Piece, tuple[float, float]] = {}
 
     def pieces(self) -> Sequence[places.Piece]:
         """Return the pieces on the host."""
@@ -53,40 +83,56 @@ class Row:
 
     def put(self, piece: places.Piece) -> None:
         """Place a piece for which there should be room."""
-        place = bisect.bisect_left(self._starts, piece.start)
-        self._starts.insert(place, piece.start)
-        self._pieces.insert(place, piece)
-        self._spend(piece, 1)
+        bisect.insort(self._pieces, piece, key=_start)
+        first, last = self._spend(piece, 1)
+        for there in self._there[first:last]:
+            bisect.insort(there, piece, key=_start)
 
     def take(self, piece: places.Piece) -> None:
         """Remove a piece."""
-        place = self._pieces.index(piece)
-        del self._starts[place], self._pieces[place]
-        self._spend(piece, -1)
+        self._pieces.remove(piece)
+        first, last = self._spend(piece, -1)
+        for there in self._there[first:last]:
+            there.remove(piece)
 
-    def _spend(self, piece: places.Piece, sign: int) -> None:
-        amounts = piece.what.amounts
-        if amounts is None:
-            return
-        first, last = self._cut(piece.start), self._cut(piece.end)
-        for name, amount in amounts:
-            # NOTE: started bookings may have a class that the host has lost.
-            left = self._left.setdefault(name, [0] * len(self._times))
+    def _spend(self, piece: places.Piece, sign: int) -> tuple[int, int]:
+        """Take the amounts of a piece from what is left, or give them back.
+
+        :returns: the first step that it is in, and the one after the last.
+        """
+        self._costs.clear()
+        self._wholes += sign * (piece.what.amounts is None)
+        first, last = self._cut(piece.start), self._cut(_until(piece))
+        for name, amount in piece.amounts.items():
+            left = self._left[name]
             for place in range(first, last):
                 left[place] -= sign * amount
+        return first, last
 
     def _cut(self, at: int) -> int:
         """Return the index of the step that begins at an instant."""
         place = bisect.bisect_left(self._times, at)
         if place == len(self._times) or self._times[place] != at:
             self._times.insert(place, at)
+            self._there.insert(place, self._there[place - 1][:])
             for left in self._left.values():
                 left.insert(place, left[place - 1])
         return place
 
-    def cost(self, piece: places.Piece) -> float:
+    def cost(self, piece: places.Piece, most: float = math.inf) -> float:
         """Return the weight of the pieces in the way, 0 or less for none."""
-        leaving = self._leaving(piece)
+        # NOTE: a piece that is ejected again finds most hosts as they were.
+        cost, known = self._costs.get(piece, (-math.inf, -math.inf))
+        if cost < known or most <= cost:
+            self.effort = _KNOWN
+            return cost
+        self.effort = _EXAMINED
+        cost = self._cost(piece, most)
+        self._costs[piece] = cost, most
+        return cost
+
+    def _cost(self, piece: places.Piece, most: float) -> float:
+        leaving = self._leaving(piece, most)
         if leaving is None:
             return math.inf
         if leaving:
@@ -101,53 +147,57 @@ class Row:
 
     def blockers(self, piece: places.Piece) -> Sequence[places.Piece]:
         """Return the pieces that would have to leave."""
-        return self._leaving(piece) or ()
+        return self._leaving(piece, math.inf) or ()
 
     def _span(self, piece: places.Piece) -> tuple[int, int]:
         return (bisect.bisect_right(self._times, piece.start) - 1,
-                bisect.bisect_left(self._times, piece.end))
+                bisect.bisect_left(self._times, _until(piece)))
+
+    def _at(self, instant: int) -> Sequence[places.Piece]:
+        """Return the pieces at an instant."""
+        return self._there[bisect.bisect_right(self._times, instant) - 1]
 
     def _near(self, piece: places.Piece) -> list[places.Piece]:
         """Return the pieces that overlap with one."""
-        start = piece.start
-        until = piece.until if piece.what.amounts is None else piece.end
-        last = bisect.bisect_left(self._starts, until)
-        return [each for each in self._pieces[:last]
-                if (each.until if each.what.amounts is None
-                    else each.end) > start]
+        first, last = self._span(piece)
+        return list(dict.fromkeys([each for there in self._there[first:last]
+                                   for each in there]))
 
-    def _leaving(self, piece: places.Piece) -> list[places.Piece] | None:
-        """Return the pieces that would leave; ``None`` if there is no way."""
-        amounts, apart = piece.what.amounts, piece.what.apart
-        near = self._near(piece)
-        if amounts is None:
-            return near
-        leaving, staying = [], []
-        for each in near:
-            if each.what.amounts is None or (
-                    apart and each.what.apart == apart):
-                leaving.append(each)
-            else:
-                staying.append(each)
+    def _leaving(self, piece: places.Piece,
+                 most: float) -> list[places.Piece] | None:
+        """Return the pieces that would leave; ``None`` if there is no way.
+
+        :param most: the weight from which on the others do not matter.
+        """
+        apart = piece.what.apart
+        if piece.what.amounts is None:
+            return self._near(piece)
         short = self._short(piece)
         if short is None:
             return None
+        leaving = [each for each in self._near(piece)
+                   if each.what.amounts is None
+                   or (apart and each.what.apart == apart)
+                   ] if apart or self._wholes else []
+        weight = 0.0
         for each in leaving:
+            weight += each.weight
             short = _without(short, each)
         while short:
             # NOTE: the first shortage has to be covered by a piece there, so
             # that the others need not be compared.
-            at = short[0][2]
             chosen, best = None, 0.0
-            for each in staying:
-                if each.start <= at < each.end:
-                    covered = self._covered(each, short) / each.weight
+            for each in self._at(short[0][2]):
+                if each not in leaving:
+                    covered = _covered(each, short) / each.weight
                     if covered > best:
                         chosen, best = each, covered
             if chosen is None:
                 return None
-            staying.remove(chosen)
             leaving.append(chosen)
+            weight += chosen.weight
+            if weight >= most:
+                break
             short = _without(short, chosen)
         return leaving
 
@@ -160,7 +210,7 @@ class Row:
         first, last = self._span(piece)
         times = self._times
         found = []
-        for name, amount in piece.what.amounts or ():
+        for name, amount in piece.amounts.items():
             if amount > self._capacity.get(name, 0):
                 return None
             left = self._left[name][first:last]
@@ -170,37 +220,42 @@ class Row:
                 if there < amount:
                     until = (times[place + 1] if place + 1 < len(times)
                              else piece.end)
-                    found.append((name, amount - there,
-                                  max(times[place], piece.start),
-                                  min(until, piece.end)))
+                    at = max(times[place], piece.start)
+                    found.append((name, amount - there, at,
+                                  (min(until, piece.end) - at)
+                                  / self._capacity[name]))
         return found
 
-    def _covered(self, piece: places.Piece, short: list[_Short]) -> float:
-        """Return how much of a shortage a piece covers."""
-        if piece.weight == math.inf:
-            return 0.0
-        amounts = {name: amount / self._capacity[name]
-                   for name, amount in piece.what.amounts or ()
-                   if self._capacity.get(name)}
-        start, end = piece.start, piece.end
-        covered = 0.0
-        for name, missing, at, until in short:
-            if start <= at < end and name in amounts:
-                covered += (until - at) * min(
-                    amounts[name], missing / self._capacity[name])
-        return covered
+
+def _covered(piece: places.Piece, short: list[_Short]) -> float:
+    """Return how much of a shortage a piece covers."""
+    amounts, start, end = piece.amounts, piece.start, piece.end
+    covered = 0.0
+    for name, missing, at, counts in short:
+        if start <= at < end:
+            amount = amounts.get(name, 0)
+            covered += counts * (amount if amount < missing else missing)
+    return covered
+
+
+def _until(piece: places.Piece) -> int:
+    """Return when its place becomes available to others."""
+    return piece.until if piece.what.amounts is None else piece.end
 
 
 def _without(short: list[_Short], piece: places.Piece) -> list[_Short]:
     """Return the shortage that is left after a piece has left."""
     if piece.what.amounts is None:
         return short
-    amounts = dict(piece.what.amounts)
+    amounts = piece.amounts
     start, end = piece.start, piece.end
     left = []
-    for name, missing, at, until in short:
-        if start <= at < end:
-            missing -= amounts.get(name, 0)
-        if missing > 0:
-            left.append((name, missing, at, until))
+    for each in short:
+        name, missing, at, counts = each
+        if start <= at < end and name in amounts:
+            missing -= amounts[name]
+            if missing > 0:
+                left.append((name, missing, at, counts))
+        else:
+            left.append(each)
     return left
