@@ -57,7 +57,7 @@ class Limits:
     proof: int = 200_000
     chain: int = 20_000
     swap: int = 200_000
-    repair: int = 25_000
+    repair: int = 10_000
     search: int = 20_000
     eject: int = 300_000
     offers: int = 32
