@@ -38,6 +38,7 @@ from ironic_reservations.model import facts
 from tests import world
 
 PROOF = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION'
+_NOT_FOUND = (404, {'error_message': 'Not found'})
 #: The token of an administrator.
 SYSTEM = 'system'
 
@@ -88,18 +89,18 @@ class SmallIronic:
         parts = path.strip('/').split('/')
         if parts[1] == 'allocations':
             known = self._nodes.allocations.get(parts[2])
-            return (404, None) if known is None else (200, {
+            return _NOT_FOUND if known is None else (200, {
                 'uuid': parts[2], 'state': known.state,
                 'node_uuid': known.node_uuid})
         if parts[1] != 'nodes':
-            return 404, None
+            return _NOT_FOUND
         if len(parts) == 2:
             wanted = parse.parse_qs(query).get('maintenance', [])
             return 200, {'nodes': [
                 self._show(node) for node in self._nodes.there.values()
                 if wanted in ([], [str(node.maintenance).lower()])]}
         node = self._nodes.there.get(parts[2])
-        return ((404, None) if node is None or node.uuid in self.hidden
+        return (_NOT_FOUND if node is None or node.uuid in self.hidden
                 else (200, self._show(node)))
 
     def _show(self, node: facts.Node) -> dict[str, Any]:

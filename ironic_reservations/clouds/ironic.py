@@ -118,7 +118,8 @@ class Ironic:
 
     def _get(self, path: str) -> tuple[int, Any]:
         status, body = self._transport.send('GET', path, self._headers)
-        if status in (200, 400, 404):
+        if (status == 200 and isinstance(body, dict)
+                or status in (400, 404) and _is_ironics(body)):
             return status, body
         if status in (401, 403) and self._caller:
             # NOTE: not "unavailable": the caller lacks a role.
@@ -195,7 +196,7 @@ class Ironic:
         """
         status, answer = self._transport.send(
             'GET', f'/v1/nodes/{uuid}/vifs', self._headers)
-        if status not in (200, 404):
+        if status != 200 and not (status == 404 and _is_ironics(answer)):
             raise errors.IronicUnavailable(
                 f'its conductor does not answer (GET /v1/nodes/{uuid}/vifs '
                 f'returned {status}: {_said(answer)})')
@@ -340,6 +341,15 @@ class Ironic:
             if 'next' not in body or not body['nodes']:
                 return
             query['marker'] = body['nodes'][-1]['uuid']
+
+
+def _is_ironics(error: Any) -> bool:
+    """Return whether an error was written by Ironic.
+
+    NOTE: a 404 of something in front of Ironic, such as a proxy that is being
+    configured, must not be taken for a node that has been deleted.
+    """
+    return isinstance(error, dict) and 'error_message' in error
 
 
 def _said(answer: Any) -> str:

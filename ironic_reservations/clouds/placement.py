@@ -341,7 +341,7 @@ class Placement:
                 '[placement] in ironic-reservations.conf.') from exc
         if status == 200 and isinstance(body, dict):
             return body
-        if isinstance(body, dict) and (status == 404 or (
+        if answers.is_placements(body) and (status == 404 or (
                 status == 400 and answers.NO_CLASS in answers.said(body))):
             return None
         raise errors.PlacementUnavailable(

@@ -89,7 +89,7 @@ def judge(method: str, path: str, status: int, answer: Any) -> Answer:
     words = said(answer)
     if 200 <= status < 300:
         return Answer(Outcome.DONE)
-    if status == 404 and method == 'DELETE' and answer is not None:
+    if status == 404 and method == 'DELETE' and is_placements(answer):
         return Answer(Outcome.GONE, words)
     if status == 400 and ('does not exist' in words
                           or NO_CLASS in words):
@@ -118,6 +118,15 @@ def _conflict(path: str, code: object, words: str) -> Outcome:
     if 'exceed the capacity' in words:
         return Outcome.FULL
     return Outcome.UNFIT
+
+
+def is_placements(error: Any) -> bool:
+    """Return whether an error was written by Placement.
+
+    NOTE: a 404 of something in front of Placement, such as a gateway, must
+    not be taken for a hold that does not exist.
+    """
+    return bool(_first_error(error))
 
 
 def said(answer: Any) -> str:

@@ -16,6 +16,7 @@ import http.server
 import itertools
 import json
 import threading
+from unittest import mock
 from urllib import parse
 
 import fixtures
@@ -28,6 +29,7 @@ from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic
 from ironic_reservations.model import facts
 
+NOT_FOUND = b'{"error_message": "{}"}'
 BODY = {'uuid': 'aa', 'name': 'n', 'provision_state': 'available',
         'instance_uuid': None, 'maintenance': False, 'retired': False,
         'resource_class': 'gold', 'traits': ['CUSTOM_A'], 'owner': 'o',
@@ -183,6 +185,23 @@ class TestIronic(testtools.TestCase):
             self.assertEqual(status in (401, 403),
                              '[ironic]' in str(refused))
 
+    def test_404_of_a_proxy_is_no_deleted_node(self):
+        """The mirror forgot nodes, and lease ends left them deployed."""
+        for status in (400, 404):
+            for body in (None, [], 'not here', {'message': 'no Route'}):
+                client = self._client({})
+                self.nodes.answer = mock.Mock(return_value=(status, body))
+                for read in (client.node, client.settled, client.maintained,
+                             client.conductor_of, client.allocation,
+                             client.ask_conductor):
+                    self.assertRaises(errors.IronicUnavailable, read, 'aa')
+
+    def test_page_for_a_login_is_no_answer_of_ironic(self):
+        client = self._client({})
+        self.nodes.answer = lambda *_: (200, None)
+        self.assertRaises(errors.IronicUnavailable, client.node, 'aa')
+        self.assertRaises(errors.IronicUnavailable, list, client.nodes())
+
     def test_caller_without_a_role_is_told_so(self):
         """503 sent it to try again, and the operator to look at nothing."""
         nodes = Nodes([BODY])
@@ -273,7 +292,7 @@ class TestInProcess(testtools.TestCase):
         def application(environ, start_response):
             threads.append(threading.get_ident())
             start_response('404 Not Found', [])
-            return []
+            return [NOT_FOUND]
         ironic.Ironic(in_process.InProcess(application)).node('a')
         self.assertNotIn(threading.get_ident(), threads)
 
@@ -286,7 +305,7 @@ class TestInProcess(testtools.TestCase):
 
         def application(environ, start_response):
             start_response('404 Not Found', [])
-            return Answer()
+            return Answer([b'', NOT_FOUND])
         ironic.Ironic(in_process.InProcess(application)).node('a')
         self.assertEqual([True], closed)
 

@@ -267,3 +267,28 @@ class TestConfigured(_TestCase):
         self.assertIs(answers.Outcome.REFUSED,
                       client.ensure_class(GOLD).outcome)
         self.assertRaises(errors.PlacementUnavailable, client.providers)
+
+
+class _Gateway:
+    """Answers in the place of Placement."""
+
+    status_code = 404
+
+    def request(self, *_: object, **__: object) -> _Gateway:
+        return self
+
+    def json(self) -> object:
+        return {'message': 'no Route matched with those values'}
+
+
+class TestGateway(testtools.TestCase):
+    """Its 404 was taken for a hold or a provider that does not exist."""
+
+    def test_404_of_a_gateway_is_no_deleted_hold(self) -> None:
+        client = placement.Placement(_Gateway(), placement.ADMIN)
+        for read in (client.consumer, client.provider, client.inventories,
+                     client.allocated, client.usages):
+            self.assertRaises(errors.PlacementUnavailable, read,
+                              world.new_uuid())
+        self.assertIs(answers.Outcome.REFUSED, client.delete_allocations(
+            world.new_uuid()).outcome)
