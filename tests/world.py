@@ -246,6 +246,8 @@ class StandInIronic(ironic.Ironic):
 
     def _change(self, call: str, uuid: str) -> None:
         self._answer(call)
+        if self.conductor_silent or self.conductor_of(uuid) in self.silent:
+            raise errors.IronicUnavailable('its conductor does not answer')
         if uuid in self.refuses or uuid not in self.there:
             raise ironic.Refused(409, 'the node is locked')
         self.changed.append((call, uuid))

@@ -80,6 +80,8 @@ class Context:
     looked_elsewhere: set[tuple[int, str]] = dataclasses.field(
         default_factory=set)
     _done: set[str] = dataclasses.field(default_factory=set)
+    # NOTE: what was said of conductors that do not answer; ``None``: of all.
+    _silent: dict[str | None, str] = dataclasses.field(default_factory=dict)
 
     @property
     def ironic(self) -> ironic_client.Ironic:
@@ -99,6 +101,7 @@ class Context:
 
         :param booking: the booking as in its row.
         :raises Conflict: the lease or its booking has changed.
+        :raises IronicUnavailable: the conductor of the node does not answer.
         :raises Lost: the lease is another worker's.
         :raises Refused: the node cannot be changed now.
         """
@@ -113,6 +116,7 @@ class Context:
 
         :param booking: the booking as in its row.
         :raises Conflict: the lease or its booking has changed.
+        :raises IronicUnavailable: the conductor of the node does not answer.
         :raises Lost: the lease is another worker's.
         :raises Refused: the state of the node does not allow it.
         """
@@ -125,8 +129,36 @@ class Context:
 
     def _send(self, booking: leases.NodeBooking, act: in_flight.Act,
               call: Callable[[str], None]) -> None:
-        tickets.send(self.engine, tickets.issue(
-            self.engine, self.lease_id, self.claimed_by, booking, act), call)
+        self._check_conductor(booking.node_uuid)
+        try:
+            tickets.send(self.engine, tickets.issue(
+                self.engine, self.lease_id, self.claimed_by, booking, act),
+                call)
+        except errors.IronicUnavailable as exc:
+            self._silent[self._conductor_of(booking.node_uuid)] = str(exc)
+            raise
+
+    def _check_conductor(self, node_uuid: str) -> None:
+        """Check that the conductor of a node has answered so far.
+
+        NOTE: one that has not is asked once, whatever the number of its
+        nodes: each time one waits for all of the RPC time-out.
+
+        :raises IronicUnavailable: it has not.
+        """
+        if self._silent:
+            why = self._silent.get(
+                None if None in self._silent
+                else self._conductor_of(node_uuid))
+            if why is not None:
+                raise errors.IronicUnavailable(why)
+
+    def _conductor_of(self, node_uuid: str) -> str | None:
+        """Return the conductor of a node; ``None``: nobody knows."""
+        try:
+            return self.ironic.conductor_of(node_uuid)
+        except errors.IronicUnavailable:
+            return None
 
     def read(self) -> leases.Lease | None:
         """Read the lease as it is."""

@@ -181,8 +181,13 @@ def take_back(context: lease_context.Context,
             found.waits.append(lease_context.about(node, booking.node_uuid,
                                                    f'cannot be freed: {exc}'))
         except errors.IronicUnavailable as exc:
-            found.waits.append(str(exc))
-            break
+            if node is None:
+                # NOTE: the others would run into the same time-out.
+                found.waits.append(str(exc))
+                break
+            # NOTE: a dead conductor must not hold up the nodes of others.
+            found.waits.append(lease_context.about(
+                node, booking.node_uuid, f'cannot be freed: {exc}'))
     after = lease
     broken = found.flag and lease.status.over and not lease.degraded
     if broken:

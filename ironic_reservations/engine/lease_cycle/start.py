@@ -338,7 +338,8 @@ def _write_lessees(context: lease_context.Context, lease: leases.Lease,
         else:
             try:
                 context.write_lessee(rows[booking.id], booking.project_id)
-            except ironic_client.Refused as exc:
+            except (ironic_client.Refused, errors.IronicUnavailable) as exc:
+                # NOTE: a dead conductor must not hold up the nodes of others.
                 refused[booking.id] = f'cannot be given to the lease: {exc}'
     return refused
 

@@ -26,6 +26,7 @@ from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import tickets
+from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.guard import tickets as guard_tickets
 from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
@@ -71,7 +72,8 @@ class LateTestCase(leases.TestCase):
 
     def client_dies(self):
         """Have whoever sends a request be killed while it waits."""
-        return mock.patch.object(tickets, '_void', lambda *args: False)
+        return mock.patch.object(tickets, '_void',
+                                 side_effect=lease_context.Lost('killed'))
 
 
 @servers.also

@@ -327,12 +327,14 @@ class TestNotReady(leases.TestCase):
         admission.admit(self.engine, node)
 
     def _cut_short(self, lease, node):
-        """Have Ironic do what it is asked for, and its answer be lost."""
+        """Have Ironic do what it is asked for, and go down."""
         def write_lessee(uuid, lessee, ticket=None):
             world.StandInIronic.write_lessee(self.ironic, uuid, lessee)
+            self.ironic.down = True
             raise errors.IronicUnavailable('The answer is lost.')
         with mock.patch.object(self.ironic, 'write_lessee', write_lessee):
             self.work()
+        self.ironic.down = False
         self.assertEqual(lease.project_id, self.ironic.there[node].lessee)
         (booking,) = self.lease(lease).bookings
         self.assertEqual((PLANNED, True), (booking.state, booking.begun))

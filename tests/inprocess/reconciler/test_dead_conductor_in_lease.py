@@ -1,0 +1,88 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""One node of a lease has a conductor that does not answer.
+
+The nodes behind it were not handed over at the start of the lease, and not
+freed at its end.
+"""
+
+from tests import leasing
+from tests.inprocess.reconciler import leases
+
+
+class TestDeadConductorInLease(leases.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.nodes = self.leasing.hosts(4)
+        self.made = self.leasing.create(0, 10, leasing.wish(4))
+
+    def kill_conductor(self, *nodes):
+        """Let the conductor of some nodes die, and return the others."""
+        self.ironic.silent = {'dead'}
+        self.ironic.conductors = dict.fromkeys(nodes, 'dead')
+        return {*self.nodes} - {*nodes}
+
+    def first(self, number):
+        return [each.node_uuid for each in
+                self.lease(self.made).bookings[:number]]
+
+    def states(self):
+        return {each.node_uuid: each.state
+                for each in self.lease(self.made).bookings}
+
+    def test_others_are_handed_over_at_the_start(self):
+        dead = self.first(1)
+        others = self.kill_conductor(*dead)
+        self.work()
+        self.assertEqual({'ours'}, {self.ironic.there[node].lessee
+                                    for node in others})
+        self.assertEqual({leasing.BOUND}, {self.states()[node]
+                                           for node in others})
+        self.ironic.silent.clear()
+        self.soon()
+        self.assertEqual({leasing.BOUND}, {*self.states().values()})
+        self.assertEqual('ACTIVE', self.lease(self.made).status)
+
+    def test_others_are_freed_at_the_end(self):
+        self.work()
+        for node in self.nodes:
+            self.ironic.deploy(node, 'one')
+        dead = self.first(1)
+        self.kill_conductor(*dead)
+        self.at(10)
+        self.work()
+        self.soon()
+        self.assertEqual({*dead}, {*self.states()})
+        self.ironic.silent.clear()
+        self.soon()
+        self.soon()
+        self.assertEqual({}, self.states())
+        self.assertEqual({(None, 'available')}, {
+            (node.lessee, node.provision_state)
+            for node in self.ironic.there.values()
+            if node.uuid in self.nodes})
+
+    def test_it_is_waited_for_once(self):
+        self.kill_conductor(*self.nodes)
+        self.ironic.asked.clear()
+        self.work()
+        self.assertEqual(1, self.ironic.asked.count('write_lessee'))
+
+    def test_ironic_that_is_down_is_asked_once(self):
+        self.work()
+        self.ironic.down = True
+        self.at(10)
+        self.ironic.asked.clear()
+        self.work()
+        self.assertEqual(['node'], self.ironic.asked)
