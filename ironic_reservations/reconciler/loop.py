@@ -117,17 +117,24 @@ class Loop:
         """
         try:
             self.one_pass()
-        except (errors.DatabaseUnavailable, errors.IronicUnavailable,
-                errors.PlacementUnavailable) as exc:
-            LOG.warning('The reconciler waits (%s): %s', self.name, exc)
-            return _TROUBLE
-        except (db_connection.Conflict, errors.Contention):
-            LOG.debug('Another process was quicker; looking again')
-        except Exception:
+        except Exception as exc:
             # NOTE: a bug in one pass must not end all later ones.
-            LOG.exception('A pass of the reconciler failed (%s)', self.name)
-            return _TROUBLE
+            return self._log(exc)
         return _TICK
+
+    def _log(self, exc: Exception) -> float:
+        """Log a failure; return the seconds until the next look."""
+        match exc:
+            case (errors.DatabaseUnavailable() | errors.IronicUnavailable()
+                  | errors.PlacementUnavailable()):
+                LOG.warning('The reconciler waits (%s): %s', self.name, exc)
+            case db_connection.Conflict() | errors.Contention():
+                LOG.debug('Another process was quicker; looking again')
+                return _TICK
+            case _:
+                LOG.error('A pass of the reconciler failed (%s)', self.name,
+                          exc_info=exc)
+        return _TROUBLE
 
     def one_pass(self) -> None:
         """Do the tasks that are due and this process may do.
@@ -136,16 +143,28 @@ class Loop:
         :raises Conflict: another process was quicker.
         """
         mine = True
+        failed: Exception | None = None
         for task in self.tasks:
             if self._stopping.is_set():
-                return
+                break
             # NOTE: before each task, since the previous one may have taken
             # longer than the claim lasts; and also if the task is not due, so
             # that the claim does not end.
             if task.claimed and self.claim is not None:
                 mine = mine and self.claim.holds()
             if mine or not task.claimed:
-                self._do(task)
+                try:
+                    self._do(task)
+                except errors.DatabaseUnavailable:
+                    raise
+                except Exception as exc:
+                    # NOTE: a task that fails each time must not keep those
+                    # after it from ever being done.
+                    if failed is not None:
+                        self._log(failed)
+                    failed = exc
+        if failed is not None:
+            raise failed
 
     def _do(self, task: Task) -> None:
         now = time.monotonic()

@@ -18,11 +18,17 @@ from collections.abc import Collection
 import dataclasses
 import datetime
 
+from oslo_log import log
+
+from ironic_reservations import errors
 from ironic_reservations.db import claimed_rows
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import leases
+
+LOG = log.getLogger(__name__)
 
 Claim = db_lease_work.Claim
 Taken = claimed_rows.Taken
@@ -60,10 +66,32 @@ def take(engine: Engine, lease_ids: Collection[str],
     with engine.database.write() as connection:
         claims = db_lease_work.take(connection, lease_ids, token, now,
                                     _until(engine, now))
-    with engine.database.snapshot() as connection:
-        read = {lease.id: lease for lease in db_leases.read(
-            connection, [claim.id for claim in claims])}
+    ids = [claim.id for claim in claims]
+    try:
+        read = _read(engine, ids)
+    except (errors.DatabaseUnavailable, db_connection.Conflict):
+        raise
+    except Exception:
+        # NOTE: one lease that cannot be read, such as one that a later
+        # release has written, must not hold up the others.
+        read = {}
+        for ident in ids:
+            try:
+                read.update(_read(engine, [ident]))
+            except (errors.DatabaseUnavailable, db_connection.Conflict):
+                raise
+            except Exception:
+                LOG.exception('The lease %s cannot be read, and is tried '
+                              'again when its claim ends', ident)
+                claims = [claim for claim in claims if claim.id != ident]
     return [Task(claim, read.get(claim.id)) for claim in claims]
+
+
+def _read(engine: Engine,
+          lease_ids: Collection[str]) -> dict[str, leases.Lease]:
+    with engine.database.snapshot() as connection:
+        return {lease.id: lease
+                for lease in db_leases.read(connection, lease_ids)}
 
 
 def extend(engine: Engine, claims: Collection[Claim]

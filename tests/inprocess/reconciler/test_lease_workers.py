@@ -24,6 +24,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import tables
 from ironic_reservations.engine.lease_cycle import claims as lease_claims
 from ironic_reservations.engine.lease_cycle import start as lease_start
 from ironic_reservations.engine.lease_cycle import sync as lease_sync
@@ -214,6 +215,18 @@ class TestBackoff(leases.TestCase):
         self.assertEqual(ACTIVE, self.lease(made[1]).status)
         self.soon()
         self.assertEqual(ACTIVE, self.lease(made[0]).status)
+
+    def test_lease_that_cannot_be_read_holds_up_no_other(self):
+        """All that were claimed with it waited, again and again."""
+        self.leasing.hosts(2)
+        made = [self.leasing.create(1, 4), self.leasing.create(1, 4)]
+        with self.engine.database.write() as connection:
+            connection.execute(sa.update(tables.leases).values(
+                status='NEWER').where(
+                    tables.leases.c.id == made[0].id))
+        self.at(1)
+        self.work()
+        self.assertEqual(ACTIVE, self.lease(made[1]).status)
 
     def test_database_that_fails_is_no_end_of_the_work(self):
         self.leasing.hosts()

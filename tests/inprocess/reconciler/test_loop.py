@@ -16,6 +16,7 @@ import dataclasses
 import subprocess
 import sys
 import time
+from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.db import claims
@@ -131,6 +132,21 @@ class TestLoop(world.TestCase):
         self.world.ironic.interrupt('nodes', bug)
         self.assertRaises(ZeroDivisionError, self.one.nodes.one_pass)
         self.one.nodes.one_pass()
+        self.assertIn(node, self.world.mirrored())
+
+    def test_task_that_always_fails_starves_no_other(self):
+        """A row that could not be purged kept all nodes from being read."""
+        (node,) = self.world.enrol(mirrored=False)
+        failing = mock.Mock(side_effect=ZeroDivisionError)
+        with (mock.patch('ironic_reservations.engine.sweep.sweep', failing),
+              mock.patch('ironic_reservations.engine.mirror.refresh_all',
+                         mock.Mock(side_effect=errors.IronicUnavailable(
+                             'A page of the list takes too long.')))):
+            self.assertRaises(errors.IronicUnavailable,
+                              self.one.nodes.one_pass)
+            self.assertRaises(errors.IronicUnavailable,
+                              self.one.nodes.one_pass)
+        self.assertEqual(2, failing.call_count)
         self.assertIn(node, self.world.mirrored())
 
     def _wait_for(self, what):
