@@ -40,6 +40,9 @@ FIELDS = ('uuid', 'name', 'provision_state', 'instance_uuid', 'maintenance',
 _FIELDS = ','.join(FIELDS)
 #: The properties that leases can require.
 _PROPERTIES = ('cpus', 'memory_mb', 'local_gb', 'cpu_arch')
+#: The length of a property beyond which it is ignored: Ironic limits none, and
+#: a row that is too long for MariaDB would keep all nodes from being mirrored.
+_LONGEST = 255
 #: The key of a node's ``extra`` by which an operator closes the node.
 RESERVABLE = 'reservable'
 VERSION_HEADER = 'X-OpenStack-Ironic-API-Version'
@@ -387,5 +390,6 @@ def node_of(body: Mapping[str, Any]) -> facts.Node:
         owner=body.get('owner'), lessee=body.get('lessee'),
         powered=body.get('power_state') is not None,
         enrolled_at=body.get('created_at'),
-        properties=tuple((key, str(properties[key])) for key in _PROPERTIES
-                         if properties.get(key) is not None))
+        properties=tuple((key, said) for key in _PROPERTIES
+                         if properties.get(key) is not None
+                         and len(said := str(properties[key])) <= _LONGEST))

@@ -106,6 +106,14 @@ class TestIronic(testtools.TestCase):
                        traits=frozenset({'CUSTOM_A'}), owner='o'),
             self._client({}).node('aa'))
 
+    def test_property_that_is_too_long_is_ignored(self):
+        """MariaDB took no row with it, so that no node was mirrored."""
+        client = self._client({'properties': {
+            'cpus': 4, 'local_gb': 'x' * 255, 'memory_mb': '1' * 256,
+            'cpu_arch': ['\\' * 17000]}})
+        self.assertEqual({'cpus': '4', 'local_gb': 'x' * 255},
+                         dict(client.node('aa').properties))
+
     def test_node_that_is_not_there_is_none(self):
         self.assertIsNone(self._client().node('aa'))
 
