@@ -37,6 +37,9 @@ from ironic_reservations.model import leases
 
 #: How many nodes a sentence names.
 _NAMED = 3
+#: How many characters of each are told: others may have written most of them,
+#: and MariaDB takes 64 KiB.
+_LONGEST = 1000
 
 
 class Lost(Exception):
@@ -250,7 +253,8 @@ def sentence(waits: Sequence[str]) -> str | None:
     """Return one sentence on all that is waited for."""
     if not waits:
         return None
-    told = '; '.join(waits[:_NAMED])
+    told = '; '.join(each if len(each) <= _LONGEST else
+                     f'{each[:_LONGEST]}...' for each in waits[:_NAMED])
     if len(waits) > _NAMED:
         told += f'; and {len(waits) - _NAMED} more'
     return f'{told[:1].upper()}{told[1:].rstrip(".")}.'

@@ -21,6 +21,7 @@ from unittest import mock
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import ironic
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
@@ -215,6 +216,18 @@ class TestBackoff(leases.TestCase):
         self.assertEqual(ACTIVE, self.lease(made[1]).status)
         self.soon()
         self.assertEqual(ACTIVE, self.lease(made[0]).status)
+
+    def test_long_refusal_is_cut(self):
+        """MariaDB takes 64 KiB: the lease was tried again without a pause."""
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 4)
+        self.at(1)
+        with mock.patch.object(
+                self.ironic, 'write_lessee',
+                side_effect=ironic.Refused(400, 'x' * 70_000)):
+            self.work()
+        self.assertIn('refuses with 400', self.lease(lease).waiting)
+        self.assertEqual(0, self.work())
 
     def test_lease_that_cannot_be_read_holds_up_no_other(self):
         """All that were claimed with it waited, again and again."""
