@@ -387,7 +387,7 @@ class TestStandsStill(TakenAwayTestCase):
         self.world.refresh()
         self.world.clock.advance(1)
         self.world.ironic.put(dataclasses.replace(
-            node, enrolled_at=self.world.clock()))
+            node, enrolled_at=self.world.clock().isoformat()))
         self.world.refresh()
         self.assertEqual([reasons.BUSY], self.reasons())
         self.ironic.late.pop()()
