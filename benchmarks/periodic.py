@@ -85,7 +85,7 @@ def _of_leases(now: datetime.datetime) -> dict[str, Query]:
         'leases to fix': lambda c: open_dates.read_to_fix(c, now, 100),
         'leases with open dates': lambda c: open_dates.read_loose(
             c, now, now, now + _DAY, 100),
-        'queue': lambda c: open_dates.read_waiting(c, now, 100),
+        'queue': lambda c: open_dates.read_waiting(c, now),
         'leases to charge for': lambda c: enforcement_terms.read_unlike(
             c, now),
         'charges for some': lambda c: enforcement_terms.read(

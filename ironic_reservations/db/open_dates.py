@@ -77,20 +77,17 @@ def fix(connection: sa.Connection, lease: leases.Lease,
                 updated_at=now)).rowcount)
 
 
-def read_waiting(connection: sa.Connection, now: datetime.datetime,
-                 most: int) -> list[str]:
-    """Return the ids of queued leases, in the order of the queue.
-
-    :param most: how many to return at most.
-    """
+def read_waiting(connection: sa.Connection,
+                 now: datetime.datetime) -> list[str]:
+    """Return the ids of queued leases, in the order of the queue."""
     # SELECT id FROM leases WHERE status = 'PENDING' AND promised_start > ?
     #   AND promised_start > wanted_start
-    #   ORDER BY priority DESC, created_at, id LIMIT ?
+    #   ORDER BY priority DESC, created_at, id
     return list(connection.scalars(
         sa.select(_s.id).where(
             _s.status == leases.LeaseStatus.PENDING.value,
             _s.promised_start > now, _s.promised_start > _s.wanted_start)
-        .order_by(_s.priority.desc(), _s.created_at, _s.id).limit(most)))
+        .order_by(_s.priority.desc(), _s.created_at, _s.id)))
 
 
 def _loose(now: datetime.datetime) -> sa.ColumnElement[bool]:

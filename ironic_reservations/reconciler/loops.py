@@ -119,7 +119,8 @@ def dates(engine: Engine) -> loop.Loop:
     options = engine.conf.leases
     return loop.Loop('dates', (
         loop.Task(lambda _: lease_fix.fix(engine), options.fix_interval),
-        loop.Task(lambda _: lease_pull.pull(engine), options.queue_interval),
+        loop.Task(lambda goes_on: lease_pull.pull(engine, goes_on),
+                  options.queue_interval),
     ), claim.Claim(engine, 'dates', claim.new_owner(), options.claim_ttl))
 
 

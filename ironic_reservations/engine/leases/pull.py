@@ -22,6 +22,7 @@ before it cannot.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -45,20 +46,23 @@ from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 
-#: How many queued leases one pass considers.
-_AT_ONCE = 100
 
 
-def pull(engine: Engine) -> int:
+def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True) -> int:
     """Move queued leases to an earlier start where possible.
 
+    NOTE: all of them are considered, since a project with many leases that
+    cannot start earlier would hold up all leases behind them.
+
+    :param goes_on: called before each lease; ``False`` ends the pass.
     :returns: how many got one.
     """
     with engine.database.snapshot() as connection:
-        waiting = db_open_dates.read_waiting(connection, engine.clock(),
-                                             _AT_ONCE)
+        waiting = db_open_dates.read_waiting(connection, engine.clock())
     pulled = 0
     for lease_id in waiting:
+        if not goes_on():
+            break
         try:
             tried: list[tuple[leases.Lease, leases.Lease]] = []
             after = retry.until_committed(
