@@ -378,6 +378,8 @@ class LeaseRequest:
     :ivar priority: in the queue.
     :ivar before_end: when to notify that the end is near; ``None``: as
         configured.
+    :ivar before_end_now: whether ``before_end`` was sent as "now", which is
+        another instant each time that the request is sent.
     :ivar key: the client's idempotency key.
     """
 
@@ -392,6 +394,7 @@ class LeaseRequest:
     flexible: Flexible | None = None
     queue: bool = False
     priority: int = 0
+    before_end_now: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
@@ -62,7 +63,7 @@ def new_lease(document: Any, now: datetime.datetime,
     _check_keys(document, minor, _SINCE)
     wanted = _read(lease_types.NewLease, document)
     name = basic.given(wanted.name)
-    flexible = _flexible(wanted, now)
+    flexible = _flexible(wanted, now, again=key is not None)
     queue = _queue(wanted, flexible)
     if flexible is None:
         start, end = either(wanted, 'start'), either(wanted, 'end')
@@ -83,8 +84,12 @@ def new_lease(document: Any, now: datetime.datetime,
         before_end=at(basic.given(wanted.before_end_date), now),
         reservations=tuple(_reservations(wanted)), project_id=project_id,
         user_id=user_id, key=key, flexible=flexible, queue=queue,
-        priority=basic.given(wanted.priority) or 0)
-    if request.end <= (request.start or now):
+        priority=basic.given(wanted.priority) or 0,
+        before_end_now=basic.given(wanted.before_end_date) == dates.NOW)
+    # NOTE: a repeated request whose lease is over by now is answered with
+    # that lease; the engine refuses all others.
+    again = key is not None and request.start is None and end != dates.NOW
+    if request.end <= (request.start or now) and not again:
         raise errors.InvalidValue('End date must be later than start date.')
     return request
 
@@ -100,8 +105,13 @@ def _check_keys(document: Any, minor: int,
                 f'{versions.HEADER}.')
 
 
-def _flexible(wanted: Any, now: datetime.datetime) -> leases.Flexible | None:
-    """Return the open dates of a new lease, ``None`` without them."""
+def _flexible(wanted: Any, now: datetime.datetime,
+              again: bool) -> leases.Flexible | None:
+    """Return the open dates of a new lease, ``None`` without them.
+
+    :param again: whether the request may be a repeated one, of which the
+        dates have passed; the engine refuses all others.
+    """
     between = basic.given(wanted.between)
     if between is None:
         for name in ('duration', 'fix_before'):
@@ -114,7 +124,9 @@ def _flexible(wanted: Any, now: datetime.datetime) -> leases.Flexible | None:
     duration = basic.given(wanted.duration)
     if duration is None:
         raise _missing('duration')
-    _, last = _window(between, now)
+    last = between[1]
+    if between[0] != dates.NOW or not again:
+        _window(between, now)
     return leases.Flexible(last, datetime.timedelta(seconds=duration),
                            basic.given(wanted.fix_before))
 
@@ -149,7 +161,8 @@ def lease_change(document: Any, now: datetime.datetime,
     """Parse the body of a request that changes a lease.
 
     :param now: the time that "now" means.
-    :param resolve: returns the nodes of hosts by the ids of the hosts.
+    :param resolve: returns the nodes of hosts of the lease by the ids of the
+        hosts.
     :param minor: our own version, which is requested beside Blazar's.
     :raises InvalidValue: something is wrong or out of range.
     :raises UnknownKey: a key does not exist in this version.
@@ -161,14 +174,30 @@ def lease_change(document: Any, now: datetime.datetime,
     uuids = _resolved([each for change in changes
                        for each in basic.given(change.give_back) or ()],
                       resolve)
+    requested = tuple(_reservation_change(index, change, uuids)
+                      for index, change in enumerate(changes))
+    _check_once(requested)
     return leases.LeaseChange(
         name=basic.given(wanted.name),
         start=at(either(wanted, 'start'), now),
         end=at(either(wanted, 'end'), now),
         before_end=at(basic.given(wanted.before_end_date), now),
-        reservations=tuple(_reservation_change(index, change, uuids)
-                           for index, change in enumerate(changes)),
-        heal=bool(basic.given(wanted.heal)), opened=_opened(wanted, now))
+        reservations=requested, heal=bool(basic.given(wanted.heal)),
+        opened=_opened(wanted, now))
+
+
+def _check_once(changes: Iterable[leases.LeaseReservationChange]) -> None:
+    """Raise if a reservation is changed twice.
+
+    NOTE: only the last change would be carried out.
+    """
+    seen = set[str]()
+    for change in changes:
+        if change.id in seen:
+            raise errors.InvalidValue(
+                f'The reservation {change.id} is changed twice. Send all of '
+                'its changes in one object.')
+        seen.add(change.id)
 
 
 def _opened(wanted: Any, now: datetime.datetime) -> leases.OpenDates | None:
@@ -376,14 +405,14 @@ def _reservation_change(index: int, read: Any, uuids: Mapping[int, str]
 
 def _resolved(hosts: Collection[int | str],
               resolve: Resolve) -> Mapping[int, str]:
+    """Return the nodes of hosts by the ids of the hosts.
+
+    NOTE: an id stands for itself if the lease does not have the host.  The
+    engine refuses it, unless it has served the same request before.
+    """
     ids = {each for each in hosts if isinstance(each, int)}
     found = resolve(ids) if ids else {}
-    for each in sorted(ids):
-        if each not in found:
-            raise errors.InvalidValue(
-                f'give_back: there is no host {each}. Send the id of a host '
-                'of this lease, or the UUID of its node.')
-    return found
+    return {each: found.get(each, str(each)) for each in ids}
 
 
 def _missing(name: str, where: str = '') -> errors.InvalidValue:

@@ -375,6 +375,8 @@ def _key_of(request: leases.LeaseRequest) -> request_keys.Key | None:
         del written['end']
     if not request.queue:
         del written['queue'], written['priority']
+    if written.pop('before_end_now'):
+        del written['before_end']
     # NOTE: so that the digests of older requests still match.
     written['wishes'] = written.pop('reservations')
     for requested in written['wishes']:

@@ -247,9 +247,6 @@ _CHANGED: dict[str, tuple[Any, str, str]] = {
     'give_back_a_name': ({'reservations': [
         {'id': '11111111-2222-3333-4444-555555555555',
          'give_back': ['compute-1']}]}, _REFUSED, 'neither the id'),
-    'give_back_no_host': ({'reservations': [
-        {'id': '11111111-2222-3333-4444-555555555555',
-         'give_back': ['77']}]}, _REFUSED, 'there is no host 77'),
 }
 
 

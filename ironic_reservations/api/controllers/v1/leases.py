@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import datetime
+import functools
 from typing import Any
 from urllib import parse
 
@@ -142,8 +143,8 @@ class LeasesController(rest.Controller):
         """Change the lease, or return what a dry run would do."""
         found = self._find(call, ident, 'update')
         change = lease_body.lease_change(
-            call.document, self._engine.clock(), self._nodes_of,
-            _own_version(call))
+            call.document, self._engine.clock(),
+            functools.partial(self._nodes_of, found), _own_version(call))
         visible_properties.check(
             self._engine, self._enforcer, call.context,
             ((requested.hypervisor_properties, requested.resource_properties)
@@ -202,9 +203,17 @@ class LeasesController(rest.Controller):
         # match a caller without a project.
         return self._may(call, 'get', project_id=project_id or '')
 
-    def _nodes_of(self, ids: Collection[int]) -> Mapping[int, str]:
+    def _nodes_of(self, lease: leases.Lease,
+                  ids: Collection[int]) -> Mapping[int, str]:
+        """Return the nodes of hosts by the ids of the hosts.
+
+        NOTE: hosts that the lease does not have are left out, since a refusal
+        must not reveal their nodes to its owner.
+        """
+        own = {booking.node_uuid for booking in lease.bookings}
         return {host.id: host.node.uuid
-                for host in hosts.page(self._engine, ids=ids)}
+                for host in hosts.page(self._engine, ids=ids)
+                if host.node.uuid in own}
 
     def _find(self, call: expose.Call, ident: str,
               action: str | None = None) -> leases.Lease:

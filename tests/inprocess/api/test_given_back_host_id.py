@@ -1,0 +1,92 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from __future__ import annotations
+
+from typing import Any
+
+import testtools
+
+from tests.inprocess.api import world
+
+_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
+             'openstack_system_scope': 'all'}
+_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
+_OURS = 'reservation 1.0, baremetal-reservation 1.24'
+_HOSTS = [{'resource_type': 'physical:host', 'min': 1, 'max': 1}]
+
+
+class TestGivenBackHostId(testtools.TestCase):
+    """A member gives back a host by its id that its lease does not have."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.served = self.useFixture(world.World())
+        for name in ('rack-7', 'rack-8'):
+            self.served.ironic.add(name=name)
+        self.hosts = {host['id']: host['node_uuid'] for host in (
+            self.send('POST', '/v1/os-hosts', 201, {'name': name},
+                      _OPERATOR)['host'] for name in ('rack-7', 'rack-8'))}
+        self.lease = self.send('POST', '/v1/leases', 201, {
+            'name': 'one', 'start_date': '2050-01-01 10:00',
+            'end_date': '2050-01-02 10:00', 'reservations': _HOSTS})['lease']
+
+    def send(self, method: str, path: str, status: int, document: Any = None,
+             who: dict[str, str] = _MEMBER, **headers: str) -> Any:
+        answer = world.request(self.served, method, path, document,
+                               version=_OURS, **who, **headers)
+        self.assertEqual(status, answer.status, answer.body)
+        return answer.json
+
+    def change(self, status: int, *changes: dict[str, Any],
+               **headers: str) -> Any:
+        ident = self.lease['reservations'][0]['id']
+        return self.send('PUT', f'/v1/leases/{self.lease["id"]}', status, {
+            'reservations': [{'id': ident, **each} for each in changes]},
+            **headers)
+
+    def test_refusal_does_not_name_its_node(self) -> None:
+        """Otherwise, the UUIDs of all hosts could be found by their ids."""
+        own = self.lease['reservations'][0]['nodes'][0]['uuid']
+        ident, node = next((ident, node) for ident, node
+                           in self.hosts.items() if node != own)
+        answer = self.change(400, {'give_back': [ident]})
+        self.assertNotIn(node, str(answer))
+        self.assertIn(str(ident), answer['error_message'])
+
+    def test_unknown_host_is_told_like_one_of_others(self) -> None:
+        """Otherwise, the number of hosts could be found."""
+        own = self.lease['reservations'][0]['nodes'][0]['uuid']
+        ident = next(ident for ident, node in self.hosts.items()
+                     if node != own)
+        known, unknown = (
+            self.change(400, {'give_back': [each]})[
+                'error_message'].replace(f' {each},', ' HOST,')
+            for each in (ident, '77'))
+        self.assertEqual(known, unknown)
+
+    def test_reservation_changed_twice_in_a_request(self) -> None:
+        """Is refused, and the first change is not silently lost."""
+        answer = self.change(400, {'min': 1, 'max': 2}, {'min': 1, 'max': 1})
+        self.assertIn('twice', answer['error_message'])
+
+    def test_repeated_request_is_answered(self) -> None:
+        """Although the lease does not have the host any more."""
+        self.lease = self.send('POST', '/v1/leases', 201, {
+            'name': 'two', 'start_date': '2050-01-03 10:00',
+            'end_date': '2050-01-04 10:00', 'reservations': [
+                {**_HOSTS[0], 'max': 2}]})['lease']
+        ident = next(iter(self.hosts))
+        for _ in range(2):
+            changed = self.change(200, {'give_back': [ident]},
+                                  idempotency_key='once')['lease']
+            self.assertNotIn(self.hosts[ident], str(changed))
