@@ -49,7 +49,7 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
     :raises Contention: others changed it each time.
     :raises OutcomeUnknown: it may or may not have been ended.
     """
-    at_once = was_over = False
+    at_once = was_over = under_way = False
     tried: list[leases.Lease] = []
 
     def look() -> leases.Lease | None:
@@ -59,7 +59,7 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
         return tried[-1] if ended else None
 
     def attempt() -> leases.Lease:
-        nonlocal at_once, was_over, permitted
+        nonlocal at_once, was_over, permitted, under_way
         # NOTE: however old it is: the generations of the nodes and of the
         # lease, and the bookings, are compared in the transaction that writes.
         # Whoever has been outrun reads all of it again.
@@ -67,6 +67,11 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
                                                        project_id)
         permitted, lease = None, found.lease
         was_over = lease.status is leases.LeaseStatus.TERMINATED
+        if lease.status is leases.LeaseStatus.DELETING:
+            # NOTE: written again and again, it would outrun the reconciler,
+            # and its owner could keep the nodes.
+            under_way = not tried
+            return lease
         now = engine.clock()
         untouched = [booking for booking in lease.bookings
                      if not booking.begun]
@@ -98,6 +103,8 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
                 ends_at=min(booking.ends_at, now)) for booking in started]))
         return deleting
     ended = retry.until_committed(attempt, look)
+    if under_way:
+        return
     engine.announcer.tell_lease(announce.LEASE_DELETE, ended)
     if not was_over and at_once:
         # NOTE: for all others the reconciler does it, when it has finished.

@@ -29,6 +29,9 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
 
+#: The reconciler does not write such leases, unless they have nodes.
+_ENDED = (leases.LeaseStatus.TERMINATED, leases.LeaseStatus.ERROR)
+
 
 def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
           changes: leases.LeaseChange, now: datetime.datetime,
@@ -61,6 +64,13 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
                  or changes.before_end is not None):
         raise errors.LeaseFrozen(
             f'The lease {lease.id} is over; only its name can be changed.')
+    if over and changes.name not in (None, lease.name) and (
+            lease.status not in _ENDED or lease.bookings):
+        # NOTE: changed again and again, it would outrun the reconciler, and
+        # its owner could keep the nodes.
+        raise errors.LeaseFrozen(
+            f'The lease {lease.id} is over, and its nodes are being taken '
+            'back. Change its name after that.')
     if moved:
         request_checks.check_window(allowed, begin, end, now)
     extended = end > lease.end and lease_replan.started(lease, now)

@@ -1,0 +1,93 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+from ironic_reservations import errors
+from tests import leasing
+from tests import world
+from tests.inprocess.reconciler import leases
+
+
+class TestDeletedAgainAndAgain(leases.TestCase):
+    """A lease of one node is deleted while it is taken back."""
+
+    def setUp(self):
+        super().setUp()
+        self.node, = self.leasing.hosts(1)
+        self.made = self.leasing.create(1, 4)
+        self.at(1)
+        self.work()
+        self.ironic.deploy(self.node, world.new_uuid())
+        self.leasing.refresh()
+        self.work()
+        self.other = leasing.Leasing(self.world, self.world.another_engine())
+        self.heard.told.clear()
+
+    def delete(self):
+        try:
+            self.other.end(self.made)
+        except errors.LeaseNotFound:
+            pass
+
+    def delete_before_each_write(self):
+        self.delete()
+        self.engine.database.interruptions.append(
+            self.delete_before_each_write)
+
+    def test_second_time_changes_nothing(self):
+        self.leasing.end(self.made)
+        before = self.lease(self.made)
+        self.leasing.end(self.made)
+        self.assertEqual(before, self.lease(self.made))
+        self.assertEqual({'lease.delete': 1}, self.heard.count())
+
+    def test_node_is_taken_back_nevertheless(self):
+        """Otherwise, its owner could keep it from all others for ever."""
+        self.delete_before_each_write()
+        for _ in range(20):
+            self.work()
+            self.leasing.refresh()
+            self.soon()
+        self.assertRaises(errors.LeaseNotFound, self.lease, self.made)
+
+    def rename_before_each_write(self):
+        self.renamed += 1
+        try:
+            self.other.change(self.made, name=str(self.renamed))
+        except (errors.LeaseNotFound, errors.LeaseFrozen):
+            pass
+        self.engine.database.interruptions.append(
+            self.rename_before_each_write)
+
+    def test_node_is_taken_back_although_it_is_renamed(self):
+        self.renamed = 0
+        self.leasing.end(self.made)
+        self.rename_before_each_write()
+        for _ in range(20):
+            self.work()
+            self.leasing.refresh()
+            self.soon()
+        self.assertRaises(errors.LeaseNotFound, self.lease, self.made)
+
+    def test_node_is_taken_back_at_its_end_although_it_is_renamed(self):
+        self.renamed = 0
+        self.at(4)
+        self.rename_before_each_write()
+        for _ in range(20):
+            self.work()
+            self.leasing.refresh()
+            self.soon()
+        self.assertEqual(leases.STATUS.TERMINATED,
+                         self.lease(self.made).status)
+        self.engine.database.interruptions.clear()
+        self.leasing.change(self.made, name='over')
+        self.assertEqual('over', self.lease(self.made).name)
