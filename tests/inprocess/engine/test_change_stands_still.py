@@ -90,12 +90,13 @@ class TestStandsStill(open_dates.TestCase):
             self.assertEqual((0, 3), self.hours(lease))
             self.leasing.world.clock.now = leasing.at(0)
 
-    def test_lease_that_is_over_meanwhile_can_still_be_renamed(self):
+    def test_lease_that_is_over_meanwhile_keeps_its_name(self):
         self.leasing.hosts(1)
         lease = self.active(3)
         self.stall(4)
-        self.assertEqual('other',
-                         self.leasing.change(lease, name='other').name)
+        self.assertRaises(errors.LeaseFrozen, self.leasing.change, lease,
+                          name='other')
+        self.assertEqual(lease.name, self.leasing.reload(lease).name)
         self.assertEqual((0, 3), self.hours(lease))
 
     def test_lease_is_not_shortened_to_before_the_present(self):
