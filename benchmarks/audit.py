@@ -32,7 +32,7 @@ from ironic_reservations.clouds import sending
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.model import facts
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
 #: How many of the nodes are held, at most.
@@ -77,7 +77,7 @@ def measure(server: str, nodes: int) -> list[tuple[table.Row, int]]:
         held = min(HELD, nodes // 4)
         for node in uuids[:held]:
             reserve.reserve(engine, pick.NodeRequest(node, (node,), ttl=86400),
-                            facts.Visibility(everything=True))
+                            visibility.Visibility(everything=True))
         measured = []
         for what in (f'first, {held} of them held', 'the next'):
             counting.calls = 0

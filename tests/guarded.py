@@ -34,7 +34,8 @@ from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.guard import acts
 from ironic_reservations.guard import body_limits
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
 from tests import world
 
 PROOF = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION'
@@ -103,7 +104,7 @@ class SmallIronic:
         return (_NOT_FOUND if node is None or node.uuid in self.hidden
                 else (200, self._show(node)))
 
-    def _show(self, node: facts.Node) -> dict[str, Any]:
+    def _show(self, node: mirrored_node.Node) -> dict[str, Any]:
         return {**_shown(node),
                 'maintenance_reason': self._nodes.why.get(node.uuid)}
 
@@ -137,7 +138,7 @@ class SmallIronic:
                 if hasattr(node, field):
                     self._nodes.change(uuid, **{field: each.get('value')})
             return 200, _shown(self._nodes.there[uuid])
-        free = node.provision_state == facts.AVAILABLE
+        free = node.provision_state == node_condition.AVAILABLE
         if free != (body['target'] in ('active', 'deploy')):
             return 400, {'error_message': 'not from this state'}
         if free:
@@ -148,7 +149,7 @@ class SmallIronic:
         return 202, None
 
 
-def _shown(node: facts.Node) -> dict[str, Any]:
+def _shown(node: mirrored_node.Node) -> dict[str, Any]:
     return {'uuid': node.uuid, 'name': node.name,
             'provision_state': node.provision_state,
             'instance_uuid': node.instance_uuid,
@@ -205,7 +206,7 @@ class TestCase(world.TestCase):
             {'uuid': uuid, 'resource_class': 'gold', 'traits': [],
              'candidate_nodes': [self.node]}))
 
-    def there(self) -> facts.Node:
+    def there(self) -> mirrored_node.Node:
         """Read the node as Ironic has it."""
         return self.world.ironic.there[self.node]
 

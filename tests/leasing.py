@@ -45,12 +45,13 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.snapshots import cache
-from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
 from tests import world
 
 PLANNED = leases.BookingState.PLANNED
@@ -142,8 +143,9 @@ class Leasing:
             for name, total in ((flavors.DISK_GB, disk_gb),
                                 (flavors.MEMORY_MB, memory_mb),
                                 (flavors.VCPU, vcpus)))
-        made = [facts.Node(world.new_uuid(), provision_state=None,
-                           inventories=there, **known) for _ in range(count)]
+        made = [mirrored_node.Node(world.new_uuid(), provision_state=None,
+                                   inventories=there, **known)
+                for _ in range(count)]
         self.world.write_mirror(made)
         with self.engine.database.write() as connection:
             for node in made:
@@ -392,7 +394,7 @@ def overlaps(rows: Iterable[dict[str, Any]], now: datetime.datetime
     for row in rows:
         start, end = row['starts_at'] or row['created_at'], row['expires_at']
         if row['immediate']:
-            if row['state'] != facts.State.RESERVED.value:
+            if row['state'] != node_reservation.State.RESERVED.value:
                 end = max(end, now)
             elif end <= now:
                 continue

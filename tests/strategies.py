@@ -20,8 +20,11 @@ import json
 
 from hypothesis import strategies as st
 
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_timeline
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
 NOW = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
@@ -42,13 +45,14 @@ trait_sets = st.frozensets(st.sampled_from(TRAITS))
 
 @st.composite
 def nodes(draw: st.DrawFn, uuid: st.SearchStrategy[str] = uuids
-          ) -> facts.Node:
+          ) -> mirrored_node.Node:
     """Nodes of all kinds; every second one is free."""
     if draw(st.booleans()):
-        return facts.Node(draw(uuid), generation=1,
-                          resource_class=draw(st.sampled_from(CLASSES)),
-                          traits=draw(trait_sets))
-    return facts.Node(
+        return mirrored_node.Node(
+            draw(uuid), generation=1,
+            resource_class=draw(st.sampled_from(CLASSES)),
+            traits=draw(trait_sets))
+    return mirrored_node.Node(
         draw(uuid), generation=draw(st.integers(0, 9)),
         resource_class=draw(st.sampled_from(CLASSES)),
         traits=draw(trait_sets),
@@ -61,26 +65,28 @@ def nodes(draw: st.DrawFn, uuid: st.SearchStrategy[str] = uuids
 
 
 @st.composite
-def reservations(draw: st.DrawFn, node_uuid: str) -> facts.Reservation:
+def reservations(draw: st.DrawFn,
+                 node_uuid: str) -> node_reservation.Reservation:
     """Reservations of a node, live and void."""
-    return facts.Reservation(
+    return node_reservation.Reservation(
         uuid=draw(uuids), node_uuid=node_uuid, instance_uuid=draw(uuids),
         created_at=NOW - datetime.timedelta(hours=1), updated_at=None,
-        expires_at=draw(moments), state=draw(st.sampled_from(facts.State)),
+        expires_at=draw(moments),
+        state=draw(st.sampled_from(node_reservation.State)),
         project_id=draw(st.sampled_from(PROJECTS)))
 
 
 #: What leases may have of a node.
-leased = st.builds(facts.Leased, st.booleans(), st.none() | uuids,
+leased = st.builds(leases.Leased, st.booleans(), st.none() | uuids,
                    st.none() | moments, st.none() | moments)
 
 
 @st.composite
-def occupancies(draw: st.DrawFn, node_uuid: str) -> facts.Occupancy:
+def occupancies(draw: st.DrawFn, node_uuid: str) -> node_timeline.Occupancy:
     """What may stand on a node's timeline."""
-    return facts.Occupancy(draw(st.none() | reservations(node_uuid)),
-                           draw(st.none() | moments), draw(leased),
-                           draw(st.booleans()))
+    return node_timeline.Occupancy(draw(st.none() | reservations(node_uuid)),
+                                   draw(st.none() | moments), draw(leased),
+                                   draw(st.booleans()))
 
 
 @st.composite
@@ -97,9 +103,9 @@ def snapshots(draw: st.DrawFn, max_nodes: int = 5) -> pick.Snapshot:
 
 
 sights = st.one_of(
-    st.just(facts.Visibility(everything=True)),
+    st.just(visibility.Visibility(everything=True)),
     st.sampled_from(PROJECTS).map(
-        lambda project: facts.Visibility(project_id=project)))
+        lambda project: visibility.Visibility(project_id=project)))
 
 
 @st.composite

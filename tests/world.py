@@ -52,7 +52,10 @@ from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 from tests import compiled
 from tests import timeline_writes
@@ -60,7 +63,7 @@ from tests import typed_instants
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 _PAGE = 2
-ALL_NODES = facts.Visibility(everything=True)
+ALL_NODES = visibility.Visibility(everything=True)
 
 compiled.share()
 typed_instants.check()
@@ -121,12 +124,12 @@ class StandInIronic(ironic.Ironic):
     """
 
     def __init__(self) -> None:
-        self.there: dict[str, facts.Node] = {}
+        self.there: dict[str, mirrored_node.Node] = {}
         self.asked: list[str] = []
         self.interruptions: dict[str, list[Callable[[], None]]] = {}
         self.changed: list[tuple[str, str]] = []
         self.refuses: set[str] = set()
-        self.cleaning = facts.AVAILABLE
+        self.cleaning = node_condition.AVAILABLE
         self.down = False
         self.conductor_silent = False
         self.silent: set[str] = set()
@@ -137,7 +140,7 @@ class StandInIronic(ironic.Ironic):
         self._ticks = itertools.count()
         self._touched: dict[str, int] = {}
 
-    def put(self, node: facts.Node) -> facts.Node:
+    def put(self, node: mirrored_node.Node) -> mirrored_node.Node:
         """Enrol a node, or change it."""
         self.there[node.uuid] = node
         self._touched[node.uuid] = next(self._ticks)
@@ -153,7 +156,7 @@ class StandInIronic(ironic.Ironic):
 
     def deploy(self, uuid: str, instance_uuid: str | None = None) -> None:
         """Deploy a node, which only an available one lets happen."""
-        assert self.there[uuid].provision_state == facts.AVAILABLE
+        assert self.there[uuid].provision_state == node_condition.AVAILABLE
         self.change(uuid, provision_state='active',
                     instance_uuid=(instance_uuid
                                    or self.there[uuid].instance_uuid))
@@ -169,17 +172,17 @@ class StandInIronic(ironic.Ironic):
         if self.down:
             raise errors.IronicUnavailable('Ironic is down.')
 
-    def node(self, ident: str) -> facts.Node | None:
+    def node(self, ident: str) -> mirrored_node.Node | None:
         self._answer('node')
         return self.there.get(ident)
 
-    def nodes(self, **filters: str) -> Iterator[facts.Node]:
+    def nodes(self, **filters: str) -> Iterator[mirrored_node.Node]:
         self._answer('nodes')
         return iter([] if self.answers_nothing else
                     [node for node in self.there.values()
                      if _matches(node, filters)])
 
-    def settled(self, uuid: str) -> tuple[facts.Node, bool] | None:
+    def settled(self, uuid: str) -> tuple[mirrored_node.Node, bool] | None:
         self._answer('settled')
         node = self.there.get(uuid)
         return None if node is None else (node, uuid in self.refuses)
@@ -205,7 +208,8 @@ class StandInIronic(ironic.Ironic):
             if node.instance_uuid == uuid:
                 self.change(node.uuid, instance_uuid=None)
 
-    def maintained(self, uuid: str) -> tuple[facts.Node, str | None] | None:
+    def maintained(self,
+                   uuid: str) -> tuple[mirrored_node.Node, str | None] | None:
         self._answer('maintained')
         node = self.there.get(uuid)
         return None if node is None else (
@@ -252,7 +256,7 @@ class StandInIronic(ironic.Ironic):
             raise ironic.Refused(409, 'the node is locked')
         self.changed.append((call, uuid))
 
-    def lately_changed(self) -> Iterator[list[facts.Node]]:
+    def lately_changed(self) -> Iterator[list[mirrored_node.Node]]:
         self._answer('lately_changed')
         latest_first = sorted(self.there.values(), reverse=True,
                               key=lambda node: self._touched[node.uuid])
@@ -260,7 +264,7 @@ class StandInIronic(ironic.Ironic):
                 for start in range(0, len(latest_first), _PAGE))
 
 
-def _matches(node: facts.Node, filters: dict[str, str]) -> bool:
+def _matches(node: mirrored_node.Node, filters: dict[str, str]) -> bool:
     shown = {'provision_state': node.provision_state,
              'associated': str(node.instance_uuid is not None).lower(),
              'maintenance': str(node.maintenance).lower(),
@@ -357,15 +361,15 @@ class World(fixtures.Fixture):
         """Add available nodes to Ironic, and return their uuids.
 
         :param mirrored: whether the mirror has seen them.
-        :param known: what they are, by the names in ``facts.Node``.
+        :param known: what they are, by the names in ``mirrored_node.Node``.
         """
-        made = [self.ironic.put(facts.Node(new_uuid(), **known))
+        made = [self.ironic.put(mirrored_node.Node(new_uuid(), **known))
                 for _ in range(count)]
         if mirrored:
             self.write_mirror(made)
         return [node.uuid for node in made]
 
-    def write_mirror(self, nodes: Iterable[facts.Node]) -> None:
+    def write_mirror(self, nodes: Iterable[mirrored_node.Node]) -> None:
         """Have the mirror say what these nodes are."""
         with self.engine.database.write() as opened:
             for node in nodes:
@@ -375,7 +379,8 @@ class World(fixtures.Fixture):
         """Read all of Ironic into the mirror."""
         mirror.refresh_all(self.engine)
 
-    def reserve(self, *node_uuids: str, **ask: Any) -> facts.Reservation:
+    def reserve(self, *node_uuids: str,
+                **ask: Any) -> node_reservation.Reservation:
         """Reserve as an administrator.
 
         :param node_uuids: none leaves the choice to class and traits.
@@ -393,7 +398,7 @@ class World(fixtures.Fixture):
             None if key is None else request_keys.of_request(
                 'reservation', asked.project_id, key, asked))
 
-    def use(self, reservation: facts.Reservation) -> None:
+    def use(self, reservation: node_reservation.Reservation) -> None:
         """Deploy a node with its proof."""
         through = admission.admit(self.engine, reservation.node_uuid,
                                 reservation.uuid)
@@ -453,7 +458,8 @@ class World(fixtures.Fixture):
         """Read the rows of the reservations by their uuids, void ones too."""
         return {row['uuid']: row for row in self._rows(tables.reservations)}
 
-    def state_of(self, reservation: facts.Reservation) -> str | None:
+    def state_of(self,
+                 reservation: node_reservation.Reservation) -> str | None:
         """Read the state of a reservation; ``None`` where it has no row."""
         row = self.reservations().get(reservation.uuid)
         return None if row is None else row['state']

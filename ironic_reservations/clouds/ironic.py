@@ -29,7 +29,7 @@ from oslo_utils import strutils
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import sending
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 
 #: The size of a page; few nodes change between two polls.
 _CHANGED_PAGE = 50
@@ -137,7 +137,7 @@ class Ironic:
                'operator should check [ironic] in ironic-reservations.conf.'
                if status in (401, 403) else 'Try again later.'))
 
-    def node(self, ident: str) -> facts.Node | None:
+    def node(self, ident: str) -> mirrored_node.Node | None:
         """Return a node.
 
         :param ident: its uuid or its name.
@@ -152,7 +152,8 @@ class Ironic:
                                  f'?fields={_FIELDS}')
         return node_of(body) if status == 200 else None
 
-    def confirm(self, uuid: str, with_traits: bool) -> facts.Node | None:
+    def confirm(self, uuid: str,
+                with_traits: bool) -> mirrored_node.Node | None:
         """Return a node, to confirm what is known of it.
 
         :param with_traits: whether its traits matter; otherwise, they may be
@@ -162,7 +163,7 @@ class Ironic:
         """
         return self.node(uuid)
 
-    def nodes(self, **filters: str) -> Iterator[facts.Node]:
+    def nodes(self, **filters: str) -> Iterator[mirrored_node.Node]:
         """Read nodes, page by page.
 
         :param filters: query parameters of Ironic's list.
@@ -170,7 +171,7 @@ class Ironic:
         for page in self._pages(filters):
             yield from map(node_of, page)
 
-    def settled(self, uuid: str) -> tuple[facts.Node, bool] | None:
+    def settled(self, uuid: str) -> tuple[mirrored_node.Node, bool] | None:
         """Return a node, and whether a conductor has locked it.
 
         :returns: ``None`` if Ironic shows no such node.
@@ -224,7 +225,7 @@ class Ironic:
         """
         self._change('DELETE', f'/v1/allocations/{uuid}', None)
 
-    def lately_changed(self) -> Iterator[list[facts.Node]]:
+    def lately_changed(self) -> Iterator[list[mirrored_node.Node]]:
         """Read nodes, those changed last first, page by page.
 
         NOTE: in detail, since only there ``created_at`` is shown, which
@@ -271,7 +272,8 @@ class Ironic:
         self._change('PATCH', f'/v1/nodes/{uuid}',
                      [{'op': 'remove', 'path': '/instance_uuid'}], ticket)
 
-    def maintained(self, uuid: str) -> tuple[facts.Node, str | None] | None:
+    def maintained(self,
+                   uuid: str) -> tuple[mirrored_node.Node, str | None] | None:
         """Return a node and the reason of its maintenance.
 
         :returns: ``None`` if Ironic shows no such node.
@@ -371,11 +373,11 @@ def _said(answer: Any) -> str:
     return str(answer)
 
 
-def node_of(body: Mapping[str, Any]) -> facts.Node:
+def node_of(body: Mapping[str, Any]) -> mirrored_node.Node:
     """Return the node in an answer of Ironic."""
     extra = body.get('extra') or {}
     properties = body.get('properties') or {}
-    return facts.Node(
+    return mirrored_node.Node(
         uuid=body['uuid'], name=body.get('name'),
         resource_class=body.get('resource_class'),
         traits=frozenset(body.get('traits') or ()),

@@ -30,7 +30,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from ironic_reservations.clouds import ironic
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 
 LOG = log.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Objects:
     exception: Any
 
     def read(self, caller: Mapping[str, Any], uuid: str,
-             with_traits: bool) -> facts.Node | None:
+             with_traits: bool) -> mirrored_node.Node | None:
         """Return a node as Ironic's API shows it to a caller.
 
         :param caller: what Ironic's authentication wrote about the caller.
@@ -126,7 +126,8 @@ class EmbeddedIronic(ironic.Ironic):
         self._objects = objects
         self._of_whom = caller
 
-    def confirm(self, uuid: str, with_traits: bool) -> facts.Node | None:
+    def confirm(self, uuid: str,
+                with_traits: bool) -> mirrored_node.Node | None:
         try:
             return self._objects.read(self._of_whom, uuid, with_traits)
         except Exception:

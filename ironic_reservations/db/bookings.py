@@ -38,7 +38,6 @@ from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
-from ironic_reservations.model import facts
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
@@ -265,7 +264,7 @@ def read_of_reservation(connection: sa.Connection, reservation_id: str,
 
 
 def read_leased(connection: sa.Connection, node_uuids: Collection[str],
-                now: datetime.datetime) -> dict[str, facts.Leased]:
+                now: datetime.datetime) -> dict[str, leases.Leased]:
     """Return, for nodes, what leases and maintenance windows hold of them.
 
     The query returns one row for each node with bookings and another one for
@@ -273,7 +272,7 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
 
     :returns: by node; nodes with neither are left out.
     """
-    found: dict[str, facts.Leased] = {}
+    found: dict[str, leases.Leased] = {}
     maintained: dict[str, maintenance.Maintained] = {}
     for row in connection.execute(_leased(), {'uuids': list(node_uuids),
                                               'now': now}):
@@ -281,11 +280,11 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
             maintained[row[0]] = maintenance.Maintained(
                 bool(row[1]), row[4], row[5])
             continue
-        found[row[0]] = facts.Leased(
+        found[row[0]] = leases.Leased(
             bool(row[1]), None if row[2] else row[3],
             None if row[2] else row[4], row[5], None if row[2] else row[6])
     return {uuid: dataclasses.replace(
-        found.get(uuid, facts.UNLEASED),
+        found.get(uuid, leases.UNLEASED),
         maintained=maintained.get(uuid, maintenance.Maintained()))
         for uuid in found.keys() | maintained.keys()}
 

@@ -27,10 +27,10 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 
 _n = tables.nodes.c
@@ -68,12 +68,12 @@ _IMMEDIATE = _r.immediate == sa.literal_column('1', sa.SmallInteger())
 def live(now: Instant) -> Condition:
     """Return the condition that a row is a live reservation.
 
-    The twin is ``facts.Reservation.live``.
+    The twin is ``node_reservation.Reservation.live``.
     """
     return sa.and_(_IMMEDIATE, sa.or_(
-        _is_among(_r.state, (facts.State.STARTING.value,
-                             facts.State.IN_USE.value)),
-        sa.and_(_is(_r.state, facts.State.RESERVED.value),
+        _is_among(_r.state, (node_reservation.State.STARTING.value,
+                             node_reservation.State.IN_USE.value)),
+        sa.and_(_is(_r.state, node_reservation.State.RESERVED.value),
                 _r.expires_at > now)))
 
 
@@ -165,7 +165,7 @@ def occupied() -> Condition:
 def of_project(project_id: str | sa.BindParameter[str]) -> Condition:
     """Return the condition that a project may see a node.
 
-    The twin is ``facts.Visibility.sees``.
+    The twin is ``visibility.Visibility.sees``.
     """
     return sa.or_(_n.owner == project_id, _n.lessee == project_id)
 
@@ -216,7 +216,8 @@ def requirements(now: Instant,
         (reasons.RESERVED, ~_booked(live(now))),
         (reasons.LEASED, ~_booked(has_node(now))),
         (reasons.INSTANCE_BOUND, _n.instance_uuid.is_(None)),
-        (reasons.WRONG_STATE, _is(_n.provision_state, facts.AVAILABLE)),
+        (reasons.WRONG_STATE,
+         _is(_n.provision_state, node_condition.AVAILABLE)),
         (reasons.BUSY, ~sa.exists().where(sent))]
 
 

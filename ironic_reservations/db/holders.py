@@ -20,22 +20,23 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 
 _r = tables.reservations.c
 
 
 def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime,
          soon: datetime.datetime | None = None
-         ) -> tuple[facts.Reservation | None, list[leases.NodeBooking]]:
+         ) -> tuple[node_reservation.Reservation | None,
+                    list[leases.NodeBooking]]:
     """Return the live reservation of a node, and the bookings that have it.
 
     :param soon: bookings that start by then are returned, too.
     """
     # SELECT ... FROM reservations WHERE node_uuid = ?
     #   AND (it is live OR it has the node [OR it starts soon])
-    held: facts.Reservation | None = None
+    held: node_reservation.Reservation | None = None
     bookings: list[leases.NodeBooking] = []
     for row in connection.execute(sa.select(
             _r.id, _r.uuid, _r.instance_uuid, _r.created_at, _r.updated_at,
@@ -46,12 +47,12 @@ def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime,
                    *([] if soon is None else [sa.and_(
                        conditions.to_come(now), _r.starts_at <= soon)])))):
         if row.immediate is not None:
-            held = facts.Reservation(
+            held = node_reservation.Reservation(
                 uuid=row.uuid, node_uuid=node_uuid,
                 instance_uuid=row.instance_uuid, created_at=row.created_at,
                 updated_at=row.updated_at, expires_at=row.expires_at,
-                state=facts.State(row.state), project_id=row.project_id,
-                id=row.id)
+                state=node_reservation.State(row.state),
+                project_id=row.project_id, id=row.id)
         else:
             bookings.append(leases.NodeBooking(
                 row.id, row.lease_reservation_id, row.place, node_uuid,

@@ -32,7 +32,7 @@ from ironic_reservations.db import conditions
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import tables
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 
 _h = tables.holds.c
 _r = tables.reservations.c
@@ -283,7 +283,7 @@ def read_deployed(connection: sa.Connection,
                     _r.uuid == _h.owner, _r.node_uuid == _h.node_uuid))
                 .where(_h.state == holds.HoldState.ACTIVE.value,
                        _h.instance_uuid.is_(None), _r.immediate == 1,
-                       _r.state == facts.State.IN_USE.value)
+                       _r.state == node_reservation.State.IN_USE.value)
                 .order_by(_h.id).limit(limit))]
 
 

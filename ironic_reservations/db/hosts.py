@@ -26,8 +26,8 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 
 _h = tables.hosts.c
 _c = tables.host_capabilities.c
@@ -58,7 +58,7 @@ class Row:
     capabilities: Mapping[str, str] = dataclasses.field(default_factory=dict)
     excluded: bool = False
 
-    def with_node(self, node: facts.Node) -> leases.Host:
+    def with_node(self, node: mirrored_node.Node) -> leases.Host:
         """Return the host with its node.
 
         :param node: as it was read.

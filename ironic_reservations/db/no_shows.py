@@ -30,8 +30,8 @@ from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
 from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.lifecycle import no_show
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_condition
 
 _r = tables.reservations.c
 _l = tables.lease_reservations.c
@@ -207,7 +207,7 @@ def _deployable() -> sa.ColumnElement[bool]:
     """Return the condition that the owner can deploy a node."""
     return sa.and_(_n.inventories.is_(None), sa.not_(_n.maintenance),
                    sa.not_(_n.retired),
-                   _n.provision_state == facts.AVAILABLE,
+                   _n.provision_state == node_condition.AVAILABLE,
                    sa.not_(conditions.occupied()))
 
 

@@ -31,9 +31,11 @@ from ironic_reservations.db import conditions
 from ironic_reservations.db import row_counts
 from ironic_reservations.db import row_queue
 from ironic_reservations.db import tables
-from ironic_reservations.model import facts
 from ironic_reservations.model import inventories
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
+from ironic_reservations.model import visibility
 
 _n = tables.nodes.c
 _r = tables.reservations.c
@@ -52,8 +54,8 @@ _TRAITS = sa.select(tables.node_traits.c.node_uuid, tables.node_traits.c.trait)
 _TRAITS_BY_UUID = _TRAITS.where(tables.node_traits.c.node_uuid.in_(_UUIDS))
 
 
-def _node(row: Sequence[Any], traits: frozenset[str]) -> facts.Node:
-    return facts.Node(
+def _node(row: Sequence[Any], traits: frozenset[str]) -> mirrored_node.Node:
+    return mirrored_node.Node(
         uuid=row[0], generation=row[1], name=row[2], resource_class=row[3],
         provision_state=row[4], instance_uuid=row[5], maintenance=row[6],
         retired=row[7], reservable=row[8], owner=row[9], lessee=row[10],
@@ -74,7 +76,7 @@ def _inventories(text: str | None
 
 
 def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
-               with_traits: bool = True) -> dict[str, facts.Node]:
+               with_traits: bool = True) -> dict[str, mirrored_node.Node]:
     """Return nodes by their uuids, or all of them.
 
     :param with_traits: whether to read traits, too, with another query.
@@ -95,7 +97,7 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
 
 
 def read_state_since(connection: sa.Connection,
-                     node: facts.Node) -> datetime.datetime | None:
+                     node: mirrored_node.Node) -> datetime.datetime | None:
     """Return since when the mirror has shown a node as Ironic does now.
 
     :returns: ``None`` if the mirror shows another state or instance.
@@ -114,7 +116,8 @@ def read_let_through(connection: sa.Connection, uuid: str) -> str | None:
     return connection.scalar(sa.select(_n.let_through).where(_n.uuid == uuid))
 
 
-def read_compute_hosts(connection: sa.Connection) -> dict[str, facts.Node]:
+def read_compute_hosts(connection: sa.Connection
+                       ) -> dict[str, mirrored_node.Node]:
     """Return all compute hosts, by their uuids."""
     # SELECT uuid FROM nodes WHERE inventories IS NOT NULL
     uuids = connection.scalars(
@@ -169,7 +172,8 @@ class _Shape:
     project: bool
 
     @classmethod
-    def of(cls, wanted: NodeRequirements, sees: facts.Visibility) -> _Shape:
+    def of(cls, wanted: NodeRequirements,
+           sees: visibility.Visibility) -> _Shape:
         """Return the form of a query."""
         classes = wanted.resource_classes
         return cls(classes is not None,
@@ -208,7 +212,7 @@ def _has(name: str) -> sa.Exists:
                              has.trait == sa.bindparam(name))
 
 
-def _given(wanted: NodeRequirements, sees: facts.Visibility,
+def _given(wanted: NodeRequirements, sees: visibility.Visibility,
            now: datetime.datetime) -> dict[str, Any]:
     """Return the values of a query, by the names of its parameters."""
     given: dict[str, Any] = {'now': now}
@@ -283,12 +287,12 @@ class Candidates:
         nodes, of the instance or with the uuid that were asked for.
     """
 
-    nodes: Mapping[str, facts.Node]
+    nodes: Mapping[str, mirrored_node.Node]
     related: bool
 
 
 def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
-                    sees: facts.Visibility, now: datetime.datetime,
+                    sees: visibility.Visibility, now: datetime.datetime,
                     start_at: str, limit: int, instance_uuid: str,
                     uuid: str | None = None,
                     hosts: bool = True) -> Candidates:
@@ -317,7 +321,7 @@ def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
                 _candidates(shape, hosts, part, uuid is not None),
                 {**given, 'most': limit - len(rows)}).all()
     return Candidates(
-        {row[0]: facts.Node(
+        {row[0]: mirrored_node.Node(
             uuid=row[0], generation=row[1], resource_class=row[2],
             owner=row[3], lessee=row[4], traits=wanted.traits)
          for row in rows},
@@ -334,8 +338,9 @@ def _promised(shape: _Shape, hosts: bool) -> sa.Select[Any]:
 
 
 def read_promised(connection: sa.Connection, wanted: NodeRequirements,
-                  sees: facts.Visibility, now: datetime.datetime,
-                  start_at: str, hosts: bool = True) -> dict[str, facts.Node]:
+                  sees: visibility.Visibility, now: datetime.datetime,
+                  start_at: str,
+                  hosts: bool = True) -> dict[str, mirrored_node.Node]:
     """Return all nodes that are free now and booked for later.
 
     :param start_at: the uuid to begin at, wrapping round.
@@ -351,7 +356,7 @@ def read_promised(connection: sa.Connection, wanted: NodeRequirements,
 
 
 def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
-                    sees: facts.Visibility, now: datetime.datetime,
+                    sees: visibility.Visibility, now: datetime.datetime,
                     hosts: bool = True,
                     unheld: Mapping[str, str] | None = None,
                     full: Mapping[str, str] | None = None) -> dict[str, int]:
@@ -378,7 +383,7 @@ def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
     return {cause: count for cause, count in rows}
 
 
-def _values(node: facts.Node) -> dict[str, Any]:
+def _values(node: mirrored_node.Node) -> dict[str, Any]:
     values = {key: getattr(node, key) for key in _FACTS}
     values['properties'] = (json.dumps(dict(node.properties))
                             if node.properties else None)
@@ -389,7 +394,7 @@ def _values(node: facts.Node) -> dict[str, Any]:
 
 
 def advance(connection: sa.Connection, uuid: str, generation: int,
-            node: facts.Node, now: datetime.datetime,
+            node: mirrored_node.Node, now: datetime.datetime,
             let_through: str | None = None) -> bool:
     """Raise a node's generation, if it is still the one that was read.
 
@@ -564,8 +569,8 @@ def read_versions(connection: sa.Connection,
 _ENROLMENT_BITS = 32
 
 
-def insert_node(connection: sa.Connection, node: facts.Node, generation: int,
-                now: datetime.datetime,
+def insert_node(connection: sa.Connection, node: mirrored_node.Node,
+                generation: int, now: datetime.datetime,
                 let_through: str | None = None) -> None:
     """Add a node to the mirror.
 
@@ -600,7 +605,8 @@ def insert_traits(connection: sa.Connection,
         connection.execute(sa.insert(tables.node_traits), rows)
 
 
-def update_facts(connection: sa.Connection, nodes: Collection[facts.Node],
+def update_facts(connection: sa.Connection,
+                 nodes: Collection[mirrored_node.Node],
                  now: datetime.datetime) -> None:
     """Write what Ironic returned of nodes in the mirror.
 
@@ -635,12 +641,12 @@ def doubt(connection: sa.Connection, uuid: str,
         sa.update(tables.nodes)
         .where(_n.uuid == uuid, _n.observed_at <= now)
         .values(provision_state=sa.func.nullif(_n.provision_state,
-                                               facts.AVAILABLE),
+                                               node_condition.AVAILABLE),
                 revision=_n.revision + 1, observed_at=now))
 
 
 def replace_traits(connection: sa.Connection,
-                   nodes: Collection[facts.Node]) -> None:
+                   nodes: Collection[mirrored_node.Node]) -> None:
     """Replace the traits of nodes."""
     if not nodes:
         return

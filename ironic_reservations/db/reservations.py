@@ -30,7 +30,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import conditions
 from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 
 _r = tables.reservations.c
 _COLUMNS = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.created_at,
@@ -57,13 +57,13 @@ _HELD = sa.select(*_COLUMNS).where(_r.immediate == 1)
 _HELD_OF = _HELD.where(
     _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 _INSERT = sa.insert(tables.reservations)
-_STATES = {state.value: state for state in facts.State}
+_STATES = {state.value: state for state in node_reservation.State}
 SORT_KEYS = ('uuid', 'node_uuid', 'instance_uuid', 'created_at', 'updated_at',
              'expires_at', 'state', 'project_id')
 
 
-def _reservation(row: Sequence[Any]) -> facts.Reservation:
-    return facts.Reservation(
+def _reservation(row: Sequence[Any]) -> node_reservation.Reservation:
+    return node_reservation.Reservation(
         id=row[0], uuid=row[1], node_uuid=row[2], instance_uuid=row[3],
         created_at=row[4], updated_at=row[5], expires_at=row[6],
         state=_STATES[row[7]], project_id=row[8], user_id=row[9],
@@ -71,7 +71,7 @@ def _reservation(row: Sequence[Any]) -> facts.Reservation:
 
 
 def read_by_uuid(connection: sa.Connection,
-                 uuid: str) -> facts.Reservation | None:
+                 uuid: str) -> node_reservation.Reservation | None:
     """Return a reservation, live or not."""
     row = connection.execute(_BY_UUID, {'uuid': uuid}).one_or_none()
     return None if row is None else _reservation(row)
@@ -87,7 +87,7 @@ def read_being_made(connection: sa.Connection, uuid: str) -> bool:
 
 
 def read_with_generation(connection: sa.Connection, uuid: str
-                         ) -> tuple[facts.Reservation, int] | None:
+                         ) -> tuple[node_reservation.Reservation, int] | None:
     """Return a reservation, live or not, with its node's generation.
 
     :returns: both of one moment; ``None`` if there is no such reservation.
@@ -98,7 +98,8 @@ def read_with_generation(connection: sa.Connection, uuid: str
 
 def read_related(connection: sa.Connection, uuid: str | None,
                  instance_uuid: str,
-                 node_uuids: Collection[str]) -> list[facts.Reservation]:
+                 node_uuids: Collection[str]
+                 ) -> list[node_reservation.Reservation]:
     """Return reservations that may conflict with a new one, live or not.
 
     These are those of the nodes, that of the instance, and the one with the
@@ -133,7 +134,7 @@ def _related(of_nodes: bool, by_uuid: bool) -> sa.SelectBase:
 
 def read_of_nodes(connection: sa.Connection,
                   node_uuids: Collection[str] | None = None
-                  ) -> dict[str, facts.Reservation]:
+                  ) -> dict[str, node_reservation.Reservation]:
     """Return reservations, live or not, by node.
 
     :param node_uuids: ``None``: of all nodes.
@@ -144,7 +145,8 @@ def read_of_nodes(connection: sa.Connection,
 
 
 def insert(connection: sa.Connection,
-           reservation: facts.Reservation) -> facts.Reservation:
+           reservation: node_reservation.Reservation
+           ) -> node_reservation.Reservation:
     """Write a new reservation.
 
     :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
@@ -164,7 +166,7 @@ def insert(connection: sa.Connection,
 
 
 def delete_void(connection: sa.Connection,
-                void: Collection[facts.Reservation],
+                void: Collection[node_reservation.Reservation],
                 now: datetime.datetime) -> int:
     """Delete rows that were void when they were read and still are.
 
@@ -185,11 +187,12 @@ def delete_void(connection: sa.Connection,
 
 
 def read_void(connection: sa.Connection, now: datetime.datetime,
-              limit: int) -> list[facts.Reservation]:
+              limit: int) -> list[node_reservation.Reservation]:
     """Return rows that are void, the oldest first."""
     return [_reservation(row) for row in connection.execute(
         sa.select(*_COLUMNS)
-        .where(_r.state == facts.State.RESERVED.value, _r.expires_at <= now)
+        .where(_r.state == node_reservation.State.RESERVED.value,
+               _r.expires_at <= now)
         .order_by(_r.expires_at).limit(limit))]
 
 
@@ -197,7 +200,7 @@ _READ = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.project_id,
          _r.created_at, _r.expires_at, _r.state)
 
 
-def _read(reservation: facts.Reservation) -> dict[str, Any]:
+def _read(reservation: node_reservation.Reservation) -> dict[str, Any]:
     """Return the values of a row that :func:`_as_read` compares."""
     return {f'read_{column.key}': getattr(reservation, column.key)
             for column in _READ} | {'read_state': reservation.state.value}
@@ -223,7 +226,7 @@ def _nulls(read: Mapping[str, Any]) -> list[str]:
 
 
 def delete(connection: sa.Connection,
-           reservation: facts.Reservation) -> None:
+           reservation: node_reservation.Reservation) -> None:
     """Delete a reservation.
 
     :param reservation: as it was read.
@@ -236,9 +239,9 @@ def delete(connection: sa.Connection,
 
 
 def update_expiry(connection: sa.Connection,
-                  reservation: facts.Reservation,
+                  reservation: node_reservation.Reservation,
                   expires_at: datetime.datetime,
-                  now: datetime.datetime) -> facts.Reservation:
+                  now: datetime.datetime) -> node_reservation.Reservation:
     """Change the end of a live reservation.
 
     :param reservation: as it was read.
@@ -250,9 +253,10 @@ def update_expiry(connection: sa.Connection,
                                updated_at=now)
 
 
-def update_state(connection: sa.Connection, reservation: facts.Reservation,
-                 state: facts.State,
-                 now: datetime.datetime) -> facts.Reservation:
+def update_state(connection: sa.Connection,
+                 reservation: node_reservation.Reservation,
+                 state: node_reservation.State,
+                 now: datetime.datetime) -> node_reservation.Reservation:
     """Change the state of a live reservation.
 
     :param reservation: as it was read.
@@ -263,8 +267,9 @@ def update_state(connection: sa.Connection, reservation: facts.Reservation,
     return dataclasses.replace(reservation, state=state, updated_at=now)
 
 
-def _update(connection: sa.Connection, reservation: facts.Reservation,
-            now: datetime.datetime, changed: Mapping[str, Any]) -> None:
+def _update(connection: sa.Connection,
+            reservation: node_reservation.Reservation, now: datetime.datetime,
+            changed: Mapping[str, Any]) -> None:
     # UPDATE reservations SET ... WHERE (it is as it was read) AND
     #   (state != 'reserved' OR expires_at > now)
     read = _read(reservation)
@@ -279,7 +284,7 @@ def read_starting(connection: sa.Connection) -> frozenset[str]:
     """Return the nodes whose reservations are in the state ``starting``."""
     return frozenset(connection.execute(
         sa.select(_r.node_uuid)
-        .where(_r.state == facts.State.STARTING.value)).scalars())
+        .where(_r.state == node_reservation.State.STARTING.value)).scalars())
 
 
 def read_live_node_uuids(connection: sa.Connection,
@@ -294,7 +299,7 @@ def read_live_node_uuids(connection: sa.Connection,
 
 
 def count_live(connection: sa.Connection,
-               now: datetime.datetime) -> dict[facts.State, int]:
+               now: datetime.datetime) -> dict[node_reservation.State, int]:
     """Count the live reservations by state."""
     rows = connection.execute(
         sa.select(_r.state, sa.func.count()).where(conditions.live(now))
@@ -332,14 +337,14 @@ def _waiting(project_id: str | None,
     return sa.and_(
         _r.project_id.is_(None) if project_id is None
         else _r.project_id == project_id, _r.immediate.is_not(None),
-        _r.state == facts.State.RESERVED.value, _r.expires_at > now)
+        _r.state == node_reservation.State.RESERVED.value, _r.expires_at > now)
 
 
 def read_page(connection: sa.Connection, now: datetime.datetime, *,
               node_uuid: str | None, instance_uuid: str | None,
               project_id: str | None, sort_key: str, descending: bool,
-              marker: facts.Reservation | None,
-              limit: int | None) -> list[facts.Reservation]:
+              marker: node_reservation.Reservation | None,
+              limit: int | None) -> list[node_reservation.Reservation]:
     """Return live reservations in an order that is stable across pages.
 
     Reservations that are not confirmed yet are left out.
@@ -369,8 +374,8 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
     return [_reservation(row) for row in connection.execute(query)]
 
 
-def _after(column: sa.Column[Any], marker: facts.Reservation, sort_key: str,
-           descending: bool) -> sa.ColumnElement[bool]:
+def _after(column: sa.Column[Any], marker: node_reservation.Reservation,
+           sort_key: str, descending: bool) -> sa.ColumnElement[bool]:
     value = getattr(marker, sort_key)
     later_id = _r.id < marker.id if descending else _r.id > marker.id
     if value is None:

@@ -26,8 +26,8 @@ from oslo_log import log
 import oslo_messaging
 
 from ironic_reservations.engine import audit
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 from ironic_reservations.objects import lease as carried_lease
 from ironic_reservations.objects import reservation as carried
 
@@ -82,7 +82,7 @@ class Announcer:
         #: Who did what, for those who have to account for it.
         self.audit = audit.Audit(conf, self._notifier)
 
-    def tell(self, event: str, reservation: facts.Reservation,
+    def tell(self, event: str, reservation: node_reservation.Reservation,
              reason: str | None = None) -> None:
         """Send a notification.
 

@@ -28,8 +28,8 @@ from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import Engine
 from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import notices as model_notices
 
 
@@ -49,7 +49,7 @@ class Live:
         not yet.
     """
 
-    reservations: Mapping[facts.State, int]
+    reservations: Mapping[node_reservation.State, int]
     leases: Mapping[leases.LeaseStatus, tuple[int, int]]
     uncertain: int
     uncertain_for: float

@@ -23,7 +23,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import seen
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 
 
 def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,
@@ -40,7 +40,7 @@ def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,
         return False
     reservation, generation = found
     if reservation.node_uuid != node_uuid or (
-            reservation.state is not facts.State.RESERVED):
+            reservation.state is not node_reservation.State.RESERVED):
         return False
     commit.commit(connection, seen.Seen({node_uuid: generation}), now)
     db_reservations.delete(connection, reservation)

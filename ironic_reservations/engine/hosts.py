@@ -31,8 +31,8 @@ from ironic_reservations.engine import leasable
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine.placement import compute_hosts
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import requirements
 
@@ -98,7 +98,7 @@ def _check(capabilities: Mapping[str, str | None]) -> None:
                 f'and its value at most {_VALUE}.')
 
 
-def _open(engine: Engine, nodes: Sequence[facts.Node],
+def _open(engine: Engine, nodes: Sequence[mirrored_node.Node],
           capabilities: Mapping[str, str], asked_at: datetime.datetime
           ) -> list[leases.Host]:
     _check(capabilities)

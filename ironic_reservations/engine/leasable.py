@@ -38,7 +38,7 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.model import count_text
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 
 LOG = log.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class Rules:
     names: frozenset[str] = frozenset()
     traits: frozenset[str] = frozenset()
 
-    def close(self, node: facts.Node) -> bool:
+    def close(self, node: mirrored_node.Node) -> bool:
         """Return whether a node is closed.
 
         The twin is ``db.conditions.closed``.
@@ -87,7 +87,7 @@ class Rules:
             node.uuid in self.names or (node.name or '') in self.names
             or not self.traits.isdisjoint(node.traits))
 
-    def open(self, node: facts.Node) -> bool:
+    def open(self, node: mirrored_node.Node) -> bool:
         """Return whether a node is a host whatever the operator does."""
         return self.everything and not node.compute and not self.close(node)
 

@@ -30,7 +30,7 @@ from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.model import count_text
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import time_text
 
 #: The origins of a value that nobody has configured.
@@ -187,7 +187,7 @@ def class_limit(allowed: Limits,
         used=used, asked=1)
 
 
-def check_lifetime(allowed: Limits, held: facts.Reservation,
+def check_lifetime(allowed: Limits, held: node_reservation.Reservation,
                    end: datetime.datetime) -> None:
     """Check that a renewal does not exceed the longest lifetime.
 
@@ -196,7 +196,7 @@ def check_lifetime(allowed: Limits, held: facts.Reservation,
     """
     most = allowed.max_lifetime
     latest = held.created_at + datetime.timedelta(seconds=most)
-    if (most and held.state is facts.State.RESERVED
+    if (most and held.state is node_reservation.State.RESERVED
             and end > max(latest, held.expires_at)):
         raise errors.ReservationLimit(
             f'The reservation began at {time_text.moment(held.created_at)} '

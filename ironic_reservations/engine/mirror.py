@@ -37,9 +37,10 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.lifecycle import lifecycle
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
 
@@ -58,8 +59,8 @@ class _Rows:
     """
 
     at: datetime.datetime
-    nodes: Mapping[str, facts.Node]
-    reservations: Mapping[str, facts.Reservation]
+    nodes: Mapping[str, mirrored_node.Node]
+    reservations: Mapping[str, node_reservation.Reservation]
     busy: Mapping[str, datetime.datetime]
     awaited: frozenset[tuple[str, str]]
     hosts: frozenset[str] = frozenset()
@@ -148,7 +149,7 @@ def settle_starting(engine: Engine) -> None:
 
 
 def _apply(engine: Engine, rows: _Rows,
-           nodes: Collection[facts.Node]) -> None:
+           nodes: Collection[mirrored_node.Node]) -> None:
     _write_facts(engine, rows, nodes, rows.at)
     for node in nodes:
         held = _unsettled(rows, node)
@@ -157,7 +158,8 @@ def _apply(engine: Engine, rows: _Rows,
     _close_allocations(engine, rows, nodes)
 
 
-def _unsettled(rows: _Rows, node: facts.Node) -> facts.Reservation | None:
+def _unsettled(rows: _Rows, node: mirrored_node.Node
+               ) -> node_reservation.Reservation | None:
     """Return the live reservation of a node that Ironic's answer can settle.
 
     NOTE: if the node had no row when the rows were read, its reservation is
@@ -171,7 +173,7 @@ def _unsettled(rows: _Rows, node: facts.Node) -> facts.Reservation | None:
 
 
 def _close_allocations(engine: Engine, rows: _Rows,
-                       nodes: Collection[facts.Node]) -> None:
+                       nodes: Collection[mirrored_node.Node]) -> None:
     bound = rows.awaited & {(node.uuid, node.instance_uuid) for node in nodes
                             if node.instance_uuid is not None}
     if bound:
@@ -180,7 +182,7 @@ def _close_allocations(engine: Engine, rows: _Rows,
 
 
 def _write_facts(engine: Engine, rows: _Rows,
-                 nodes: Collection[facts.Node],
+                 nodes: Collection[mirrored_node.Node],
                  asked_at: datetime.datetime) -> set[str]:
     known = write_known(engine, rows.nodes, nodes, rows.hosts, asked_at)
     new = [node for node in nodes if node.uuid not in rows.nodes]
@@ -194,8 +196,8 @@ def _write_facts(engine: Engine, rows: _Rows,
     return known | {node.uuid for node in new}
 
 
-def write_known(engine: Engine, before: Mapping[str, facts.Node],
-                nodes: Collection[facts.Node], hosts: Collection[str],
+def write_known(engine: Engine, before: Mapping[str, mirrored_node.Node],
+                nodes: Collection[mirrored_node.Node], hosts: Collection[str],
                 asked_at: datetime.datetime) -> set[str]:
     """Write the changes of nodes that are mirrored already.
 
@@ -227,7 +229,8 @@ def write_known(engine: Engine, before: Mapping[str, facts.Node],
     return changed
 
 
-def _write_another(engine: Engine, old: facts.Node, node: facts.Node,
+def _write_another(engine: Engine, old: mirrored_node.Node,
+                   node: mirrored_node.Node,
                    asked_at: datetime.datetime) -> bool:
     """Record that a node was deleted and enrolled again with the same uuid.
 
@@ -263,14 +266,14 @@ def _write_another(engine: Engine, old: facts.Node, node: facts.Node,
     return True
 
 
-def _judge(engine: Engine, held: facts.Reservation,
-           node: facts.Node) -> lifecycle.Verdict:
+def _judge(engine: Engine, held: node_reservation.Reservation,
+           node: mirrored_node.Node) -> lifecycle.Verdict:
     return lifecycle.judge(held, node,
                            engine.conf.reservations.end_on_maintenance)
 
 
-def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
-            node: facts.Node) -> None:
+def _settle(engine: Engine, rows: _Rows, held: node_reservation.Reservation,
+            node: mirrored_node.Node) -> None:
     verdict = _judge(engine, held, node)
     if (verdict.end is lifecycle.End.NODE_TAKEN
             and not _stays_taken(engine, node, rows.at)):
@@ -291,7 +294,7 @@ def _settle(engine: Engine, rows: _Rows, held: facts.Reservation,
                   'pass looks again', held.node_uuid)
 
 
-def _stays_taken(engine: Engine, node: facts.Node,
+def _stays_taken(engine: Engine, node: mirrored_node.Node,
                  at: datetime.datetime) -> bool:
     """Return whether a node has been as Ironic shows it for some time.
 
@@ -353,7 +356,7 @@ def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:
         _log_end(held, lifecycle.End.NODE_DELETED)
 
 
-def _log_end(held: facts.Reservation, why: lifecycle.End) -> None:
+def _log_end(held: node_reservation.Reservation, why: lifecycle.End) -> None:
     # NOTE: a freed node is the regular end.
     level = (logging.INFO if why is lifecycle.End.NODE_FREED
              else logging.WARNING)

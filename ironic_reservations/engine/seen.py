@@ -29,8 +29,8 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Seen:
     """
 
     generations: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    fresh: Mapping[str, facts.Node] = dataclasses.field(default_factory=dict)
+    fresh: Mapping[str, mirrored_node.Node] = dataclasses.field(
+        default_factory=dict)
     owners: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
 
     def also(self, *others: Seen) -> Seen:
@@ -83,12 +84,12 @@ class Seen:
 NOTHING = Seen()
 
 
-def of_nodes(nodes: Iterable[facts.Node]) -> Seen:
+def of_nodes(nodes: Iterable[mirrored_node.Node]) -> Seen:
     """Return what nodes were when they were read, before their bookings."""
     return Seen({node.uuid: node.generation for node in nodes})
 
 
-def picked(node: facts.Node, confirmed: bool) -> Seen:
+def picked(node: mirrored_node.Node, confirmed: bool) -> Seen:
     """Return one node that has been picked.
 
     :param node: as it was picked, with the generation that was planned on.

@@ -26,7 +26,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import purge
 from ironic_reservations.engine.maintenance import find as maintenance_find
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
 
@@ -42,13 +42,13 @@ def sweep(engine: Engine) -> int:
     :returns: how many reservations were deleted.
     :raises Contention: others changed them each time.
     """
-    tried: list[facts.Reservation] = []
+    tried: list[node_reservation.Reservation] = []
 
-    def look() -> list[facts.Reservation] | None:
+    def look() -> list[node_reservation.Reservation] | None:
         return tried if all(release.is_gone(engine, row)
                             for row in tried) else None
 
-    def attempt() -> list[facts.Reservation]:
+    def attempt() -> list[node_reservation.Reservation]:
         now = engine.clock()
         with engine.database.read() as connection:
             void = db_reservations.read_void(connection, now, _BATCH)

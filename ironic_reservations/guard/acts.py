@@ -43,8 +43,8 @@ from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import protected
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 from ironic_reservations.reconciler import loops
 
@@ -348,12 +348,12 @@ class Acts:
                 f'reserved nodes. {exc}', **exc.details) from exc
 
     def _sees(self, caller: wsgi.Environ,
-              owner: str | None) -> facts.Visibility:
+              owner: str | None) -> visibility.Visibility:
         if owner is not None:
             # NOTE: Ironic considers the nodes of the allocation's owner.
-            return facts.Visibility(project_id=owner)
-        return facts.Visibility(self._callers.creates_any(caller),
-                                self._callers.context(caller).project_id)
+            return visibility.Visibility(project_id=owner)
+        return visibility.Visibility(self._callers.creates_any(caller),
+                                     self._callers.context(caller).project_id)
 
     def _candidates(self, environ: wsgi.Environ,
                     idents: tuple[str, ...]) -> list[str]:

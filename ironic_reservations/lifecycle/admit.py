@@ -18,7 +18,8 @@ import dataclasses
 import datetime
 import enum
 
-from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 
 
 class Act(enum.Enum):
@@ -112,15 +113,15 @@ class Claim:
         return (self.proof is not None and self.proof == uuid
                 and self.bearer.may_show(project_id))
 
-    def vouches(self, held: facts.Reservation) -> bool:
+    def vouches(self, held: node_reservation.Reservation) -> bool:
         """Return whether a service names the instance of a reservation."""
         return (self.vouched_instance is not None
                 and self.vouched_instance == held.instance_uuid)
 
 
-def admit(claim: Claim, held: facts.Reservation | None,
+def admit(claim: Claim, held: node_reservation.Reservation | None,
           now: datetime.datetime, required: bool = False,
-          leased: facts.Leased = facts.UNLEASED,
+          leased: leases.Leased = leases.UNLEASED,
           act: Act = Act.USE) -> Verdict:
     """Decide about a request for a node.
 
@@ -151,7 +152,7 @@ def admit(claim: Claim, held: facts.Reservation | None,
     return Verdict.RESERVATION_REQUIRED if required else Verdict.FREE
 
 
-def _admit_to_lease(claim: Claim, leased: facts.Leased, act: Act) -> Verdict:
+def _admit_to_lease(claim: Claim, leased: leases.Leased, act: Act) -> Verdict:
     if leased.holder is None:
         # NOTE: the node is being freed anyway.
         return (Verdict.FREE if act is Act.FREE and claim.proof is None

@@ -22,8 +22,8 @@ import dataclasses
 import datetime
 import enum
 
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
 #: The reason for a node that does not match the requirements of its lease.
@@ -99,7 +99,8 @@ def gives_lessee(booking: leases.NodeBooking) -> bool:
             and booking.lessee == booking.project_id)
 
 
-def lacks_lessee(booking: leases.NodeBooking, node: facts.Node) -> bool:
+def lacks_lessee(booking: leases.NodeBooking,
+                 node: mirrored_node.Node) -> bool:
     """Return whether the lessee of a node has been overwritten."""
     return (gives_lessee(booking) and not node.compute
             and node.provision_state != node_condition.GONE
@@ -171,7 +172,7 @@ class AtStart:
     why: str | None = None
 
 
-def at_start(node: facts.Node | None, taken: str | None,
+def at_start(node: mirrored_node.Node | None, taken: str | None,
              suits: bool = True) -> AtStart:
     """Decide what to do with a node at the start of a lease.
 
@@ -200,7 +201,7 @@ def at_start(node: facts.Node | None, taken: str | None,
     return AtStart(True, False, node_condition.in_state(node))
 
 
-def unready(node: facts.Node | None) -> str | None:
+def unready(node: mirrored_node.Node | None) -> str | None:
     """Return why a node of a lease cannot be used yet, ``None`` if it can.
 
     A broken node is not waited for.
@@ -213,7 +214,7 @@ def unready(node: facts.Node | None) -> str | None:
     return node_condition.in_state(node)
 
 
-def has(node: facts.Node | None, suits: bool) -> str | None:
+def has(node: mirrored_node.Node | None, suits: bool) -> str | None:
     """Return what is wrong with a node of a lease, in words.
 
     :param suits: whether it matches the requirements of the lease.
@@ -245,7 +246,7 @@ class AtEnd:
     flag: bool = False
 
 
-def at_end(node: facts.Node | None, action: str) -> AtEnd:
+def at_end(node: mirrored_node.Node | None, action: str) -> AtEnd:
     """Decide what to do with a node at the end of a lease.
 
     :param node: as Ironic shows it.

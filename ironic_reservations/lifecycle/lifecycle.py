@@ -17,8 +17,9 @@ from __future__ import annotations
 import dataclasses
 import enum
 
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
 
 
 class End(enum.StrEnum):
@@ -38,14 +39,15 @@ class Verdict:
     :ivar end: why it ends. With neither, it is unchanged.
     """
 
-    state: facts.State | None = None
+    state: node_reservation.State | None = None
     end: End | None = None
 
 
 KEEP = Verdict()
 
 
-def judge(reservation: facts.Reservation, node: facts.Node | None,
+def judge(reservation: node_reservation.Reservation,
+          node: mirrored_node.Node | None,
           end_on_maintenance: bool = False) -> Verdict:
     """Decide what a node's state means for its reservation.
 
@@ -62,22 +64,22 @@ def judge(reservation: facts.Reservation, node: facts.Node | None,
     """
     if node is None:
         return Verdict(end=End.NODE_DELETED)
-    free = (node.provision_state == facts.AVAILABLE
+    free = (node.provision_state == node_condition.AVAILABLE
             and node.instance_uuid is None)
     match reservation.state:
-        case facts.State.STARTING:
+        case node_reservation.State.STARTING:
             # The process that sent the request to Ironic has died.
-            return Verdict(state=(facts.State.RESERVED if free
-                                  else facts.State.IN_USE))
-        case facts.State.IN_USE:
+            return Verdict(state=(node_reservation.State.RESERVED if free
+                                  else node_reservation.State.IN_USE))
+        case node_reservation.State.IN_USE:
             if free:
                 return Verdict(end=End.NODE_FREED)
             if node_condition.lost(node):
                 return Verdict(end=End.NODE_BROKEN)
             return KEEP
-        case facts.State.RESERVED:
+        case node_reservation.State.RESERVED:
             if node.instance_uuid == reservation.instance_uuid:
-                return Verdict(state=facts.State.IN_USE)
+                return Verdict(state=node_reservation.State.IN_USE)
             if not free:
                 return Verdict(end=End.NODE_TAKEN)
             if end_on_maintenance and node_condition.suspends(node):

@@ -23,7 +23,8 @@ import dataclasses
 import datetime
 
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Actor:
         return project_id is not None and project_id == self.project_id
 
 
-def judge(actor: Actor, held: facts.Reservation | None,
-          leased: facts.Leased, now: datetime.datetime,
+def judge(actor: Actor, held: node_reservation.Reservation | None,
+          leased: leases.Leased, now: datetime.datetime,
           frees: bool = False) -> admit.Verdict:
     """Decide about a request that acts on a node.
 

@@ -21,10 +21,11 @@ import datetime
 import enum
 from typing import NamedTuple
 
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import visibility
 
 #: The condition of a host that the operator has closed.
 CLOSED = 'closed'
@@ -80,9 +81,10 @@ class Viewer:
         """Return whether the viewer may list a lease."""
         return self.lists_all or (self.lists_own and self.owns(lease))
 
-    def sees_node(self, node: facts.Node) -> bool:
+    def sees_node(self, node: mirrored_node.Node) -> bool:
         """Return whether the viewer may see the node of a host."""
-        return facts.Visibility(self.lists_hosts, self.project_id).sees(node)
+        return visibility.Visibility(self.lists_hosts,
+                                     self.project_id).sees(node)
 
 
 @dataclasses.dataclass(frozen=True)

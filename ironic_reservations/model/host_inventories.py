@@ -14,9 +14,9 @@
 
 from __future__ import annotations
 
-from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import inventories
+from ironic_reservations.model import mirrored_node
 
 #: The maximum length of a number.
 _MAX_DIGITS = 64
@@ -25,7 +25,7 @@ _OF_PROPERTIES = (('cpus', flavors.VCPU), ('memory_mb', flavors.MEMORY_MB),
                   ('local_gb', flavors.DISK_GB))
 
 
-def of(node: facts.Node) -> dict[str, inventories.Inventory]:
+def of(node: mirrored_node.Node) -> dict[str, inventories.Inventory]:
     """Return the inventories of a host without leases.
 
     For a compute host, these are those in Placement. A node of Ironic has its

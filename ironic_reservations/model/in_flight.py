@@ -22,7 +22,7 @@ import dataclasses
 import datetime
 import enum
 
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
 
@@ -102,7 +102,7 @@ class InFlight:
         return now >= self.seen_at + datetime.timedelta(seconds=between)
 
 
-def shown(node: facts.Node, locked: bool) -> str | None:
+def shown(node: mirrored_node.Node, locked: bool) -> str | None:
     """Return the state of a node for the comparison with the next check.
 
     :returns: ``None`` if something is being done to the node.

@@ -26,9 +26,10 @@ import datetime
 import enum
 import functools
 
-from ironic_reservations.model import facts
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
+from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
 
 PHYSICAL_HOST = 'physical:host'
 
@@ -143,18 +144,42 @@ class NodeBooking:
         return self.state is BookingState.PLANNED and self.starts_at > now
 
 
+@dataclasses.dataclass(frozen=True)
+class Leased:
+    """The bookings of leases on one node.
+
+    :ivar held: whether a lease has it now.
+    :ivar holder: the lease reservation that may use it; ``None`` if it is
+        being taken back.
+    :ivar until: when that lease ends.
+    :ivar later: the start of the first future booking.
+    :ivar project_id: of that lease.
+    :ivar maintained: what maintenance windows have of it.
+    """
+
+    held: bool = False
+    holder: str | None = None
+    until: datetime.datetime | None = None
+    later: datetime.datetime | None = None
+    project_id: str | None = None
+    maintained: maintenance.Maintained = maintenance.Maintained()
+
+
+UNLEASED = Leased()
+
+
 def of_node(promised: Collection[NodeBooking],
-            now: datetime.datetime) -> facts.Leased:
+            now: datetime.datetime) -> Leased:
     """Return what leases have of a node, from its bookings."""
     has = [booking for booking in promised if booking.has_node(now)]
     later = min((booking.starts_at for booking in promised
                  if booking.to_come(now)), default=None)
     if not has:
-        return facts.Leased(later=later)
+        return Leased(later=later)
     if any(booking.over(now) for booking in has):
-        return facts.Leased(True, later=later)
-    return facts.Leased(True, has[0].reservation_id, has[0].ends_at, later,
-                        has[0].project_id)
+        return Leased(True, later=later)
+    return Leased(True, has[0].reservation_id, has[0].ends_at, later,
+                  has[0].project_id)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -324,7 +349,7 @@ class Host:
     """
 
     id: int
-    node: facts.Node
+    node: mirrored_node.Node
     created_at: datetime.datetime
     updated_at: datetime.datetime | None = None
     reservable: bool = True

@@ -19,7 +19,7 @@ from typing import Any
 from oslo_versionedobjects import base
 from oslo_versionedobjects import fields
 
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 
 
 @base.VersionedObjectRegistry.register
@@ -48,7 +48,7 @@ class NodeReservationPayload(base.VersionedObject):  # type: ignore[misc]
     }
 
 
-def payload(reservation: facts.Reservation,
+def payload(reservation: node_reservation.Reservation,
             reason: str | None = None) -> dict[str, Any]:
     """Return a reservation as the body of a notification.
 

@@ -23,12 +23,12 @@ import functools
 import itertools
 import operator
 
-from ironic_reservations.model import facts
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import covered
@@ -53,7 +53,7 @@ class HostState:
     host: leases.Host
     promised: tuple[tuple[leases.NodeBooking, requirements.Requirement],
                     ...] = ()
-    reservation: facts.Reservation | None = None
+    reservation: node_reservation.Reservation | None = None
     busy: bool = False
     instances: Mapping[str, instance_reservations.InstanceReservation] = (
         dataclasses.field(default_factory=dict))
@@ -114,7 +114,7 @@ class HostState:
         # NOTE: requests in flight that belong to a window end with it.
         if (self.busy and not self.maintained()) or (
                 self.reservation is not None and
-                self.reservation.state is not facts.State.RESERVED):
+                self.reservation.state is not node_reservation.State.RESERVED):
             return 'is being used without a lease'
         if node.instance_uuid is not None:
             return 'has an instance without a lease'
@@ -344,7 +344,7 @@ def _movable(booking: leases.NodeBooking, now: datetime.datetime) -> bool:
     return not booking.begun and booking.starts_at > now
 
 
-def _window(row: leases.NodeBooking | facts.Reservation
+def _window(row: leases.NodeBooking | node_reservation.Reservation
             | maintenance.NodeWindow) -> tuple[int, int]:
     if isinstance(row, leases.NodeBooking):
         start, end = row.window

@@ -19,10 +19,15 @@ from collections.abc import Mapping
 import dataclasses
 import datetime
 
-from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
+from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_timeline
 from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text
+from ironic_reservations.model import visibility
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,8 +71,8 @@ class Snapshot:
     :ivar until: how long the node is needed; ``None``: unknown.
     """
 
-    nodes: Mapping[str, facts.Node]
-    occupancies: Mapping[str, facts.Occupancy]
+    nodes: Mapping[str, mirrored_node.Node]
+    occupancies: Mapping[str, node_timeline.Occupancy]
     now: datetime.datetime
     until: datetime.datetime | None = None
 
@@ -80,9 +85,9 @@ class Picked:
         which could be moved.
     """
 
-    node: facts.Node
+    node: mirrored_node.Node
     skipped: tuple[reasons.Reason, ...] = ()
-    promised: tuple[facts.Node, ...] = ()
+    promised: tuple[mirrored_node.Node, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,11 +98,11 @@ class Refused:
     """
 
     reasons: tuple[reasons.Reason, ...]
-    promised: tuple[facts.Node, ...] = ()
+    promised: tuple[mirrored_node.Node, ...] = ()
 
 
 def pick(request: NodeRequest, snapshot: Snapshot,
-         sees: facts.Visibility) -> Picked | Refused:
+         sees: visibility.Visibility) -> Picked | Refused:
     """Pick the first node of the list that can be reserved now.
 
     :param request: the request; if it names no nodes, the order is that of
@@ -109,7 +114,7 @@ def pick(request: NodeRequest, snapshot: Snapshot,
     order: Iterable[str] = (snapshot.nodes if request.node_uuids is None
                             else request.node_uuids)
     skipped: list[reasons.Reason] = []
-    promised: list[facts.Node] = []
+    promised: list[mirrored_node.Node] = []
     for uuid in order:
         node = snapshot.nodes.get(uuid)
         occupancy = snapshot.occupancies.get(uuid)
@@ -126,7 +131,7 @@ def pick(request: NodeRequest, snapshot: Snapshot,
     return Refused(tuple(skipped), tuple(promised))
 
 
-def promise(uuid: str, occupancy: facts.Occupancy | None,
+def promise(uuid: str, occupancy: node_timeline.Occupancy | None,
             until: datetime.datetime | None) -> reasons.Reason | None:
     """Return the reason if a lease has booked a node too early.
 
@@ -141,7 +146,7 @@ def promise(uuid: str, occupancy: facts.Occupancy | None,
         'other node was found for that lease', since=later)
 
 
-def maintenance(uuid: str, occupancy: facts.Occupancy | None,
+def maintenance(uuid: str, occupancy: node_timeline.Occupancy | None,
                 until: datetime.datetime | None) -> reasons.Reason | None:
     """Return the reason if a maintenance window begins too early.
 
@@ -155,9 +160,9 @@ def maintenance(uuid: str, occupancy: facts.Occupancy | None,
         f'is in maintenance from {time_text.moment(later)} on', since=later)
 
 
-def why_not(request: NodeRequest, uuid: str, node: facts.Node | None,
-            occupancy: facts.Occupancy | None, now: datetime.datetime,
-            sees: facts.Visibility) -> reasons.Reason | None:
+def why_not(request: NodeRequest, uuid: str, node: mirrored_node.Node | None,
+            occupancy: node_timeline.Occupancy | None, now: datetime.datetime,
+            sees: visibility.Visibility) -> reasons.Reason | None:
     """Return the reason why a node cannot be reserved now, or ``None``.
 
     Lasting reasons come before passing ones, so that a client does not wait
@@ -206,7 +211,7 @@ def why_not(request: NodeRequest, uuid: str, node: facts.Node | None,
     if occupancy is not None and occupancy.reservation is not None:
         held = occupancy.reservation
         if held.live(now):
-            if held.state is not facts.State.RESERVED:
+            if held.state is not node_reservation.State.RESERVED:
                 return reasons.Reason(uuid, reasons.RESERVED,
                                       'is reserved and in use')
             return reasons.Reason(
@@ -220,7 +225,7 @@ def why_not(request: NodeRequest, uuid: str, node: facts.Node | None,
     if node.instance_uuid is not None:
         return reasons.Reason(uuid, reasons.INSTANCE_BOUND,
                               'is bound to an instance')
-    if node.provision_state != facts.AVAILABLE:
+    if node.provision_state != node_condition.AVAILABLE:
         state = ('an unknown provision state'
                  if node.provision_state is None
                  else f'the provision state {node.provision_state}')
@@ -250,7 +255,7 @@ def is_of_class(resource_class: str | None, class_name: str) -> bool:
 
 
 def _leased(request: NodeRequest, uuid: str,
-            leased: facts.Leased) -> reasons.Reason | None:
+            leased: leases.Leased) -> reasons.Reason | None:
     if not leased.held:
         return None
     if leased.holder is None:

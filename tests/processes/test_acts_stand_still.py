@@ -31,7 +31,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from ironic_reservations.planner import pick
 from tests import world
 from tests.inprocess.guard import base
@@ -127,7 +127,7 @@ class StandsStillTestCase(base.GuardTestCase):
         there = self.node(node.uuid)
         self.assertEqual((None, None), (there['power_state'],
                                         there['target_power_state']))
-        self.assertIs(facts.State.RESERVED, self.held.state)
+        self.assertIs(node_reservation.State.RESERVED, self.held.state)
 
     def _mirrored(self, node: str) -> bool:
         with self.other.database.read() as connection:

@@ -36,7 +36,7 @@ import sqlalchemy as sa
 import testtools
 
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from tests.real import databases
 from tests.real import ironic
 from tests.real import receivers
@@ -125,7 +125,7 @@ class RealIronicTestCase(testtools.TestCase):
         nodes = f'{real.url}/v1/nodes'
         node, = real.enroll(resource_class='gold')
 
-        def seen() -> facts.Node:
+        def seen() -> mirrored_node.Node:
             (page,) = client.lately_changed()
             (found,) = page
             return found

@@ -31,8 +31,8 @@ from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 
 _METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
                       'OPTIONS'))
@@ -155,7 +155,7 @@ class _Live(_Gauges):
         """Add the values."""
         live, unsure, oldest, there, waiting, leased, draining = families
         counted = counts.live(self._engine)
-        for state in facts.State:
+        for state in node_reservation.State:
             live.add_metric((state.value,), counted.reservations.get(state, 0))
         unsure.add_metric((), counted.uncertain)
         oldest.add_metric((), counted.uncertain_for)

@@ -55,11 +55,12 @@ from ironic_reservations.engine.placement import proof as placement_proof
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle
-from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
 
@@ -102,7 +103,7 @@ class Shown:
         since.
     """
 
-    node: facts.Node
+    node: mirrored_node.Node
     asked_at: datetime.datetime
 
 
@@ -194,8 +195,8 @@ def admit(
                 if node is not None and act.lasts else None)
         # NOTE: a node that is not mirrored yet is nobody's; the next poll
         # fills in what it is.
-        return begin(engine, node or facts.Node(node_uuid,
-                                                provision_state=None),
+        return begin(engine, node or mirrored_node.Node(node_uuid,
+                                                        provision_state=None),
                      shown, None, now, deadline, dates,
                      void=held if shown is None else None, room=room), room
     opened, room = let_through(attempt)
@@ -221,9 +222,10 @@ def let_through(attempt: Callable[[], _T]) -> _T:
             'minutes; try again later.') from exc
 
 
-def open_for_change(engine: Engine, node: facts.Node,
-                    void: facts.Reservation | None, now: datetime.datetime,
-                    deadline: float, dates: Collection[datetime.datetime]
+def open_for_change(engine: Engine, node: mirrored_node.Node,
+                    void: node_reservation.Reservation | None,
+                    now: datetime.datetime, deadline: float,
+                    dates: Collection[datetime.datetime]
                     ) -> InFlightRequest:
     """Keep a node from everybody while Ironic changes it.
 
@@ -256,8 +258,8 @@ def unbound(promised: Iterable[leases.NodeBooking],
             if booking.reservation_id == proof and not booking.begun]
 
 
-def make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
-              leased: facts.Leased) -> displacement.Displacement | None:
+def make_room(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
+              leased: leases.Leased) -> displacement.Displacement | None:
     """Return how the leases that need a node later get other ones.
 
     :returns: ``None``: none needs it.
@@ -272,10 +274,11 @@ def make_room(engine: Engine, node: facts.Node, now: datetime.datetime,
     return room
 
 
-def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
-          instance_uuid: str | None, now: datetime.datetime,
-          deadline: float, dates: Collection[datetime.datetime],
-          void: facts.Reservation | None = None,
+def begin(engine: Engine, node: mirrored_node.Node,
+          shown: node_reservation.Reservation | None,
+          instance_uuid: str | None, now: datetime.datetime, deadline: float,
+          dates: Collection[datetime.datetime],
+          void: node_reservation.Reservation | None = None,
           confirmed: bool = False,
           room: displacement.Displacement | None = None,
           starting: Collection[leases.NodeBooking] = (),
@@ -301,7 +304,8 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
     """
     token = str(uuid_module.uuid4())
     uuid = None if shown is None else shown.uuid
-    first = shown is not None and shown.state is facts.State.RESERVED
+    first = (shown is not None
+             and shown.state is node_reservation.State.RESERVED)
     until = now + datetime.timedelta(
         seconds=engine.conf.guard.in_flight_timeout)
     lessees = displacement.read_lessees(engine, room)
@@ -329,7 +333,7 @@ def begin(engine: Engine, node: facts.Node, shown: facts.Reservation | None,
         # NOTE: from here on it does not expire under the request.
         if shown is not None and first:
             db_reservations.update_state(connection, shown,
-                                         facts.State.STARTING, now)
+                                         node_reservation.State.STARTING, now)
         told = lease_asked_back.write(engine, connection, lessees, now)
         moment = engine.clock()
         displacement.check_ahead(room, now, moment)
@@ -472,7 +476,8 @@ def close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
 
 
 def settle(engine: Engine, row: in_flight.InFlight,
-           node: facts.Node | None, asked_at: datetime.datetime) -> bool:
+           node: mirrored_node.Node | None,
+           asked_at: datetime.datetime) -> bool:
     """Record the outcome of an uncertain request, as Ironic shows it.
 
     :param node: the node as Ironic shows it; ``None``: it is gone.
@@ -493,7 +498,7 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
            delete: Callable[[sa.Connection], bool], uses: bool) -> bool:
     node = None if shown is None else shown.node
 
-    def attempt() -> tuple[bool, facts.Reservation | None]:
+    def attempt() -> tuple[bool, node_reservation.Reservation | None]:
         now = engine.clock()
         with engine.database.read() as connection:
             known = db_nodes.read_nodes(
@@ -523,30 +528,32 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
             db_usage_periods.begin(
                 connection, used, now, succeeded or (
                     node is not None and node_condition.occupied(node)))
-            if held is None or held.state is not facts.State.STARTING:
+            if (held is None
+                    or held.state is not node_reservation.State.STARTING):
                 return True, None
             state = _settled(admitted, held, succeeded, node)
-            if state is facts.State.RESERVED and db_in_flight.shown_elsewhere(
-                    connection, held.uuid):
+            if (state is node_reservation.State.RESERVED
+                    and db_in_flight.shown_elsewhere(connection, held.uuid)):
                 return True, None
             if state is not None:
                 db_reservations.update_state(connection, held, state, now)
-        return True, held if state is facts.State.IN_USE else None
+        return True, held if state is node_reservation.State.IN_USE else None
     kept, used = retry.until_committed(attempt)
     if used is not None:
         deployed_holds.hand_over(engine, used)
     return kept
 
 
-def _settled(admitted: InFlightRequest, held: facts.Reservation,
-             succeeded: bool, node: facts.Node | None) -> facts.State | None:
+def _settled(admitted: InFlightRequest, held: node_reservation.Reservation,
+             succeeded: bool,
+             node: mirrored_node.Node | None) -> node_reservation.State | None:
     """Return what becomes of the reservation that was shown.
 
     :returns: ``None`` where it cannot be told yet: a request before this one
         may have died after Ironic had accepted it.  The reconciler looks.
     """
     if succeeded:
-        return facts.State.IN_USE
+        return node_reservation.State.IN_USE
     if node is not None:
         return lifecycle.judge(held, node).state
-    return facts.State.RESERVED if admitted.first else None
+    return node_reservation.State.RESERVED if admitted.first else None

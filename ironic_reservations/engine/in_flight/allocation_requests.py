@@ -36,14 +36,16 @@ from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.lifecycle import admit as planner_admit
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
 
-def hold(engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
-         proof: str | None = None,
+def hold(engine: Engine, request: pick.NodeRequest,
+         sees: visibility.Visibility, proof: str | None = None,
          observer: ironic_client.Ironic | None = None,
          required: bool = False,
          bearer: planner_admit.Bearer = planner_admit.ANYBODY
@@ -105,7 +107,7 @@ def hold(engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
     return opened
 
 
-def _check_power(request: pick.NodeRequest, node: facts.Node,
+def _check_power(request: pick.NodeRequest, node: mirrored_node.Node,
                  observer: ironic_client.Ironic | None) -> None:
     """Raise if Ironic would not allocate the node of a reservation."""
     seen = (observer.node(node.uuid)
@@ -120,7 +122,7 @@ def _check_power(request: pick.NodeRequest, node: facts.Node,
 
 
 def _hold_any(
-    engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
+    engine: Engine, request: pick.NodeRequest, sees: visibility.Visibility,
     observer: ironic_client.Ironic | None, now: datetime.datetime,
     deadline: float
 ) -> tuple[admission.InFlightRequest, displacement.Displacement | None]:
@@ -139,7 +141,7 @@ def _hold_any(
 
 
 def _hold_leased(
-        engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
+        engine: Engine, request: pick.NodeRequest, sees: visibility.Visibility,
         observer: ironic_client.Ironic | None, now: datetime.datetime,
         deadline: float,
         mine: Sequence[leases.NodeBooking]) -> admission.InFlightRequest:
@@ -169,7 +171,8 @@ def _hold_leased(
 
 
 def _proven(connection: sa.Connection, proof: str
-            ) -> tuple[facts.Node | None, facts.Reservation | None]:
+            ) -> tuple[mirrored_node.Node | None,
+                       node_reservation.Reservation | None]:
     """Read a reservation and its node, in the order that a commit needs.
 
     NOTE: the generation must be read before the bookings.  The reservation is

@@ -40,9 +40,10 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.in_flight import tickets
-from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
 
@@ -56,9 +57,9 @@ class _Holder:
     :ivar last: whether the request was the last one that was let through.
     """
 
-    node: facts.Node
-    held: facts.Reservation | None
-    leased: facts.Leased
+    node: mirrored_node.Node
+    held: node_reservation.Reservation | None
+    leased: leases.Leased
     last: bool
 
     def others(self, admitted: admission.InFlightRequest) -> bool:
@@ -180,7 +181,8 @@ def _look(engine: Engine, admitted: admission.InFlightRequest,
             with engine.database.write() as connection:
                 commit.commit(connection, seen.of_nodes([holder.node]), now)
                 db_reservations.update_state(connection, holder.held,
-                                             facts.State.IN_USE, now)
+                                             node_reservation.State.IN_USE,
+                                             now)
         return None
     if undo is None or not holder.last or engine.ironic is None:
         holder.tell(engine)
@@ -230,8 +232,9 @@ def _send(engine: Engine, ticket: tickets.Ticket) -> None:
                   ticket.node_uuid, exc)
 
 
-def _tell(engine: Engine, node_uuid: str, held: facts.Reservation | None,
-          leased: facts.Leased, what: str) -> None:
+def _tell(engine: Engine, node_uuid: str,
+          held: node_reservation.Reservation | None, leased: leases.Leased,
+          what: str) -> None:
     """Report to the operator, and to the holder of the node."""
     LOG.error(
         'Ironic carried out a request for node %s after the node had been '

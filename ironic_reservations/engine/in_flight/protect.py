@@ -27,8 +27,9 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.in_flight import turns
 from ironic_reservations.lifecycle import protect
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
 
 #: Seconds for which a decision is valid if the node is not kept for the
 #: request.
@@ -65,7 +66,7 @@ class Holding:
 
     node_uuid: str
     now: datetime.datetime
-    held: facts.Reservation | None
+    held: node_reservation.Reservation | None
     bookings: tuple[leases.NodeBooking, ...]
     deadline: float
 
@@ -87,7 +88,7 @@ class Holding:
             booking for booking in self.bookings if booking.begun))
 
     @property
-    def leased(self) -> facts.Leased:
+    def leased(self) -> leases.Leased:
         """The leases that have it."""
         return leases.of_node(self.bookings, self.now)
 
@@ -149,8 +150,9 @@ def keep(engine: Engine, node_uuid: str,
         holding.check(asked)
         # NOTE: nobody holds a node that is not mirrored yet.
         return dataclasses.replace(admission.open_for_change(
-            engine, node or facts.Node(node_uuid, provision_state=None),
-            void, now, deadline, dates), held=holding.of(asked).had)
+            engine,
+            node or mirrored_node.Node(node_uuid, provision_state=None), void,
+            now, deadline, dates), held=holding.of(asked).had)
     return admission.let_through(attempt)
 
 

@@ -19,14 +19,14 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import time_text
 
 
 def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
-            held: facts.Reservation | None,
+            held: node_reservation.Reservation | None,
             promised: Iterable[leases.NodeBooking],
             now: datetime.datetime) -> errors.ReservationError:
     """Return the error for a request that is not let through.
@@ -65,16 +65,17 @@ def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
                 'OpenStack-Baremetal-Reservation.', node_uuid=node_uuid)
 
 
-def _held(held: facts.Reservation | None, now: datetime.datetime) -> str:
+def _held(held: node_reservation.Reservation | None,
+          now: datetime.datetime) -> str:
     if held is None or not held.live(now):
         return 'leased'
-    if held.state is not facts.State.RESERVED:
+    if held.state is not node_reservation.State.RESERVED:
         return 'reserved'
     return f'reserved until {time_text.moment(held.expires_at)}'
 
 
 def _why_invalid(node_uuid: str, claim: admit.Claim,
-                 held: facts.Reservation | None,
+                 held: node_reservation.Reservation | None,
                  promised: Iterable[leases.NodeBooking],
                  now: datetime.datetime) -> str:
     own = next((booking for booking in promised

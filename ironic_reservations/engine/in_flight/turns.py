@@ -22,12 +22,12 @@ from collections.abc import Iterable
 import datetime
 
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_reservation
 
 
-def of_node(held: facts.Reservation | None,
+def of_node(held: node_reservation.Reservation | None,
             bookings: Iterable[leases.NodeBooking],
             windows: Iterable[maintenance.NodeWindow] = ()
             ) -> list[datetime.datetime]:
@@ -39,7 +39,7 @@ def of_node(held: facts.Reservation | None,
              for each in (booking.starts_at, booking.ends_at)]
     found.extend(each for window in windows
                  for each in (window.starts_at, window.ends_at))
-    if held is not None and held.state is facts.State.RESERVED:
+    if held is not None and held.state is node_reservation.State.RESERVED:
         found.append(held.expires_at)
     return found
 

@@ -31,8 +31,8 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
+from ironic_reservations.model import mirrored_node
 
 LOG = log.getLogger(__name__)
 
@@ -145,7 +145,7 @@ class Uncertain:
         return self._settle(row, self._ironic.node(row.node_uuid), asked_at)
 
     def _settle(self, row: in_flight.InFlight,
-                node: facts.Node | None,
+                node: mirrored_node.Node | None,
                 asked_at: datetime.datetime) -> str | None:
         if admission.settle(self._engine, row, node, asked_at) and row.due(
                 self._engine.clock(), 0, 0):

@@ -31,9 +31,9 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.lifecycle import lease_cycle
-from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 
 #: How many nodes a sentence names.
 _NAMED = 3
@@ -244,7 +244,7 @@ def undone(lease: leases.Lease, kind: leases.EventType) -> bool:
         leases.EventStatus.UNDONE, leases.EventStatus.IN_PROGRESS)
 
 
-def about(node: facts.Node | None, uuid: str, why: str) -> str:
+def about(node: mirrored_node.Node | None, uuid: str, why: str) -> str:
     """Return a sentence about a node, with its name."""
     return f'node {node.name if node and node.name else uuid} {why}'
 

@@ -37,9 +37,9 @@ from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.lifecycle import lease_cycle
-from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 
 LOG = log.getLogger(__name__)
 
@@ -169,7 +169,7 @@ def take_back(context: lease_context.Context,
                 'may still be changed by a request whose outcome is not '
                 'known yet'))
             continue
-        node: facts.Node | None = None
+        node: mirrored_node.Node | None = None
         try:
             node = context.ironic.node(booking.node_uuid)
             if (booking.reservation_id in kept and node is not None
@@ -244,7 +244,7 @@ def _busy(context: lease_context.Context,
 
 
 def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
-               node: facts.Node | None, found: _Sorted) -> None:
+               node: mirrored_node.Node | None, found: _Sorted) -> None:
     uuid = booking.node_uuid
     kept = _restore_lessee(context, booking, node)
     view = lease_cycle.at_end(node, context.engine.conf.leases.end_action)
@@ -273,7 +273,7 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
 
 def _restore_lessee(context: lease_context.Context,
                     booking: leases.NodeBooking,
-                    node: facts.Node | None) -> str | None:
+                    node: mirrored_node.Node | None) -> str | None:
     """Restore the lessee from before the lease, if ours is still there.
 
     :returns: why this was not possible, in words.

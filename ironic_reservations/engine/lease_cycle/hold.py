@@ -33,9 +33,9 @@ from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 
 _Verdict = hold_cases.Verdict
 
@@ -54,7 +54,7 @@ class Unheld:
 
 def take(context: lease_context.Context,
          bookings: Sequence[leases.NodeBooking],
-         seen: Mapping[str, facts.Node | None]) -> dict[int, Unheld]:
+         seen: Mapping[str, mirrored_node.Node | None]) -> dict[int, Unheld]:
     """Hold nodes for bookings that have started.
 
     :param seen: the nodes as Ironic shows them; compute hosts as mirrored.
@@ -103,7 +103,7 @@ def take(context: lease_context.Context,
 
 
 def _wants(promise: holds.Promise,
-           node: facts.Node) -> holds.Promise | Unheld:
+           node: mirrored_node.Node) -> holds.Promise | Unheld:
     """Return the amounts that a promise needs of a host, or why none."""
     if node.compute:
         return promise if promise.amounts is not None else Unheld(

@@ -49,9 +49,9 @@ from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.lifecycle import lease_cycle
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import requirements
 
 LOG = log.getLogger(__name__)
@@ -72,7 +72,7 @@ class _Observed:
     :ivar maintained: nodes whose maintenance is over and not cleared yet.
     """
 
-    nodes: Mapping[str, facts.Node]
+    nodes: Mapping[str, mirrored_node.Node]
     taken: Mapping[str, str]
     hosts: Mapping[str, leases.Host]
     wanted: Mapping[int, requirements.Requirement]
@@ -80,7 +80,7 @@ class _Observed:
     maintained: Collection[str] = ()
 
     def suits(self, booking: leases.NodeBooking,
-              node: facts.Node | None) -> bool:
+              node: mirrored_node.Node | None) -> bool:
         """Check whether a node is what a booking asks for."""
         host = self.hosts.get(booking.node_uuid)
         return node is None or host is None or requirements.suits(
@@ -204,7 +204,7 @@ def _look(engine: Engine, lease: leases.Lease,
          if booking.id in own}, windows, maintained)
 
 
-def _view(booking: leases.NodeBooking, node: facts.Node | None,
+def _view(booking: leases.NodeBooking, node: mirrored_node.Node | None,
           observed: _Observed, now: datetime.datetime) -> lease_cycle.AtStart:
     view = _view_of_node(booking, node, observed)
     if view.why is not None:
@@ -215,7 +215,7 @@ def _view(booking: leases.NodeBooking, node: facts.Node | None,
         booking.ends_at, now))
 
 
-def _view_of_node(booking: leases.NodeBooking, node: facts.Node | None,
+def _view_of_node(booking: leases.NodeBooking, node: mirrored_node.Node | None,
                   observed: _Observed) -> lease_cycle.AtStart:
     suits = observed.suits(booking, node)
     if node is not None and node.uuid in observed.maintained:
@@ -232,7 +232,7 @@ def _view_of_node(booking: leases.NodeBooking, node: facts.Node | None,
 
 
 def _look_elsewhere(context: lease_context.Context, observed: _Observed,
-                    seen: Mapping[str, facts.Node | None],
+                    seen: Mapping[str, mirrored_node.Node | None],
                     homeless: Sequence[leases.NodeBooking],
                     avoiding: bool = False) -> bool:
     """Return whether other nodes were found for those not ready."""
@@ -261,23 +261,24 @@ def _look_elsewhere(context: lease_context.Context, observed: _Observed,
         return False
 
 
-def _same(seen: facts.Node | None, known: facts.Node) -> bool:
+def _same(seen: mirrored_node.Node | None, known: mirrored_node.Node) -> bool:
     return seen is not None and dataclasses.replace(
         seen, generation=known.generation) == known
 
 
-def _lessee(node: facts.Node | None) -> str | None:
+def _lessee(node: mirrored_node.Node | None) -> str | None:
     return None if node is None else node.lessee
 
 
-def _differs(booking: leases.NodeBooking, node: facts.Node | None) -> bool:
+def _differs(booking: leases.NodeBooking,
+             node: mirrored_node.Node | None) -> bool:
     return (node is not None and not node.compute
             and booking.project_id is not None
             and node.lessee != booking.project_id)
 
 
 def _needs_intent(booking: leases.NodeBooking,
-                  node: facts.Node | None) -> bool:
+                  node: mirrored_node.Node | None) -> bool:
     """Return whether what stands in the row is not what is about to be done.
 
     NOTE: somebody may have written the lessee since it was written down.
@@ -322,7 +323,7 @@ def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
 
 def _write_lessees(context: lease_context.Context, lease: leases.Lease,
                    binding: Sequence[leases.NodeBooking],
-                   seen: Mapping[str, facts.Node | None],
+                   seen: Mapping[str, mirrored_node.Node | None],
                    views: Mapping[int, lease_cycle.AtStart]
                    ) -> dict[int, str]:
     """Write the lessees of nodes, and return the refusals of Ironic."""

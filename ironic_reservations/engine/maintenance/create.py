@@ -47,10 +47,10 @@ from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.maintenance import holdings as holdings_module
 from ironic_reservations.engine.maintenance import homes as homes_module
-from ironic_reservations.model import facts
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 from ironic_reservations.model import requirements
@@ -63,7 +63,7 @@ _TOLD = 20
 _TOO_LATE = datetime.datetime(instants.LAST_YEAR + 1, 1, 1,
                               tzinfo=datetime.UTC)
 #: All nodes, and the hosts by their nodes.
-_There = tuple[Mapping[str, facts.Node], Mapping[str, db_hosts.Row]]
+_There = tuple[Mapping[str, mirrored_node.Node], Mapping[str, db_hosts.Row]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -250,8 +250,8 @@ class _Plan:
         """Return the name of a node with its uuid."""
         return self._told.get(uuid, uuid)
 
-    def _nodes(self, known: Mapping[str, facts.Node],
-               hosts: Mapping[str, db_hosts.Row]) -> list[facts.Node]:
+    def _nodes(self, known: Mapping[str, mirrored_node.Node],
+               hosts: Mapping[str, db_hosts.Row]) -> list[mirrored_node.Node]:
         """Return the nodes of the window."""
         request = self._request
         wanted = request_checks.requirement('', request.properties)

@@ -27,11 +27,12 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
-from ironic_reservations.model import facts
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
 from ironic_reservations.planner import host_states
 
 
@@ -74,7 +75,7 @@ class Holdings:
     """
 
     snapshot: snapshots.Snapshot
-    nodes: Sequence[facts.Node]
+    nodes: Sequence[mirrored_node.Node]
     numbers: Mapping[str, int]
     bound: Mapping[str, Sequence[Bound]]
     planned: Mapping[str, Sequence[snapshots.Displaced]]
@@ -83,7 +84,7 @@ class Holdings:
 
 
 def look(engine: Engine, snapshot: snapshots.Snapshot,
-         nodes: Sequence[facts.Node]) -> Holdings:
+         nodes: Sequence[mirrored_node.Node]) -> Holdings:
     """Read the holders and bookings of nodes.
 
     :param nodes: the nodes, read before everything else.  Of those that are
@@ -138,7 +139,7 @@ def _bound(here: host_states.HostState, now: datetime.datetime) -> list[Bound]:
     if held is not None and held.live(now):
         found.append(Bound(
             uuid, Kind.RESERVATION, held.expires_at
-            if held.state is facts.State.RESERVED else None,
+            if held.state is node_reservation.State.RESERVED else None,
             project_id=held.project_id))
     if not found and (here.busy and not here.maintained()
                       or node_condition.occupied(here.host.node)):

@@ -38,9 +38,9 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.engine.maintenance import holdings as holdings_module
-from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
 LOG = log.getLogger(__name__)
@@ -151,7 +151,7 @@ class _Sync:
                 and self._in_use(node, found[0]))):
             self._set(node, reason)
 
-    def _read(self) -> facts.Node:
+    def _read(self) -> mirrored_node.Node:
         """Read the node, before everything else."""
         uuid = self._there.node_uuid
         with self._engine.database.read() as connection:
@@ -196,7 +196,7 @@ class _Sync:
             raise db_connection.Conflict(
                 'its maintenance was changed in Ironic')
 
-    def _has_to_wait(self, shown: facts.Node) -> bool:
+    def _has_to_wait(self, shown: mirrored_node.Node) -> bool:
         """Return whether Ironic is working on the node.
 
         NOTE: maintenance would abort this, and leave the node broken.
@@ -206,7 +206,8 @@ class _Sync:
         return node_condition.at_work(shown) and waited < min(
             _MOST_PATIENCE, (there.ends_at - there.starts_at) / 2)
 
-    def _in_use(self, node: facts.Node, shown: facts.Node) -> bool:
+    def _in_use(self, node: mirrored_node.Node,
+                shown: mirrored_node.Node) -> bool:
         """Return whether the node has a holder, or is being cleaned."""
         engine, now = self._engine, self._engine.clock()
         if node_condition.occupied(shown) or node_condition.coming(shown):
@@ -215,7 +216,7 @@ class _Sync:
         return any(each.begun for each in holdings_module.look(
             engine, snapshot, [node]).bound[node.uuid])
 
-    def _set(self, node: facts.Node, reason: str) -> None:
+    def _set(self, node: mirrored_node.Node, reason: str) -> None:
         act = in_flight.Act.SET_MAINTENANCE
 
         def send(token: str) -> None:
@@ -228,7 +229,7 @@ class _Sync:
         self._refresh()
         self._write(self._read(), State.ACTIVE)
 
-    def _finish(self, node: facts.Node, ours: bool) -> None:
+    def _finish(self, node: mirrored_node.Node, ours: bool) -> None:
         if ours:
             act = in_flight.Act.CLEAR_MAINTENANCE
 
@@ -244,7 +245,7 @@ class _Sync:
         LOG.info('The maintenance of node %s for the window %s is over',
                  node.uuid, self._there.window_id)
 
-    def _issue(self, node: facts.Node, state: maintenance.State,
+    def _issue(self, node: mirrored_node.Node, state: maintenance.State,
                act: in_flight.Act) -> tickets.Ticket:
         """Record a change, and issue the ticket for it."""
         engine = self._engine
@@ -256,7 +257,8 @@ class _Sync:
         self._now_is(state)
         return ticket
 
-    def _write(self, node: facts.Node, state: maintenance.State) -> None:
+    def _write(self, node: mirrored_node.Node,
+               state: maintenance.State) -> None:
         if state is self._there.state:
             return
         with self._engine.database.write() as connection:

@@ -22,9 +22,9 @@ from ironic_reservations.db import lease_names
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.maintenance import holdings
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
 
@@ -86,7 +86,7 @@ def _who(bound: holdings.Bound,
     return 'The node has an instance, whose end is not known.'
 
 
-def _work(node: facts.Node, drain: bool) -> str | None:
+def _work(node: mirrored_node.Node, drain: bool) -> str | None:
     """Return a description of the work of Ironic on a node, if any."""
     if node_condition.at_work(node) or drain and node_condition.coming(node):
         return f'Ironic has the node in {node.provision_state}.'

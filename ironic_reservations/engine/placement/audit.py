@@ -39,7 +39,7 @@ from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import lease_provider_audit
 from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 
 _NAMESPACE = uuid_module.UUID('7c0f5f1e-5a63-4b0c-8d7c-5f6a1f0b9d34')
 
@@ -144,7 +144,7 @@ def read_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.Host:
             db_holds.read_promises(connection, engine.clock(), uuid))
 
 
-def _host(uuid: str, exclusive: bool, node: facts.Node | None,
+def _host(uuid: str, exclusive: bool, node: mirrored_node.Node | None,
           held: Iterable[holds.Hold],
           promises: Iterable[holds.Promise]) -> hold_audit.Host:
     return hold_audit.Host(

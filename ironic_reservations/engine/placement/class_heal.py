@@ -41,8 +41,8 @@ from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import holds
 from ironic_reservations.lifecycle.placement import class_heal
-from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import time_text
 
 #: The name of the claim.
@@ -83,7 +83,7 @@ class Result:
     :ivar said: a sentence for operators.
     """
 
-    node: facts.Node
+    node: mirrored_node.Node
     outcome: Outcome
     reason: str
     said: str = ''
@@ -109,7 +109,8 @@ class _Look:
     others: Mapping[str, placement.Consumer]
 
 
-def nodes(engine: Engine, ident: str | None = None) -> list[facts.Node]:
+def nodes(engine: Engine,
+          ident: str | None = None) -> list[mirrored_node.Node]:
     """Return the nodes of Ironic.
 
     :param ident: the uuid or the name of the only node that is wanted.
@@ -124,7 +125,7 @@ def nodes(engine: Engine, ident: str | None = None) -> list[facts.Node]:
     return [found]
 
 
-def collisions(there: Iterable[facts.Node]) -> dict[str, list[str]]:
+def collisions(there: Iterable[mirrored_node.Node]) -> dict[str, list[str]]:
     """Return resource classes that are one class in Placement."""
     fit = set()
     for node in there:
@@ -136,7 +137,7 @@ def collisions(there: Iterable[facts.Node]) -> dict[str, list[str]]:
     return flavors.collisions(fit)
 
 
-def heal(engine: Engine, there: Iterable[facts.Node], apply: bool,
+def heal(engine: Engine, there: Iterable[mirrored_node.Node], apply: bool,
          skip_unallocated: bool = False
          ) -> Generator[Result, None, None]:
     """Heal nodes, one after another.
@@ -190,7 +191,7 @@ def _drop(engine: Engine, owner: str) -> None:
     retry.until_committed(attempt)
 
 
-def _look(engine: Engine, node: facts.Node,
+def _look(engine: Engine, node: mirrored_node.Node,
           skip_unallocated: bool) -> _Look:
     client = hold_calls.client(engine)
     there = client.inventories(node.uuid)
@@ -215,7 +216,7 @@ def _look(engine: Engine, node: facts.Node,
         0 if there is None else there.generation, instance, others)
 
 
-def _result(node: facts.Node, verdict: class_heal.Verdict,
+def _result(node: mirrored_node.Node, verdict: class_heal.Verdict,
             steps: int = 0) -> Result:
     if isinstance(verdict.what, _Step):
         return Result(node, Outcome.TO_HEAL, verdict.what.value, verdict.said)
@@ -243,7 +244,7 @@ class _Healing:
         #: left.
         self._empty: int | None = None
 
-    def heal(self, node: facts.Node) -> Result:
+    def heal(self, node: mirrored_node.Node) -> Result:
         """Take steps until there is none left."""
         self._empty = None
         steps, said = 0, ''
@@ -286,7 +287,8 @@ class _Healing:
                       'Others changed the allocation each time. Run it again. '
                       + said)
 
-    def _ironic_says(self, node: facts.Node) -> facts.Node | None:
+    def _ironic_says(self,
+                     node: mirrored_node.Node) -> mirrored_node.Node | None:
         assert self._engine.ironic is not None
         return self._engine.ironic.node(node.uuid)
 

@@ -28,9 +28,9 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import inventories
+from ironic_reservations.model import mirrored_node
 
 #: The class that distinguishes compute hosts from all other providers.
 MARK = flavors.VCPU
@@ -40,7 +40,7 @@ SIZES = (flavors.VCPU, flavors.MEMORY_MB, flavors.DISK_GB)
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 
-def find(engine: Engine, ident: str) -> facts.Node | None:
+def find(engine: Engine, ident: str) -> mirrored_node.Node | None:
     """Return a compute host by its name, or its uuid in Placement.
 
     :returns: ``None`` if there is none, also if a node of Ironic or another
@@ -67,7 +67,7 @@ def _called(client: placement.Placement,
 
 
 def read(engine: Engine,
-         provider: placement.Provider) -> facts.Node | None:
+         provider: placement.Provider) -> mirrored_node.Node | None:
     """Return a compute host, with three requests.
 
     :returns: ``None`` if it is gone.
@@ -80,7 +80,7 @@ def read(engine: Engine,
     if there is None or traits is None or held is None:
         return None
     used = _used_by_others(held)
-    return facts.Node(
+    return mirrored_node.Node(
         provider.uuid, name=provider.name, provision_state=None,
         maintenance=DISABLED in traits, traits=traits,
         inventories=tuple(

@@ -26,7 +26,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.placement import compute_hosts
 from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
 LOG = log.getLogger(__name__)
@@ -43,7 +43,7 @@ class _Seen:
     """
 
     version: _Version
-    node: facts.Node
+    node: mirrored_node.Node
 
 
 class ComputeMirror:
@@ -84,7 +84,8 @@ class ComputeMirror:
             uuid: _Seen(versions[uuid], node)
             for uuid, node in found.items() if uuid in versions})
 
-    def _unchanged(self, known: facts.Node, version: _Version | None) -> bool:
+    def _unchanged(self, known: mirrored_node.Node,
+                   version: _Version | None) -> bool:
         seen = self._seen.get(known.uuid)
         return (seen is not None and seen.version == version
                 and dataclasses.replace(seen.node, generation=known.generation
@@ -93,7 +94,7 @@ class ComputeMirror:
 
 def refresh(engine: Engine, uuids: Collection[str],
             providers: Mapping[str, placement.Provider] | None = None
-            ) -> dict[str, facts.Node]:
+            ) -> dict[str, mirrored_node.Node]:
     """Read some compute hosts, and write those that have changed.
 
     :param providers: all providers, if they are known.
@@ -110,8 +111,9 @@ def refresh(engine: Engine, uuids: Collection[str],
     return found
 
 
-def _read(engine: Engine, known: facts.Node,
-          providers: Mapping[str, placement.Provider] | None) -> facts.Node:
+def _read(engine: Engine, known: mirrored_node.Node,
+          providers: Mapping[str, placement.Provider] | None
+          ) -> mirrored_node.Node:
     provider = (hold_calls.client(engine).provider(known.uuid)
                 if providers is None else providers.get(known.uuid))
     found = None if provider is None else compute_hosts.read(engine, provider)

@@ -30,7 +30,7 @@ from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
 
@@ -39,7 +39,8 @@ MOVE = 'move'
 _BATCH = 100
 
 
-def hand_over(engine: Engine, reservation: facts.Reservation) -> None:
+def hand_over(engine: Engine,
+              reservation: node_reservation.Reservation) -> None:
     """Move the hold of a reservation to its instance, now or later."""
     if _wanted(engine):
         _hand_over(engine, reservation.uuid, reservation.node_uuid,

@@ -22,9 +22,9 @@ from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
 from ironic_reservations.lifecycle.placement import lease_providers as machine
-from ironic_reservations.model import facts
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import mirrored_node
 
 
 def read(engine: Engine, reservation_id: str,
@@ -64,7 +64,7 @@ def of_instances(wanted: instance_reservations.InstanceReservation,
         made, ephemeral_gb=flavor.ephemeral_gb, swap_mb=flavor.swap_mb)
 
 
-def of_hosts(nodes: Iterable[facts.Node]) -> machine.DesiredFlavor:
+def of_hosts(nodes: Iterable[mirrored_node.Node]) -> machine.DesiredFlavor:
     """Return the flavor for servers on whole nodes of Ironic.
 
     NOTE: it has the size of the smallest node, which Nova compares with the

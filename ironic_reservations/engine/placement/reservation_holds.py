@@ -39,8 +39,10 @@ from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
@@ -57,7 +59,7 @@ _CODES: Mapping[_Verdict, str] = {
     _Verdict.BUSY: reasons.BUSY}
 
 
-def class_of(node: facts.Node) -> str | reasons.Reason:
+def class_of(node: mirrored_node.Node) -> str | reasons.Reason:
     """Return the class of a node in Placement, or why it has none."""
     try:
         return flavors.class_of_node(node.resource_class)
@@ -68,7 +70,7 @@ def class_of(node: facts.Node) -> str | reasons.Reason:
 
 
 def intend(engine: Engine, connection: sa.Connection, class_name: str,
-           reservation: facts.Reservation) -> holds.Hold:
+           reservation: node_reservation.Reservation) -> holds.Hold:
     """Write the row of the hold of a new reservation, in its transaction."""
     return hold_cases.intend(
         engine, connection, _promise(reservation).of_class(class_name),
@@ -76,7 +78,7 @@ def intend(engine: Engine, connection: sa.Connection, class_name: str,
 
 
 def hold(engine: Engine, intended: holds.Hold,
-         reservation: facts.Reservation) -> reasons.Reason | None:
+         reservation: node_reservation.Reservation) -> reasons.Reason | None:
     """Hold the node of a new reservation.
 
     :returns: why it cannot be held; then the reservation has been ended.
@@ -89,13 +91,13 @@ def hold(engine: Engine, intended: holds.Hold,
 
 
 def ensure(engine: Engine,
-           reservation: facts.Reservation) -> reasons.Reason | None:
+           reservation: node_reservation.Reservation) -> reasons.Reason | None:
     """Ensure that the node of an earlier reservation is held.
 
     :returns: why it cannot be held; then the reservation has been ended.
     :raises Conflict: the reservation is gone.
     """
-    if reservation.state is not facts.State.RESERVED:
+    if reservation.state is not node_reservation.State.RESERVED:
         return None
     for _ in range(_LOOKS):
         with engine.database.read() as connection:
@@ -132,7 +134,8 @@ def ensure(engine: Engine,
     return obstacle
 
 
-def _check_there(engine: Engine, reservation: facts.Reservation) -> None:
+def _check_there(engine: Engine,
+                 reservation: node_reservation.Reservation) -> None:
     """Check that a reservation whose node was just held still exists.
 
     NOTE: a process that found the first attempt failed may have ended both
@@ -145,8 +148,8 @@ def _check_there(engine: Engine, reservation: facts.Reservation) -> None:
         raise db_connection.Conflict('the reservation has changed')
 
 
-def _is_made(there: facts.Reservation | None,
-             reservation: facts.Reservation) -> bool:
+def _is_made(there: node_reservation.Reservation | None,
+             reservation: node_reservation.Reservation) -> bool:
     """Return whether a reservation is the one that was read before.
 
     NOTE: clients may reuse a uuid.
@@ -168,7 +171,7 @@ def without_room(engine: Engine,
         ours = {row.node_uuid for row in db_holds.read_all(connection)}
     classes = {uuid: name for uuid, node in nodes.items()
                if uuid not in ours
-               and node.provision_state == facts.AVAILABLE
+               and node.provision_state == node_condition.AVAILABLE
                and request.resource_class in (None, node.resource_class)
                and isinstance(name := class_of(node), str)}
     client = hold_calls.client(engine)
@@ -181,13 +184,13 @@ def without_room(engine: Engine,
         for uuid in classes if uuid not in may}
 
 
-def _promise(reservation: facts.Reservation) -> holds.Promise:
+def _promise(reservation: node_reservation.Reservation) -> holds.Promise:
     return holds.Promise(
         reservation.uuid, reservation.node_uuid, reservation.instance_uuid,
         reservation.project_id, reservation.user_id)
 
 
-def _end(engine: Engine, reservation: facts.Reservation) -> None:
+def _end(engine: Engine, reservation: node_reservation.Reservation) -> None:
     def attempt() -> bool:
         with engine.database.write() as connection:
             return drop_unused.drop_unused(

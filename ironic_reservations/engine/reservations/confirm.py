@@ -18,8 +18,9 @@ from collections.abc import Collection
 import dataclasses
 
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import reasons
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
 #: Up to this number, nodes are read one by one; more with one list.
@@ -48,7 +49,7 @@ class Confirmed:
         self._asked: set[str] = set()
 
     def outcome(self, request: pick.NodeRequest, snapshot: pick.Snapshot,
-                sees: facts.Visibility
+                sees: visibility.Visibility
                 ) -> tuple[pick.Picked | pick.Refused, pick.Snapshot]:
         """Pick a node, and confirm all facts from Ironic in the result.
 
@@ -92,7 +93,7 @@ class Confirmed:
         return dataclasses.replace(snapshot, nodes=nodes)
 
     def _read(self, snapshot: pick.Snapshot, uuids: Collection[str],
-              with_traits: bool) -> dict[str, facts.Node | None]:
+              with_traits: bool) -> dict[str, mirrored_node.Node | None]:
         assert self._observer is not None
         if len(uuids) <= _ONE_BY_ONE:
             # NOTE: a node that is not mirrored yet is stored with its traits.

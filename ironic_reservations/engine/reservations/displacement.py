@@ -36,9 +36,9 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.model import facts
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import displace
 from ironic_reservations.planner import host_states
@@ -79,7 +79,7 @@ class NoRoom:
     proved: bool
 
 
-def one_of(engine: Engine, nodes: Sequence[facts.Node],
+def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
            now: datetime.datetime, until: datetime.datetime | None,
            ordered: bool) -> Displacement | NoRoom:
     """Make room on one of some nodes.
@@ -110,7 +110,7 @@ def one_of(engine: Engine, nodes: Sequence[facts.Node],
     return NoRoom(found is None or found.cause.proved)
 
 
-def on(engine: Engine, node: facts.Node, now: datetime.datetime,
+def on(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
        until: datetime.datetime | None,
        limits: budget.Limits = planning.LIMITS) -> Displacement:
     """Make room on a node even if leases lose it.
@@ -159,8 +159,8 @@ def _instant(until: datetime.datetime | None) -> int:
     return host_states.ALWAYS[1] if until is None else instants.instant(until)
 
 
-def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[facts.Node]
-              ) -> Iterable[tuple[int, facts.Node]]:
+def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[mirrored_node.Node]
+              ) -> Iterable[tuple[int, mirrored_node.Node]]:
     there = {
         uuid: number
         for number, uuid in enumerate(snapshot.host_set.uuids)
@@ -198,7 +198,7 @@ def check_ahead(room: Displacement | None, planned: datetime.datetime,
 
 
 def _check(snapshot: snapshots.Snapshot, number: int,
-           node: facts.Node) -> None:
+           node: mirrored_node.Node) -> None:
     # NOTE: the node and the snapshot must be of the same generation, since the
     # commit names only one.
     if snapshot.generation(number)[1] != node.generation:

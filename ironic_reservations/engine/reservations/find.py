@@ -23,7 +23,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 
 SORT_KEYS = db_reservations.SORT_KEYS
 
@@ -41,7 +41,7 @@ def unknown(uuid: str) -> str:
             'was deleted, or belongs to another project.')
 
 
-def get(engine: Engine, uuid: str) -> facts.Reservation:
+def get(engine: Engine, uuid: str) -> node_reservation.Reservation:
     """Read one live reservation.
 
     :raises ReservationNotFound: there is none, or it has expired.
@@ -53,7 +53,8 @@ def get(engine: Engine, uuid: str) -> facts.Reservation:
     return reservation
 
 
-def get_as_made(engine: Engine, uuid: str) -> tuple[facts.Reservation, bool]:
+def get_as_made(engine: Engine,
+                uuid: str) -> tuple[node_reservation.Reservation, bool]:
     """Read one live reservation, and whether it may still fail.
 
     :raises ReservationNotFound: there is none, or it has expired.
@@ -68,7 +69,8 @@ def get_as_made(engine: Engine, uuid: str) -> tuple[facts.Reservation, bool]:
     return reservation, being_made
 
 
-def being_made(reservation: facts.Reservation) -> errors.PlacementUnavailable:
+def being_made(reservation: node_reservation.Reservation
+               ) -> errors.PlacementUnavailable:
     """Return the error for a reservation that may still fail."""
     return errors.PlacementUnavailable(
         f'The reservation {reservation.uuid} is still being made: its node '
@@ -77,8 +79,8 @@ def being_made(reservation: facts.Reservation) -> errors.PlacementUnavailable:
 
 
 def live(connection: sa.Connection, uuid: str, now: datetime.datetime,
-         permitted: facts.Reservation | None = None
-         ) -> tuple[facts.Reservation, seen.Seen]:
+         permitted: node_reservation.Reservation | None = None
+         ) -> tuple[node_reservation.Reservation, seen.Seen]:
     """Read one live reservation for a change, and its node.
 
     :param permitted: the reservation when the policy was applied, since
@@ -112,7 +114,7 @@ class Query:
     sort_dir: str = 'asc'
 
 
-def page(engine: Engine, query: Query) -> list[facts.Reservation]:
+def page(engine: Engine, query: Query) -> list[node_reservation.Reservation]:
     """Read live reservations.
 
     :raises ReservationNotFound: the marker is not a live reservation.

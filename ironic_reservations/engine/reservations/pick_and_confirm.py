@@ -29,8 +29,10 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine.reservations import confirm
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import plan
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
 #: How many reasons a sentence has; the structured form has all of them.
@@ -45,7 +47,7 @@ class Choice:
     :ivar room: the leases that have to move, if any.
     """
 
-    node: facts.Node
+    node: mirrored_node.Node
     view: plan.View
     room: displacement.Displacement | None = None
 
@@ -64,7 +66,7 @@ class Choice:
 
 
 def choose(engine: Engine, request: pick.NodeRequest, view: plan.View,
-           sees: facts.Visibility, observer: ironic_client.Ironic | None,
+           sees: visibility.Visibility, observer: ironic_client.Ironic | None,
            need: plan.Need) -> Choice:
     """Pick a node, and confirm it with Ironic if that is configured.
 
@@ -97,7 +99,7 @@ class _Picking:
     """
 
     def __init__(self, engine: Engine, request: pick.NodeRequest,
-                 sees: facts.Visibility,
+                 sees: visibility.Visibility,
                  observer: ironic_client.Ironic | None,
                  need: plan.Need) -> None:
         self._engine = engine
@@ -132,7 +134,7 @@ class _Picking:
             if self._stands(snapshot, made.node_uuid):
                 return Choice(snapshot.nodes[made.node_uuid], view, made)
 
-    def _make_room(self, promised: Sequence[facts.Node],
+    def _make_room(self, promised: Sequence[mirrored_node.Node],
                    snapshot: pick.Snapshot
                    ) -> displacement.Displacement | None:
         made = displacement.one_of(self._engine, promised, snapshot.now,
@@ -188,8 +190,8 @@ class _Picking:
         about them.  The candidate is confirmed again like any other.
         """
         now = view.snapshot.now
-        filters = {'provision_state': facts.AVAILABLE, 'associated': 'false',
-                   'maintenance': 'false'}
+        filters = {'provision_state': node_condition.AVAILABLE,
+                   'associated': 'false', 'maintenance': 'false'}
         if self._request.resource_class:
             filters['resource_class'] = self._request.resource_class
         free = {node.uuid: node for node in observer.nodes(**filters)}
@@ -213,7 +215,7 @@ class _Picking:
 
 
 def _refusal(engine: Engine, request: pick.NodeRequest, outcome: pick.Refused,
-             sees: facts.Visibility, now: datetime.datetime,
+             sees: visibility.Visibility, now: datetime.datetime,
              need: plan.Need) -> errors.NoNodeAvailable:
     if request.node_uuids is None:
         with engine.database.read() as connection:

@@ -29,8 +29,12 @@ from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
-from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_timeline
 from ironic_reservations.model import reasons
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
 #: How many nodes a pick by class considers at first: nearly always, one of
@@ -71,12 +75,13 @@ class View:
     """
 
     snapshot: pick.Snapshot
-    related: Sequence[facts.Reservation]
+    related: Sequence[node_reservation.Reservation]
     confirmed: bool = False
 
 
 def look(engine: Engine, connection: sa.Connection, request: pick.NodeRequest,
-         sees: facts.Visibility, now: datetime.datetime, need: Need) -> View:
+         sees: visibility.Visibility, now: datetime.datetime,
+         need: Need) -> View:
     """Read all that a pick depends on, in a constant number of queries.
 
     Without a list, these are nodes that are not promised to leases.
@@ -99,7 +104,7 @@ def look(engine: Engine, connection: sa.Connection, request: pick.NodeRequest,
 def look_by_class(engine: Engine,
                   connection: sa.Connection,
                   request: pick.NodeRequest,
-                  sees: facts.Visibility,
+                  sees: visibility.Visibility,
                   now: datetime.datetime,
                   need: Need,
                   promised: bool = False,
@@ -165,10 +170,10 @@ def closed(engine: Engine, connection: sa.Connection, need: Need,
     return db_hosts.read_node_uuids(connection, node_uuids)
 
 
-def view(nodes: Mapping[str, facts.Node],
-         related: Sequence[facts.Reservation],
+def view(nodes: Mapping[str, mirrored_node.Node],
+         related: Sequence[node_reservation.Reservation],
          busy: Mapping[str, datetime.datetime],
-         leased: Mapping[str, facts.Leased], barred: Collection[str],
+         leased: Mapping[str, leases.Leased], barred: Collection[str],
          now: datetime.datetime, need: Need) -> View:
     """Return the view made of what was read.
 
@@ -178,14 +183,14 @@ def view(nodes: Mapping[str, facts.Node],
             if reservation.live(now)}
     unheld = {**{uuid: _full(node) for uuid, node in nodes.items()
                  if node.resource_class in need.full}, **need.unheld}
-    occupancies = {uuid: facts.Occupancy(
-        held.get(uuid), busy.get(uuid), leased.get(uuid, facts.UNLEASED),
+    occupancies = {uuid: node_timeline.Occupancy(
+        held.get(uuid), busy.get(uuid), leased.get(uuid, leases.UNLEASED),
         uuid in barred, unheld.get(uuid))
         for uuid in {*held, *busy, *leased, *barred, *unheld}}
     return View(pick.Snapshot(nodes, occupancies, now, need.until), related)
 
 
-def _full(node: facts.Node) -> reasons.Reason:
+def _full(node: mirrored_node.Node) -> reasons.Reason:
     return reasons.Reason(
         node.uuid, CLASS_LIMIT, 'is of a class of which the project may have '
                                 'no more unused reservations')

@@ -28,13 +28,13 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.engine.reservations import find
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
 
 
 def release(engine: Engine, uuid: str,
-            permitted: facts.Reservation | None = None) -> None:
+            permitted: node_reservation.Reservation | None = None) -> None:
     """End a live reservation now.
 
     The node itself is left as it is, deployed or not.  Its hold in Placement
@@ -45,15 +45,15 @@ def release(engine: Engine, uuid: str,
     :raises ReservationNotFound: there is none, or it has expired.
     :raises OutcomeUnknown: it may or may not have been ended.
     """
-    tried: list[facts.Reservation] = []
+    tried: list[node_reservation.Reservation] = []
 
-    def look() -> facts.Reservation | None:
+    def look() -> node_reservation.Reservation | None:
         with engine.database.read() as connection:
             there = db_reservations.read_by_uuid(connection, uuid)
         return (tried[-1] if there is None or not there.same(tried[-1])
                 else None)
 
-    def attempt() -> facts.Reservation:
+    def attempt() -> node_reservation.Reservation:
         now = engine.clock()
         with engine.database.read() as connection:
             held, here = find.live(connection, uuid, now, permitted)
@@ -80,7 +80,7 @@ def _take_back(engine: Engine, uuid: str) -> None:
                     'yet, and will be later: %s', exc)
 
 
-def release_on(engine: Engine, reservation: facts.Reservation,
+def release_on(engine: Engine, reservation: node_reservation.Reservation,
                generation: int, reason: str) -> bool:
     """End a reservation, unless the bookings of its node have changed.
 
@@ -102,7 +102,7 @@ def release_on(engine: Engine, reservation: facts.Reservation,
     return True
 
 
-def is_gone(engine: Engine, reservation: facts.Reservation) -> bool:
+def is_gone(engine: Engine, reservation: node_reservation.Reservation) -> bool:
     """Return whether a reservation that was read is in the database no more.
 
     :raises DatabaseUnavailable: it cannot be known.

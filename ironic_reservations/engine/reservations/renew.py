@@ -34,9 +34,11 @@ from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_timeline
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import pick
 
@@ -44,8 +46,9 @@ from ironic_reservations.planner import pick
 def renew(engine: Engine, uuid: str,
           expires_at: datetime.datetime | None = None,
           ttl: int | None = None,
-          permitted: facts.Reservation | None = None,
-          allowed: limits.Limits = limits.NONE) -> facts.Reservation:
+          permitted: node_reservation.Reservation | None = None,
+          allowed: limits.Limits = limits.NONE
+          ) -> node_reservation.Reservation:
     """Change the end of a live reservation, to an earlier or later one.
 
     Leases on the node before the new end move to other nodes if possible.
@@ -63,7 +66,7 @@ def renew(engine: Engine, uuid: str,
     :raises Contention: others changed the node each time.
     :raises OutcomeUnknown: it may or may not have been renewed.
     """
-    def attempt() -> facts.Reservation:
+    def attempt() -> node_reservation.Reservation:
         now = engine.clock()
         end = lifetime.expiry(engine.conf, now, expires_at, ttl)
         with engine.database.read() as connection:
@@ -78,7 +81,7 @@ def renew(engine: Engine, uuid: str,
             windows = db_maintenance.read_of_nodes(connection, (node.uuid,))
         # NOTE: raises a conflict if the node has changed since.
         looked = here.also(seen.of_nodes([node]))
-        occupancy = facts.Occupancy(leased=dataclasses.replace(
+        occupancy = node_timeline.Occupancy(leased=dataclasses.replace(
             leases.of_node(promised, now),
             maintained=maintenance.of_node(windows.get(node.uuid, ()), now)))
         room = _make_room(engine, held, node, occupancy, now, end)
@@ -102,10 +105,12 @@ def renew(engine: Engine, uuid: str,
     return renewed
 
 
-def _make_room(engine: Engine, held: facts.Reservation, node: facts.Node,
-               occupancy: facts.Occupancy, now: datetime.datetime,
+def _make_room(engine: Engine, held: node_reservation.Reservation,
+               node: mirrored_node.Node, occupancy: node_timeline.Occupancy,
+               now: datetime.datetime,
                end: datetime.datetime) -> displacement.Displacement | None:
-    if held.state is not facts.State.RESERVED or end <= held.expires_at:
+    if (held.state is not node_reservation.State.RESERVED
+            or end <= held.expires_at):
         return None
     obstacle = pick.maintenance(node.uuid, occupancy, end)
     if obstacle is not None:

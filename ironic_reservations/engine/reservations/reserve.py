@@ -45,9 +45,10 @@ from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
 #: How many nodes are tried one by one that cannot be held in Placement.
@@ -62,15 +63,17 @@ class _Made:
     :ivar hold: its hold in Placement, if it has one.
     """
 
-    reservation: facts.Reservation
+    reservation: node_reservation.Reservation
     before: bool = False
     hold: holds.Hold | None = None
 
 
-def reserve(engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
+def reserve(engine: Engine, request: pick.NodeRequest,
+            sees: visibility.Visibility,
             observer: ironic_client.Ironic | None = None,
             allowed: limits.Limits = limits.NONE,
-            key: request_keys.Key | None = None) -> facts.Reservation:
+            key: request_keys.Key | None = None
+            ) -> node_reservation.Reservation:
     """Reserve the first node that can be reserved, or raise the reasons.
 
     A request that was served before (the same ``uuid``, or the same
@@ -135,10 +138,11 @@ def _hold(engine: Engine, made: _Made) -> reasons.Reason | None:
         return reservation_holds.hold(engine, made.hold, made.reservation)
 
 
-def _attempt(engine: Engine, request: pick.NodeRequest, sees: facts.Visibility,
+def _attempt(engine: Engine, request: pick.NodeRequest,
+             sees: visibility.Visibility,
              observer: ironic_client.Ironic | None,
-             unheld: Mapping[str, reasons.Reason],
-             uuid: str, allowed: limits.Limits,
+             unheld: Mapping[str, reasons.Reason], uuid: str,
+             allowed: limits.Limits,
              key: request_keys.Key | None) -> _Made | reasons.Reason:
     now = engine.clock()
     with engine.database.read() as connection:
@@ -199,7 +203,7 @@ def _refuse_if_unserved(engine: Engine, request: pick.NodeRequest,
 
 
 def _exists(connection: sa.Connection, known: request_keys.Known,
-            related: Sequence[facts.Reservation],
+            related: Sequence[node_reservation.Reservation],
             now: datetime.datetime) -> bool:
     """Return whether there is the reservation that the request has made."""
     made = known.again
@@ -214,14 +218,14 @@ def _exists(connection: sa.Connection, known: request_keys.Known,
 
 
 def _keep(engine: Engine, known: request_keys.Known,
-          existing: facts.Reservation) -> None:
+          existing: node_reservation.Reservation) -> None:
     """Keep the key of a request that gets a reservation made before."""
     with engine.database.write() as connection:
         _keep_for(connection, known, existing, engine.clock())
 
 
 def _keep_for(connection: sa.Connection, known: request_keys.Known,
-              reservation: facts.Reservation,
+              reservation: node_reservation.Reservation,
               now: datetime.datetime) -> None:
     assert reservation.id is not None
     request_keys.keep(connection, known, reservation.uuid, reservation.id,
@@ -243,8 +247,9 @@ def _look(engine: Engine, request: pick.NodeRequest,
 
 
 def _served_before(request: pick.NodeRequest,
-                   related: Sequence[facts.Reservation],
-                   now: datetime.datetime) -> facts.Reservation | None:
+                   related: Sequence[node_reservation.Reservation],
+                   now: datetime.datetime
+                   ) -> node_reservation.Reservation | None:
     live = [reservation for reservation in related if reservation.live(now)]
     by_uuid = next((reservation for reservation in live
                     if reservation.uuid == request.uuid), None)
@@ -306,15 +311,11 @@ def _commit(engine: Engine, request: pick.NodeRequest,
     # taken long.
     made_at = engine.clock()
     node, view = choice.node, choice.view
-    reservation = facts.Reservation(uuid=uuid,
-                                    node_uuid=node.uuid,
-                                    instance_uuid=request.instance_uuid,
-                                    created_at=made_at,
-                                    updated_at=None,
-                                    expires_at=_end(engine, request, choice,
-                                                    made_at),
-                                    project_id=request.project_id,
-                                    user_id=request.user_id)
+    reservation = node_reservation.Reservation(
+        uuid=uuid, node_uuid=node.uuid, instance_uuid=request.instance_uuid,
+        created_at=made_at, updated_at=None,
+        expires_at=_end(engine, request, choice, made_at),
+        project_id=request.project_id, user_id=request.user_id)
     void = {row for row in view.related if not row.live(now)
             and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
                  or row.instance_uuid == request.instance_uuid)}

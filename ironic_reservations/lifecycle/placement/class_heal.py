@@ -28,8 +28,8 @@ import dataclasses
 import enum
 from typing import Any
 
-from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
 #: The classes that a node does not have any more once it has its own.
@@ -110,7 +110,7 @@ class View:
     :ivar skip_unallocated: whether instances without allocations are skipped.
     """
 
-    node: facts.Node
+    node: mirrored_node.Node
     offered: Inventory | None
     consumers: Mapping[str, Mapping[str, int]]
     elsewhere: bool = False

@@ -25,8 +25,9 @@ import enum
 import functools
 
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
 
 #: How many consumers a sentence names.
 _NAMED = 5
@@ -93,7 +94,7 @@ class Host:
 
     uuid: str
     exclusive: bool = True
-    node: facts.Node | None = None
+    node: mirrored_node.Node | None = None
     held: tuple[holds.Hold, ...] = ()
     promises: tuple[holds.Promise, ...] = ()
 
@@ -119,7 +120,7 @@ class Host:
         return self.node is not None and (
             not self.exclusive or (
                 self.class_name is not None
-                and self.node.provision_state == facts.AVAILABLE))
+                and self.node.provision_state == node_condition.AVAILABLE))
 
     def unheld(self) -> list[holds.Promise]:
         """Return the promises without a hold."""

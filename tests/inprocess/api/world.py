@@ -39,7 +39,7 @@ from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import migrate
 from ironic_reservations.engine import mirror
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from tests import world
 
 #: What happens outside of the API: requests to here, in a story.
@@ -51,11 +51,11 @@ class Ironic:
     """The nodes that there are; an injected client, so no mock of one."""
 
     def __init__(self) -> None:
-        self._nodes: dict[str, facts.Node] = {}
+        self._nodes: dict[str, mirrored_node.Node] = {}
 
-    def add(self, **node: Any) -> facts.Node:
+    def add(self, **node: Any) -> mirrored_node.Node:
         """Enroll a node."""
-        made = facts.Node(**{'uuid': str(uuid_module.uuid4()), **node})
+        made = mirrored_node.Node(**{'uuid': str(uuid_module.uuid4()), **node})
         self._nodes[made.uuid] = made
         return made
 
@@ -63,16 +63,17 @@ class Ironic:
         """Change a node behind our back."""
         self._nodes[uuid] = dataclasses.replace(self._nodes[uuid], **what)
 
-    def node(self, ident: str) -> facts.Node | None:
+    def node(self, ident: str) -> mirrored_node.Node | None:
         """Read one node."""
         named = (each for each in self._nodes.values() if each.name == ident)
         return self._nodes.get(ident) or next(named, None)
 
-    def confirm(self, uuid: str, with_traits: bool) -> facts.Node | None:
+    def confirm(self, uuid: str,
+                with_traits: bool) -> mirrored_node.Node | None:
         """Read one node to confirm what is known of it."""
         return self.node(uuid)
 
-    def nodes(self, **filters: str) -> Iterator[facts.Node]:
+    def nodes(self, **filters: str) -> Iterator[mirrored_node.Node]:
         """Read all nodes, or those of a class."""
         wanted = filters.get('resource_class')
         return iter([each for each in self._nodes.values()

@@ -27,7 +27,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 
 NOT_FOUND = b'{"error_message": "{}"}'
 BODY = {'uuid': 'aa', 'name': 'n', 'provision_state': 'available',
@@ -102,8 +102,8 @@ class TestIronic(testtools.TestCase):
 
     def test_node_is_read_whole(self):
         self.assertEqual(
-            facts.Node('aa', name='n', resource_class='gold',
-                       traits=frozenset({'CUSTOM_A'}), owner='o'),
+            mirrored_node.Node('aa', name='n', resource_class='gold',
+                               traits=frozenset({'CUSTOM_A'}), owner='o'),
             self._client({}).node('aa'))
 
     def test_property_that_is_too_long_is_ignored(self):

@@ -20,7 +20,8 @@ import uuid
 
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
 from tests import world
 from tests.inprocess.db import base
 
@@ -37,7 +38,7 @@ class _Candidates:
         self.database = self.enterContext(self.opened())
         with self.database.write() as writing:
             for node in _NODES:
-                db_nodes.insert_node(writing, facts.Node(
+                db_nodes.insert_node(writing, mirrored_node.Node(
                     node, name=node, resource_class='gold', owner='red',
                     lessee='blue', properties=(('cpus', '8'),)), 1,
                     world.NOON)
@@ -51,13 +52,14 @@ class _Candidates:
                 limit, **asked)
 
     def _reserve(self, node: str, until: datetime.datetime,
-                 **given: str) -> facts.Reservation:
+                 **given: str) -> node_reservation.Reservation:
         given = {'uuid': world.new_uuid(), 'instance_uuid': world.new_uuid(),
                  **given}
         with self.database.write() as writing:
-            return db_reservations.insert(writing, facts.Reservation(
-                node_uuid=node, created_at=world.NOON, updated_at=None,
-                expires_at=until, **given))
+            return db_reservations.insert(
+                writing, node_reservation.Reservation(
+                    node_uuid=node, created_at=world.NOON, updated_at=None,
+                    expires_at=until, **given))
 
     def test_what_a_pick_needs_is_as_in_the_row(self) -> None:
         """Its generation above all, since the commit names it."""

@@ -32,10 +32,13 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
 from ironic_reservations.engine import leasable
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_timeline
 from ironic_reservations.model import reasons
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 from tests import strategies
 from tests.inprocess.db import base
@@ -60,8 +63,8 @@ class Row:
     :ivar unheld: the code for which it could not be held in Placement.
     """
 
-    node: facts.Node
-    reservation: facts.Reservation | None
+    node: mirrored_node.Node
+    reservation: node_reservation.Reservation | None
     bookings: tuple[leases.NodeBooking, ...]
     host: bool
     busy_until: datetime.datetime | None
@@ -106,7 +109,7 @@ def rows(draw: st.DrawFn, uuid: str) -> Row:
         return draw(strategy) if draw(st.integers(0, 3)) == 3 else None
 
     unheld, to_come = there.pop('unheld', None), there.pop('to_come', False)
-    node = facts.Node(
+    node = mirrored_node.Node(
         uuid, resource_class=draw(st.sampled_from(strategies.CLASSES)),
         traits=draw(strategies.trait_sets),
         owner=draw(st.sampled_from(strategies.PROJECTS)),
@@ -183,10 +186,10 @@ class _Conditions:
     def test_promise_to_a_lease_comes_last(self) -> None:
         """It might go elsewhere; what Placement refuses does not."""
         uuid = UUIDS[0]
-        row = Row(facts.Node(uuid), None, (BOOKED(node_uuid=uuid),), True,
-                  None, reasons.HELD_ELSEWHERE)
+        row = Row(mirrored_node.Node(uuid), None, (BOOKED(node_uuid=uuid),),
+                  True, None, reasons.HELD_ELSEWHERE)
         self.write([row])
-        everything = facts.Visibility(everything=True)
+        everything = visibility.Visibility(everything=True)
         self.assertEqual(reasons.HELD_ELSEWHERE, _code(
             row, pick.NodeRequest('instance'), everything, True))
         with self.database.read() as connection:
@@ -197,9 +200,9 @@ class _Conditions:
 
     def test_caller_without_a_project_sees_no_node(self) -> None:
         """A node without an owner is not that of whoever has no project."""
-        row = Row(facts.Node(UUIDS[0]), None, (), False, None, None)
+        row = Row(mirrored_node.Node(UUIDS[0]), None, (), False, None, None)
         self.write([row])
-        nobody = facts.Visibility(project_id=None)
+        nobody = visibility.Visibility(project_id=None)
         self.assertFalse(nobody.sees(row.node))
         with self.database.read() as connection:
             self.assertEqual({}, db_nodes.count_obstacles(
@@ -248,7 +251,7 @@ class _Conditions:
     def test_obstacles_and_their_order(self) -> None:
         """Each node is counted for what a pick would say of it."""
         @hypothesis.given(worlds, strategies.sights, st.booleans(), wants)
-        def run(world: list[Row], sees: facts.Visibility, hosts: bool,
+        def run(world: list[Row], sees: visibility.Visibility, hosts: bool,
                 want: tuple[str | None, frozenset[str], frozenset[str]]
                 ) -> None:
             self.write(world)
@@ -313,10 +316,10 @@ class _Conditions:
                 has = [booking for booking in row.bookings
                        if booking.has_node(NOW)]
                 said = leases.of_node(row.bookings, NOW)
-                found = leased.get(uuid, facts.UNLEASED)
+                found = leased.get(uuid, leases.UNLEASED)
                 if len(has) > 1:
                     # NOTE: whose the node is then nobody knows.
-                    said, found = (facts.Leased(each.held, later=each.later)
+                    said, found = (leases.Leased(each.held, later=each.later)
                                    for each in (said, found))
                 self.assertEqual(said, found)
                 self.assertEqual(_live(row) or bool(has), uuid in taken)
@@ -333,11 +336,11 @@ def _live(row: Row) -> bool:
     return row.reservation is not None and row.reservation.live(NOW)
 
 
-def _code(row: Row, ask: pick.NodeRequest, sees: facts.Visibility,
+def _code(row: Row, ask: pick.NodeRequest, sees: visibility.Visibility,
           hosts: bool) -> str | None:
     """Return what the planner says of a node that is asked for alone."""
     uuid = row.node.uuid
-    occupancy = facts.Occupancy(
+    occupancy = node_timeline.Occupancy(
         row.reservation if _live(row) else None, row.busy_until,
         leases.of_node(row.bookings, NOW), row.host and not hosts,
         None if row.unheld is None else reasons.Reason(uuid, row.unheld, ''))

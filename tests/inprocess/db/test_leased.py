@@ -17,7 +17,6 @@ import itertools
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import tables
 from ironic_reservations.engine.reservations import find
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
@@ -61,7 +60,7 @@ class TestLeased(world.TestCase):
             free = db_bookings.read_leased(connection, (world.new_uuid(),),
                                            now)
         self.assertEqual({}, free)
-        return one, many.get(self.node, facts.UNLEASED)
+        return one, many.get(self.node, leases.UNLEASED)
 
     def test_many_are_read_as_one_is(self):
         for rows in itertools.product(BOOKINGS, repeat=2):
@@ -83,18 +82,18 @@ class TestLeased(world.TestCase):
 
     def test_each_state_means_what_it_says(self):
         mine = self.made[0].reservations[0].id
-        live = facts.Leased(True, mine, leasing.at(3),
-                            project_id=leasing.PROJECT)
+        live = leases.Leased(True, mine, leasing.at(3),
+                             project_id=leasing.PROJECT)
         self.write(('planned', 0, 1), ('planned', 0, 1))
-        self.assertEqual((facts.UNLEASED,) * 2, self.read())
+        self.assertEqual((leases.UNLEASED,) * 2, self.read())
         for row, wanted in (
-                (('planned', 0, 2), facts.UNLEASED),
+                (('planned', 0, 2), leases.UNLEASED),
                 (('planned', 1, 3), live), (('planned', 2, 3), live),
-                (('planned', 3, 4), facts.Leased(later=leasing.at(3))),
-                (('bound', 0, 2), facts.Leased(True)),
+                (('planned', 3, 4), leases.Leased(later=leasing.at(3))),
+                (('bound', 0, 2), leases.Leased(True)),
                 (('bound', 1, 3), live),
-                (('ending', 1, 3), facts.Leased(True)),
-                (('ending', 0, 1), facts.Leased(True))):
+                (('ending', 1, 3), leases.Leased(True)),
+                (('ending', 0, 1), leases.Leased(True))):
             self.write(row)
             self.assertEqual((wanted,) * 2, self.read(), row)
 

@@ -27,7 +27,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from tests import leasing
 from tests import timeline_writes
 from tests import world
@@ -144,7 +144,7 @@ class TestWatch(world.TestCase):
                                                       self.held)))
 
     def test_node_that_begins_to_be_mirrored_may_be_written(self):
-        node = facts.Node(world.new_uuid())
+        node = mirrored_node.Node(world.new_uuid())
         self.assertEqual('', self._wrong(
             lambda connection: db_nodes.insert_node(connection, node, 1,
                                                     world.NOON),

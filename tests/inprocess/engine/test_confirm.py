@@ -16,8 +16,8 @@ import itertools
 
 from ironic_reservations import errors
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
+from ironic_reservations.model import visibility
 from tests import servers
 from tests import world
 
@@ -246,7 +246,7 @@ class TestByClass(world.TestCase):
                          maintenance=True)
         self.assertEqual({'maintenance': 1}, self._counts(
             resource_class='gold',
-            sees=facts.Visibility(project_id='ours')))
+            sees=visibility.Visibility(project_id='ours')))
 
     def test_node_that_is_not_mirrored_yet_is_found(self):
         (node,) = self.world.enrol(mirrored=False, resource_class='gold')

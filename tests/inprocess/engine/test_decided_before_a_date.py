@@ -27,7 +27,7 @@ from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as judge
-from ironic_reservations.model import facts
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world
@@ -107,7 +107,7 @@ class TestAllocations(_StandsStill):
     def hold(self, proof):
         return allocation_requests.hold(
             self.leasing.engine, pick.NodeRequest(str(uuid.uuid4())),
-            facts.Visibility(everything=True), proof)
+            visibility.Visibility(everything=True), proof)
 
     def test_proof_of_a_lease_that_is_over(self):
         first, _second = self.one_after_the_other()

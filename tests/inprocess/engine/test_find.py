@@ -18,7 +18,7 @@ from ironic_reservations import errors
 from ironic_reservations.engine import counts
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import renew
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from tests import servers
 from tests import world
 
@@ -111,7 +111,7 @@ class TestFind(world.TestCase):
         self.assertEqual([in_use.uuid], [held.uuid for held in self._page()])
         self.assertEqual(frozenset({in_use.node_uuid}),
                          find.reserved_node_uuids(engine))
-        self.assertEqual({facts.State.IN_USE: 1},
+        self.assertEqual({node_reservation.State.IN_USE: 1},
                          counts.live(engine).reservations)
         self.assertRaises(errors.ReservationNotFound, find.get, engine,
                           self.made[0].uuid)
@@ -134,5 +134,6 @@ class TestFind(world.TestCase):
                           self.world.engine, world.new_uuid())
 
     def test_count_tells_the_states_apart(self):
-        self.assertEqual({facts.State.RESERVED: 8, facts.State.IN_USE: 1},
+        self.assertEqual({node_reservation.State.RESERVED: 8,
+                          node_reservation.State.IN_USE: 1},
                          counts.live(self.world.engine).reservations)

@@ -22,8 +22,8 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 from tests import leasing
 from tests import world
 
@@ -47,7 +47,7 @@ class TestGivenBack(world.TestCase):
         with engine.database.write() as connection:
             there = db_nodes.read_nodes(connection, (node,))[node]
             commit.commit(connection, seen.of_nodes([there]), now)
-            db_reservations.insert(connection, facts.Reservation(
+            db_reservations.insert(connection, node_reservation.Reservation(
                 world.new_uuid(), node, world.new_uuid(), now, None,
                 leasing.at(until)))
 
@@ -96,7 +96,7 @@ class TestMoved(world.TestCase):
         with engine.database.write() as connection:
             there = db_nodes.read_nodes(connection, (self.gold,))[self.gold]
             commit.commit(connection, seen.of_nodes([there]), now)
-            db_reservations.insert(connection, facts.Reservation(
+            db_reservations.insert(connection, node_reservation.Reservation(
                 world.new_uuid(), self.gold, world.new_uuid(), now, None,
                 leasing.at(until)))
 

@@ -20,7 +20,7 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 from tests import servers
 from tests import world
@@ -339,5 +339,5 @@ class TestReads(InFlightTestCase):
         self.close(self.admit(), False)
         self.world.refresh()
         self.assertEqual(
-            facts.AVAILABLE,
+            node_condition.AVAILABLE,
             self.world.mirrored()[self.node]['provision_state'])

@@ -28,7 +28,7 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 from tests import servers
@@ -261,7 +261,7 @@ class TestLateRenewal(world.TestCase):
             release.release(self.world.engine, held.uuid)
 
     def _undo(self, taken):
-        if isinstance(taken, facts.Reservation):
+        if isinstance(taken, node_reservation.Reservation):
             release.release(self.world.engine, taken.uuid)
         else:
             admission.close(self.world.engine, taken, False)

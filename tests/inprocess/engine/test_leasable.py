@@ -26,7 +26,7 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from tests import leasing
 from tests import servers
 from tests import world
@@ -361,8 +361,8 @@ class TestWhatBecomesOfHosts(world.TestCase):
         return found[0].id if found else None
 
     def _enrol(self, number, _place):
-        self.world.ironic.put(facts.Node(self.uuids[number],
-                                         name=f'n{number}'))
+        self.world.ironic.put(mirrored_node.Node(self.uuids[number],
+                                                 name=f'n{number}'))
 
     def _delete(self, number, _place):
         self.world.ironic.there.pop(self.uuids[number], None)

@@ -17,15 +17,15 @@ import datetime
 import itertools
 
 from ironic_reservations import errors
-from ironic_reservations.model import facts
 from ironic_reservations.model import reasons
+from ironic_reservations.model import visibility
 from tests import servers
 from tests import world
 
 _OF_LEASES = dict.fromkeys(('starts_at', 'lease_reservation_id', 'place',
                             'lessee', 'lessee_before', 'bound_at',
                             'warned_at'))
-OURS = facts.Visibility(project_id='ours')
+OURS = visibility.Visibility(project_id='ours')
 
 
 @servers.also

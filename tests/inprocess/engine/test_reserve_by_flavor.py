@@ -15,7 +15,7 @@
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.model import facts
+from ironic_reservations.model import visibility
 from tests import world
 
 MOST = 9
@@ -83,7 +83,7 @@ class TestByClassName(world.TestCase):
     def test_nodes_of_others_are_not_told_of(self):
         self.world.enrol(resource_class='bm-gold', owner='theirs')
         self.assertEqual(set(), self.refused(
-            sees=facts.Visibility(project_id='ours')))
+            sees=visibility.Visibility(project_id='ours')))
 
     def test_statements_do_not_grow_with_the_nodes(self):
         counts = []

@@ -19,7 +19,7 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from tests import servers
 from tests import world
 
@@ -61,7 +61,8 @@ class TestStatements(world.TestCase):
                                     resource_class='gold')
         with self.world.engine.database.write() as connection:
             for _ in range(10000):
-                node = facts.Node(world.new_uuid(), resource_class='gold')
+                node = mirrored_node.Node(world.new_uuid(),
+                                          resource_class='gold')
                 self.world.ironic.there[node.uuid] = node
             connection.execute(_INSERT, [
                 _row(node) for node in list(

@@ -28,13 +28,13 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import ironic_objects
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import mount
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from tests.inprocess.guard import keystone_ironic
 
 _KEY = 'HTTP_X_CONFIRM'
 
 
-def _shown(node: facts.Node | None) -> dict[str, Any] | None:
+def _shown(node: mirrored_node.Node | None) -> dict[str, Any] | None:
     return None if node is None else {
         **dataclasses.asdict(node), 'traits': sorted(node.traits)}
 

@@ -33,7 +33,7 @@ from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from tests import guarded
 from tests import leasing
 from tests import servers
@@ -91,7 +91,8 @@ class HeldUpTestCase(guarded.TestCase):
             node_acts.NodeAct(node_acts.Act.ALLOCATION, uuid,
                               of_allocation=True))
 
-    def reserve(self, token: str = 'tenant', **ask: Any) -> facts.Reservation:
+    def reserve(self, token: str = 'tenant',
+                **ask: Any) -> node_reservation.Reservation:
         return self.world.reserve(self.node, project_id=token, **ask)
 
     def stand_still(self, *actions: Callable[[], Any],
@@ -130,7 +131,7 @@ class TestStandsStill(HeldUpTestCase):
     """A guard stands still between its judgement and the hand-over."""
 
     def test_free_node_that_is_reserved_meanwhile(self) -> None:
-        held: list[facts.Reservation] = []
+        held: list[node_reservation.Reservation] = []
         self.stand_still(lambda: held or held.append(self.reserve(ttl=9999)))
         for act in ACTS:
             if held:
@@ -237,7 +238,7 @@ class TestSlowBody(HeldUpTestCase):
 
     def test_free_node_that_is_reserved_meanwhile(self) -> None:
         for act in ACTS:
-            held: list[facts.Reservation] = []
+            held: list[node_reservation.Reservation] = []
             self.assertRaises(
                 errors.ProofRequired, self.ask, act, **self.slowly(
                     json.dumps(act[2]).encode() if act[2] else b'{}',

@@ -30,8 +30,8 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import tickets
-from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
@@ -194,7 +194,7 @@ class TestAnswered(LostTestCase):
 @servers.also
 class TestStaysAway(LostTestCase):
 
-    def fail(self) -> facts.Reservation:
+    def fail(self) -> node_reservation.Reservation:
         held = self.world.reserve(self.node, ttl=9999)
         self.lost_while('PUT', self.deploy, held.uuid)
         return held

@@ -24,7 +24,7 @@ import testtools
 from ironic_reservations.api import wsgi
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import resolve
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from tests import guarded
 
 _UUID = str(uuid.uuid4())
@@ -37,13 +37,13 @@ class _Objects:
     """
 
     def __init__(self) -> None:
-        self.node: facts.Node | None = facts.Node(
+        self.node: mirrored_node.Node | None = mirrored_node.Node(
             _UUID, provision_state='available', owner='o', lessee='l',
             instance_uuid='i')
         self.failure: Exception | None = None
 
     def read(self, caller: Mapping[str, Any], ident: str,
-             with_traits: bool) -> facts.Node | None:
+             with_traits: bool) -> mirrored_node.Node | None:
         """Return the node."""
         if self.failure is not None:
             raise self.failure

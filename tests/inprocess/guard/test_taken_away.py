@@ -41,7 +41,7 @@ from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as protection
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from tests import guarded
 from tests import leasing
@@ -81,7 +81,7 @@ class TakenAwayTestCase(guarded.TestCase):
             self.node, below))
 
     def reserve(self, token: str = 'tenant',
-                **ask: Any) -> facts.Reservation:
+                **ask: Any) -> node_reservation.Reservation:
         return self.world.reserve(self.node, project_id=token, **ask)
 
     def reasons(self) -> list[str]:
@@ -136,7 +136,7 @@ class TestMeanwhile(TakenAwayTestCase):
         self.assertTrue(self.maintained())
 
     def test_whoever_has_reserved_it_first_keeps_it(self) -> None:
-        held: list[facts.Reservation] = []
+        held: list[node_reservation.Reservation] = []
         self.world.before_next_write(lambda: held.append(self.reserve()))
         self.assertRaises(errors.ProofRequired, self.ask)
         self.assertEqual(([], 'reserved'), (
@@ -171,7 +171,7 @@ class TestMeanwhile(TakenAwayTestCase):
 
     def test_deploy_that_was_overtaken_is_still_taken_back(self) -> None:
         """What its node's holder does to it hides nothing."""
-        made: list[facts.Reservation] = []
+        made: list[node_reservation.Reservation] = []
 
         def happens() -> None:
             self.world.find_out()
@@ -330,7 +330,7 @@ class TestStandsStill(TakenAwayTestCase):
     """A process or a conductor stands still for longer than it may."""
 
     def test_before_it_hands_the_request_over(self) -> None:
-        held: list[facts.Reservation] = []
+        held: list[node_reservation.Reservation] = []
         real = protect.keep
 
         def keep(*known: Any) -> Any:

@@ -26,7 +26,8 @@ from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 from tests.real import broker
 
@@ -79,13 +80,13 @@ class BusTest(testtools.TestCase):
         return event, payload['ironic_reservations_object.data']
 
     def test_listener_learns_of_a_reservation_and_of_its_end(self):
-        node = facts.Node(str(uuid.uuid4()))
+        node = mirrored_node.Node(str(uuid.uuid4()))
         with self.engine.database.write() as connection:
             nodes.insert_node(connection, node, 1, self.engine.clock())
         held = reserve.reserve(
             self.engine, pick.NodeRequest(str(uuid.uuid4()), (node.uuid,),
                                   project_id='red'),
-            facts.Visibility(everything=True))
+            visibility.Visibility(everything=True))
         event, data = self._next()
         self.assertEqual(
             ('reservation.create', held.uuid, node.uuid, held.instance_uuid,

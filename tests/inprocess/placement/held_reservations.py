@@ -21,7 +21,7 @@ from ironic_reservations import errors
 from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from ironic_reservations.planner import pick
 from tests import world
 from tests.inprocess.placement import ground
@@ -32,7 +32,8 @@ class TestCase(ground.TestCase):
 
     def reserve(self, *node_uuids: str,
                 engine: engine_module.Engine | None = None,
-                key: str | None = None, **ask: Any) -> facts.Reservation:
+                key: str | None = None,
+                **ask: Any) -> node_reservation.Reservation:
         """Reserve as an administrator; no nodes: any of the class gold."""
         if not node_uuids:
             ask.setdefault('resource_class', 'gold')

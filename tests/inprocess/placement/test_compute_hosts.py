@@ -20,8 +20,8 @@ from ironic_reservations import errors
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import lease_provider_calls
-from ironic_reservations.model import facts
 from ironic_reservations.model import inventories
+from ironic_reservations.model import mirrored_node
 from tests import leasing
 from tests import world
 from tests.inprocess.placement import ground
@@ -92,7 +92,7 @@ class TestAdd(ground.TestCase):
         self.nodes.offer(child, {'VCPU': in_memory.ONE})
         of_a_node = self.nodes.add()
         unequipped = self.nodes.add()
-        self.world.ironic.put(facts.Node(of_a_node))
+        self.world.ironic.put(mirrored_node.Node(of_a_node))
         self.nodes.offer(of_a_node, {'VCPU': in_memory.ONE})
         self.world.ironic.answers_nothing = True
         for name in (child, 'a child', unequipped, 'compute', 'compute-10',
@@ -106,7 +106,7 @@ class TestAdd(ground.TestCase):
     def test_node_that_ironic_knows_by_its_uuid_only_is_no_compute_host(
             self) -> None:
         node = self.nodes.add_host('called so in Placement')
-        self.world.ironic.put(facts.Node(node))
+        self.world.ironic.put(mirrored_node.Node(node))
         self.assertRaises(errors.HostNotFound, hosts.add, self.engine,
                           'called so in Placement', {})
 

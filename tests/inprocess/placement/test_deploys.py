@@ -21,7 +21,7 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import held_reservations
 from tests.inprocess.placement import in_memory
@@ -35,7 +35,7 @@ class TestCase(held_reservations.TestCase):
         """Configure what becomes of the hold."""
         self.world.conf.set_override('on_deploy', what, 'placement')
 
-    def deploy(self, made: facts.Reservation,
+    def deploy(self, made: node_reservation.Reservation,
                engine: engine_module.Engine | None = None) -> None:
         """Deploy a node with the proof, through the guard."""
         engine = engine or self.engine
@@ -43,7 +43,7 @@ class TestCase(held_reservations.TestCase):
         self.world.ironic.deploy(made.node_uuid, made.instance_uuid)
         admission.close(engine, through, True)
 
-    def free(self, made: facts.Reservation) -> None:
+    def free(self, made: node_reservation.Reservation) -> None:
         """Undeploy a node, and have that be noticed."""
         self.world.ironic.undeploy(made.node_uuid)
         mirror.refresh_all(self.engine)

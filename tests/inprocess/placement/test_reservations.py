@@ -32,7 +32,7 @@ from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from tests import world
 from tests.inprocess.placement import faults
@@ -220,7 +220,7 @@ class TestReserve(held_reservations.TestCase):
 
     def test_two_at_once_get_two_nodes(self) -> None:
         nodes = [self.enrol(), self.enrol()]
-        made: list[facts.Reservation] = []
+        made: list[node_reservation.Reservation] = []
         self.world.before_next_write(
             lambda: made.append(self.reserve(*nodes)))
         made.append(self.reserve(*nodes))

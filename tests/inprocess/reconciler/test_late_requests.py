@@ -28,9 +28,9 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.guard import tickets as guard_tickets
-from ironic_reservations.model import facts
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases as planner_leases
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.reconciler import lease_workers
 from tests import guarded
 from tests import servers
@@ -244,7 +244,7 @@ class TestTickets(LateTestCase):
         self.small.done.clear()
 
     def issue(self, act=in_flight.Act.LESSEE):
-        node = facts.Node(self.node, generation=self.world.mirrored()[
+        node = mirrored_node.Node(self.node, generation=self.world.mirrored()[
             self.node]['generation'])
         with self.engine.database.write() as connection:
             commit.commit(connection, seen.of_nodes([node]),

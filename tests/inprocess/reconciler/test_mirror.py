@@ -19,7 +19,8 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
 from tests import leasing
 from tests import servers
 from tests import world
@@ -84,7 +85,7 @@ class TestFacts(MirrorTestCase):
         def reserved_by_somebody():
             self.world.clock.advance(1)
             self.world.reserve(node)
-            self.world.ironic.there[node] = facts.Node(
+            self.world.ironic.there[node] = mirrored_node.Node(
                 node, provision_state='deploying')
         self.world.ironic.interrupt('nodes', reserved_by_somebody)
         self.world.refresh()
@@ -416,12 +417,12 @@ class TestReadsBetween(world.TestCase):
     def test_pass_leaves_it_for_the_next(self):
         rows = mirror._Rows(
             at=world.NOON, nodes={},
-            reservations={'node': facts.Reservation(
+            reservations={'node': node_reservation.Reservation(
                 'reservation', 'node', 'instance', world.NOON, None,
                 world.NOON + datetime.timedelta(minutes=1))},
             busy={}, awaited=frozenset())
         fixture = self.new_world()
-        node = facts.Node('node', maintenance=True)
+        node = mirrored_node.Node('node', maintenance=True)
         fixture.write_mirror([node])
         mirror._apply(fixture.engine, rows, [node])
         self.assertEqual(['node'], list(fixture.mirrored()))

@@ -29,7 +29,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from tests import world
 from tests.real import databases
 
@@ -66,9 +66,9 @@ class _NeverAgainOn:
         self.addCleanup(self.database.close)
         migrate.upgrade(self.database)
 
-    def enroll(self) -> facts.Node:
+    def enroll(self) -> mirrored_node.Node:
         with self.database.write() as connection:
-            nodes.insert_node(connection, facts.Node('n'), 1, _NOW)
+            nodes.insert_node(connection, mirrored_node.Node('n'), 1, _NOW)
         with self.database.read() as connection:
             return nodes.read_nodes(connection, ['n'])['n']
 

@@ -36,7 +36,7 @@ from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.db import usage_periods
-from ironic_reservations.model import facts
+from ironic_reservations.model import visibility
 from tests import world
 from tests.real import databases
 
@@ -135,7 +135,7 @@ class _PickOn:
                     _NOW + datetime.timedelta(days=1))
         over.count_rows(database.engine)
         wanted, sees = nodes.NodeRequirements(
-            ('gold',)), facts.Visibility(True)
+            ('gold',)), visibility.Visibility(True)
         for query in (
                 lambda c: nodes.read_candidates(c, wanted, sees, _NOW, '', 9,
                                                 'instance'),

@@ -27,7 +27,7 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
 from tests import world
 
 NODES = 2
@@ -397,4 +397,4 @@ class TestModel(world.TestCase):
 
     def test_states_of_the_model_are_those_of_the_rows(self):
         self.assertEqual(['reserved', 'starting', 'in_use'],
-                         [state.value for state in facts.State])
+                         [state.value for state in node_reservation.State])

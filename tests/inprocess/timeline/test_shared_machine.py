@@ -23,8 +23,8 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
-from ironic_reservations.model import facts
 from ironic_reservations.model import instants
+from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
@@ -250,7 +250,7 @@ class Timeline(stateful.RuleBasedStateMachine):
 
     def available(self, node):
         shown = self.world.ironic.there[node]
-        return (shown.provision_state == facts.AVAILABLE
+        return (shown.provision_state == node_condition.AVAILABLE
                 and shown.instance_uuid is None)
 
     def answer(self, opened, stranger, accepted=True):

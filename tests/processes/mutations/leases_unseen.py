@@ -19,7 +19,7 @@ import inspect
 from typing import Any
 
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -34,6 +34,6 @@ def apply() -> None:
 
     def wrong(*arguments: Any, **named: Any) -> Any:
         given = signature.bind(*arguments, **named)
-        given.arguments['leased'] = facts.UNLEASED
+        given.arguments['leased'] = leases.UNLEASED
         return right(*given.args, **given.kwargs)
     admit.admit = wrong

@@ -23,7 +23,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import class_heal
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import traffic
@@ -43,7 +43,7 @@ def heal(endpoint: str, used: dict[str, str], journal: str,
         engine_module.build(traffic.configured(url, endpoint)),
         ironic=ironic)
     for node, instance in used.items():
-        ironic.put(facts.Node(
+        ironic.put(mirrored_node.Node(
             node, resource_class='gold', provision_state='active',
             instance_uuid=instance))
     left = True

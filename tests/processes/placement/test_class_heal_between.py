@@ -29,7 +29,7 @@ import fixtures
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import class_heal
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import of_old_sizes
@@ -83,7 +83,7 @@ class _Between:
     def heal(self):
         around = self.new_world()
         ironic = world.StandInIronic()
-        ironic.put(facts.Node(
+        ironic.put(mirrored_node.Node(
             self.node, resource_class='gold', provision_state='active',
             instance_uuid=self.instance))
         engine: engine_module.Engine = dataclasses.replace(

@@ -27,12 +27,12 @@ from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.model import facts
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world
 
-_SEES = facts.Visibility(everything=True)
+_SEES = visibility.Visibility(everything=True)
 #: Answers that a client may get when others are about.
 _ORDINARY = (errors.NoNodeAvailable, errors.MaintenanceRefused,
              errors.LeaseRefused, errors.Contention)

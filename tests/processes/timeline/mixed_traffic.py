@@ -34,8 +34,8 @@ from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world
@@ -62,7 +62,7 @@ class Client:
         self._nodes = nodes
         self._random = random.Random(seed)
         self._leases: list[leases.Lease] = []
-        self._held: list[facts.Reservation] = []
+        self._held: list[node_reservation.Reservation] = []
         self.done: dict[str, int] = {}
 
     def run(self, requests: int) -> None:
@@ -161,7 +161,7 @@ class Client:
             ttl=self._random.choice((1, 600, 2 * 3600, 6 * 3600))),
             world.ALL_NODES))
 
-    def _one_held(self) -> facts.Reservation:
+    def _one_held(self) -> node_reservation.Reservation:
         if not self._held:
             self._reserve()
         return self._random.choice(self._held)

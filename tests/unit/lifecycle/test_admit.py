@@ -19,8 +19,9 @@ import itertools
 import testtools
 
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import facts
+from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_reservation
 from tests import strategies
 
 NOW = strategies.NOW
@@ -29,7 +30,7 @@ Verdict = admit.Verdict
 
 PROOFS = {'none': None, 'right': 'reservation', 'wrong': 'another'}
 VOUCHERS = {'none': None, 'right': 'instance', 'wrong': 'another'}
-MAINTAINED = facts.Leased(maintained=maintenance.Maintained(
+MAINTAINED = leases.Leased(maintained=maintenance.Maintained(
     True, NOW + MINUTE))
 LIVE = ('reserved', 'starting', 'in_use', 'starting, past its end',
         'in_use, past its end')
@@ -39,13 +40,14 @@ VOID = ('nothing', 'expired', 'expires now')
 def _held(what):
     if what == 'nothing':
         return None
-    state = (facts.State.RESERVED if what in ('expired', 'expires now')
-             else facts.State(what.partition(',')[0]))
+    state = (node_reservation.State.RESERVED
+             if what in ('expired', 'expires now')
+             else node_reservation.State(what.partition(',')[0]))
     end = (NOW if what == 'expires now'
            else NOW - MINUTE if what == 'expired' or 'past' in what
            else NOW + MINUTE)
-    return facts.Reservation('reservation', 'node', 'instance', NOW - MINUTE,
-                             None, end, state)
+    return node_reservation.Reservation('reservation', 'node', 'instance',
+                                        NOW - MINUTE, None, end, state)
 
 
 #: (proof, voucher): the verdict, where the node is reserved.
@@ -111,10 +113,10 @@ class TestDecisionTable(testtools.TestCase):
 
 
 #: What leases have of the node, by whose it is.
-LEASES = {'nobody': facts.UNLEASED,
-          'to come': facts.Leased(later=NOW + MINUTE),
-          'live': facts.Leased(True, 'lease', NOW + MINUTE),
-          'over': facts.Leased(True)}
+LEASES = {'nobody': leases.UNLEASED,
+          'to come': leases.Leased(later=NOW + MINUTE),
+          'live': leases.Leased(True, 'lease', NOW + MINUTE),
+          'over': leases.Leased(True)}
 #: (lease, proof): the verdict, where nothing else holds the node.
 LEASED_TABLE = {
     ('nobody', None): Verdict.FREE,

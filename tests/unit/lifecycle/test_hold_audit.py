@@ -22,8 +22,9 @@ import testtools
 
 from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.model import facts
 from ironic_reservations.model import inventories
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
 
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 Kind = hold_audit.Kind
@@ -35,7 +36,7 @@ class _Compared:
 
     exclusive: bool
     amounts: inventories.Amounts
-    node: facts.Node
+    node: mirrored_node.Node
 
     def hold(self, owner: str, **more: Any) -> holds.Hold:
         """Return a hold that is there."""
@@ -158,8 +159,9 @@ class TestNodes(_Compared, testtools.TestCase):
 
     exclusive = True
     amounts = (('CUSTOM_GOLD', 1),)
-    node = facts.Node('host', resource_class='gold',
-                      provision_state=facts.AVAILABLE, instance_uuid='server')
+    node = mirrored_node.Node('host', resource_class='gold',
+                              provision_state=node_condition.AVAILABLE,
+                              instance_uuid='server')
 
     def test_instance_that_has_the_node_is_its_hold(self) -> None:
         for consumer in ('server', 'asked'):
@@ -209,7 +211,7 @@ class TestComputeHosts(_Compared, testtools.TestCase):
 
     exclusive = False
     amounts = (('MEMORY_MB', 512), ('VCPU', 2))
-    node = facts.Node('host', inventories=())
+    node = mirrored_node.Node('host', inventories=())
 
     def test_share_of_another_size_than_promised(self) -> None:
         host = self.host(promises=(

@@ -20,8 +20,8 @@ from hypothesis import strategies
 import testtools
 
 from ironic_reservations.lifecycle import lease_cycle
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
@@ -162,7 +162,7 @@ class TestBackoff(testtools.TestCase):
 
 
 def _node(state='available', **known):
-    return facts.Node('node', provision_state=state, **known)
+    return mirrored_node.Node('node', provision_state=state, **known)
 
 
 class TestAtStart(testtools.TestCase):

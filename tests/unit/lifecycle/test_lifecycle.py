@@ -21,12 +21,13 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.lifecycle import lifecycle
-from ironic_reservations.model import facts
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
 from tests import strategies
 
 NOW = strategies.NOW
 End = lifecycle.End
-State = facts.State
+State = node_reservation.State
 KEEP, IN_USE = lifecycle.KEEP, lifecycle.Verdict(state=State.IN_USE)
 BACK = lifecycle.Verdict(state=State.RESERVED)
 FREED = lifecycle.Verdict(end=End.NODE_FREED)
@@ -35,9 +36,11 @@ TAKEN = lifecycle.Verdict(end=End.NODE_TAKEN)
 
 
 def _judge(state, provision_state='available', instance=None, **known):
-    held = facts.Reservation('reservation', 'node', 'mine', NOW, None,
-                             NOW + datetime.timedelta(minutes=1), state)
-    return lifecycle.judge(held, facts.Node(
+    held = node_reservation.Reservation('reservation', 'node', 'mine', NOW,
+                                        None,
+                                        NOW + datetime.timedelta(minutes=1),
+                                        state)
+    return lifecycle.judge(held, mirrored_node.Node(
         'node', provision_state=provision_state, instance_uuid=instance,
         **known))
 
@@ -79,8 +82,8 @@ class TestLifecycle(testtools.TestCase):
 
     def test_node_that_is_gone_ends_every_reservation(self):
         for state in State:
-            held = facts.Reservation('reservation', 'node', 'mine', NOW,
-                                     None, NOW, state)
+            held = node_reservation.Reservation('reservation', 'node', 'mine',
+                                                NOW, None, NOW, state)
             self.assertEqual(lifecycle.Verdict(end=End.NODE_DELETED),
                              lifecycle.judge(held, None))
 
@@ -91,11 +94,11 @@ class TestLifecycle(testtools.TestCase):
             self.assertEqual(KEEP, _judge(State.RESERVED, **trouble))
 
     def test_operator_may_have_maintenance_end_the_promise(self):
-        held = facts.Reservation('reservation', 'node', 'mine', NOW, None,
-                                 NOW, State.RESERVED)
+        held = node_reservation.Reservation('reservation', 'node', 'mine', NOW,
+                                            None, NOW, State.RESERVED)
         for trouble in ({'maintenance': True}, {'retired': True}):
             self.assertEqual(BROKEN, lifecycle.judge(
-                held, facts.Node('node', **trouble),
+                held, mirrored_node.Node('node', **trouble),
                 end_on_maintenance=True))
 
     def test_maintenance_leaves_a_used_node_to_its_user(self):

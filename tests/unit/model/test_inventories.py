@@ -18,10 +18,10 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.model import facts
 from ironic_reservations.model import flavors
 from ironic_reservations.model import host_inventories
 from ironic_reservations.model import inventories
+from ironic_reservations.model import mirrored_node
 
 HOST = {'VCPU': inventories.Inventory(8, 2, 2.0, 1, 4),
         'MEMORY_MB': inventories.Inventory(4096, 0, 1.5, 512, 4096, 512),
@@ -91,8 +91,9 @@ class TestMisfit(testtools.TestCase):
 class TestNodes(testtools.TestCase):
 
     def test_node_has_its_sizes_and_one_of_its_class(self):
-        node = facts.Node('u', resource_class='baremetal-gold', properties=(
-            ('cpus', '16'), ('memory_mb', '65536'), ('local_gb', '1000')))
+        node = mirrored_node.Node(
+            'u', resource_class='baremetal-gold', properties=(
+                ('cpus', '16'), ('memory_mb', '65536'), ('local_gb', '1000')))
         there = host_inventories.of(node)
         self.assertEqual({'VCPU': 16, 'MEMORY_MB': 65536, 'DISK_GB': 1000,
                           'CUSTOM_BAREMETAL_GOLD': 1},
@@ -104,7 +105,7 @@ class TestNodes(testtools.TestCase):
 
     def test_size_that_ironic_does_not_know_is_no_size(self):
         for value in ('', 'None', '-4', '4.5', '\u0664'):
-            self.assertEqual({}, host_inventories.of(facts.Node(
+            self.assertEqual({}, host_inventories.of(mirrored_node.Node(
                 'u', properties=(('cpus', value),))))
 
     def test_flavor_of_a_class_goes_to_nodes_of_the_class(self):
@@ -118,8 +119,8 @@ class TestNodes(testtools.TestCase):
                 ('gold', {'CUSTOM_FAST'}, True), ('gold', (), False),
                 ('gold', {'CUSTOM_FAST', 'CUSTOM_OLD'}, False),
                 ('silver', {'CUSTOM_FAST'}, False)):
-            node = facts.Node('u', resource_class=resource_class,
-                              traits=frozenset(traits))
+            node = mirrored_node.Node('u', resource_class=resource_class,
+                                      traits=frozenset(traits))
             self.assertEqual(expected, inventories.suits(
                 request, host_inventories.of(node), node.traits))
 

@@ -24,9 +24,10 @@ import testtools
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.lifecycle import lease_cycle
-from ironic_reservations.model import facts
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import pick
 from tests import world
@@ -44,8 +45,9 @@ def nodes():
     """Yield a node in every combination of what its condition rests on."""
     for state, maintenance, retired, instance in itertools.product(
             STATES, (False, True), (False, True), (None, 'instance')):
-        yield facts.Node('node', provision_state=state, retired=retired,
-                         maintenance=maintenance, instance_uuid=instance)
+        yield mirrored_node.Node('node', provision_state=state,
+                                 retired=retired, maintenance=maintenance,
+                                 instance_uuid=instance)
 
 
 class TestTable(testtools.TestCase):
@@ -54,7 +56,7 @@ class TestTable(testtools.TestCase):
         self.assertEqual(set(), {*STATES} - node_condition.known())
 
     def test_state_that_nobody_here_knows_is_of_no_use(self):
-        node = facts.Node('node', provision_state='new in ironic')
+        node = mirrored_node.Node('node', provision_state='new in ironic')
         self.assertEqual(Condition.BROKEN, node_condition.of(node))
         self.assertEqual('is in the state new in ironic',
                          node_condition.broken(node))
@@ -70,7 +72,7 @@ class TestTable(testtools.TestCase):
     def test_ironic_undeploys_from_where_the_table_says(self):
         """From each state that has a transition, and from no other one."""
         for state in STATES:
-            node = facts.Node('node', provision_state=state)
+            node = mirrored_node.Node('node', provision_state=state)
             if state in (None, node_condition.GONE):
                 self.assertFalse(node_condition.undeploys(node))
                 continue
@@ -96,13 +98,13 @@ class TestTable(testtools.TestCase):
     def test_failures_of_a_tenant_s_own_are_no_failures_of_the_node(self):
         for state in ('deploy failed', 'rescue failed', 'service failed'):
             self.assertEqual(Condition.DEPLOYED, node_condition.of(
-                facts.Node('node', provision_state=state)))
+                mirrored_node.Node('node', provision_state=state)))
 
     def test_compute_hosts_have_no_state(self):
-        host = facts.Node('host', provision_state=None, inventories=())
+        host = mirrored_node.Node('host', provision_state=None, inventories=())
         self.assertEqual(Condition.USABLE, node_condition.of(host))
-        gone = facts.Node('host', provision_state=node_condition.GONE,
-                          inventories=())
+        gone = mirrored_node.Node('host', provision_state=node_condition.GONE,
+                                  inventories=())
         self.assertEqual('is gone from Placement',
                          node_condition.broken(gone))
 
@@ -123,7 +125,7 @@ class TestEverybodyAgrees(world.TestCase):
 
     def test_the_database_finds_what_is_usable_and_nothing_else(self):
         around = self.new_world()
-        there = [facts.Node(
+        there = [mirrored_node.Node(
             world.new_uuid(), provision_state=node.provision_state,
             maintenance=node.maintenance, retired=node.retired,
             instance_uuid=node.instance_uuid) for node in nodes()]
@@ -139,14 +141,14 @@ class TestEverybodyAgrees(world.TestCase):
     def test_the_database_says_why_a_reservation_is_suspended(self):
         """As the table does, for each reservation that waits to be used."""
         around = self.new_world()
-        there = [facts.Node(world.new_uuid(), maintenance=maintenance,
-                            retired=retired)
+        there = [mirrored_node.Node(world.new_uuid(), maintenance=maintenance,
+                                    retired=retired)
                  for maintenance in (False, True)
                  for retired in (False, True)]
         around.write_mirror(there)
         for node in there:
-            for state in facts.State:
-                held = facts.Reservation(
+            for state in node_reservation.State:
+                held = node_reservation.Reservation(
                     world.new_uuid(), node.uuid, world.new_uuid(),
                     world.NOON, None,
                     world.NOON + datetime.timedelta(hours=1), state=state)
@@ -157,7 +159,7 @@ class TestEverybodyAgrees(world.TestCase):
                 self.assertEqual(node_condition.suspends(node),
                                  read.unusable)
                 self.assertEqual(
-                    state is facts.State.RESERVED
+                    state is node_reservation.State.RESERVED
                     and node_condition.broken(node) is not None,
                     read.suspended is not None)
                 with around.engine.database.write() as connection:

@@ -25,17 +25,17 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.model import condition_text
-from ironic_reservations.model import facts
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import requirements
 from tests import strategies
 
 PAGE = (pathlib.Path(__file__).parents[3]
         / 'doc' / 'source' / 'user' / 'properties.rst')
 
-NODE = facts.Node(
+NODE = mirrored_node.Node(
     'aa', name='node-1', resource_class='gold', owner='ours',
     traits=frozenset({'CUSTOM_GPU', 'CUSTOM_NVME'}),
     properties=(('cpus', '64'), ('memory_mb', '262144'),
@@ -83,8 +83,8 @@ def _need(*sizes):
 
 def _described(capabilities, **properties):
     return requirements.describe(leases.Host(
-        1, facts.Node('node', properties=tuple(properties.items())), MADE,
-        capabilities=capabilities))
+        1, mirrored_node.Node('node', properties=tuple(properties.items())),
+        MADE, capabilities=capabilities))
 
 
 def _parse(condition):
@@ -132,8 +132,9 @@ class TestComparison(testtools.TestCase):
             '["==", "$gpu", "h100"]', '', _need(4, 1, 10)))
 
     def test_compute_hosts_are_had_in_shares_only(self):
-        node = facts.Node('compute', provision_state=None, inventories=(
-            ('VCPU', inventories.Inventory(4, allocation_ratio=2.0)),))
+        node = mirrored_node.Node(
+            'compute', provision_state=None, inventories=(
+                ('VCPU', inventories.Inventory(4, allocation_ratio=2.0)),))
         host = requirements.describe(leases.Host(1, node, MADE))
         self.assertFalse(requirements.parse('', '').met_by(host))
         self.assertTrue(requirements.parse('', '', _need(8, 0, 0)).met_by(
@@ -444,7 +445,7 @@ class TestHost(testtools.TestCase):
             requirements.of_host(HOST))
 
     def test_what_ironic_does_not_say_is_absent(self):
-        bare = leases.Host(1, facts.Node('aa', provision_state=None),
+        bare = leases.Host(1, mirrored_node.Node('aa', provision_state=None),
                            strategies.NOW, reservable=False)
         self.assertEqual(
             {'id': '1', 'hypervisor_hostname': 'aa', 'node_uuid': 'aa',
@@ -460,7 +461,7 @@ class TestHost(testtools.TestCase):
                          requirements.of_host(shadowed))
 
     def test_each_builtin_name_can_be_had(self):
-        node = facts.Node(
+        node = mirrored_node.Node(
             'aa', name='n', resource_class='gold', owner='ours',
             properties=tuple((key, '1') for key in (
                 'cpus', 'memory_mb', 'local_gb', 'cpu_arch')))

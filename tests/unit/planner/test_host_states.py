@@ -19,9 +19,10 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.model import facts
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import timeline
@@ -43,10 +44,10 @@ class TestDraw(testtools.TestCase):
             number, f'r{number}', 0, 'node', NOW + start * HOUR,
             NOW + (start + length) * HOUR, state)
             for number, (start, length, state) in enumerate(drawn)]
-        reserved = None if held is None else facts.Reservation(
+        reserved = None if held is None else node_reservation.Reservation(
             'proof', 'node', 'instance', NOW - HOUR, None, NOW + held * HOUR)
         here = host_states.HostState(
-            leases.Host(1, facts.Node('node'), NOW),
+            leases.Host(1, mirrored_node.Node('node'), NOW),
             tuple((row, ANY) for row in rows), reserved)
         made = host_states.draw(here, 0, NOW, margin * 60 * instants.SECOND,
                              lambda _: 1)
@@ -98,7 +99,7 @@ class TestDraw(testtools.TestCase):
                 rows[0] = dataclasses.replace(
                     rows[0], state=leases.BookingState(state))
             here = host_states.HostState(
-                leases.Host(1, facts.Node('node'), NOW),
+                leases.Host(1, mirrored_node.Node('node'), NOW),
                 tuple((row, ANY) for row in rows))
             given = (here, 0, NOW + hours * HOUR, margin * instants.SECOND,
                      lambda _, suitable=suitable: suitable)

@@ -20,25 +20,29 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.model import facts
+from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_timeline
 from ironic_reservations.model import reasons
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 from tests import strategies
 
 NOW = strategies.NOW
 LATER = NOW + datetime.timedelta(minutes=5)
-ALL = facts.Visibility(everything=True)
-OURS = facts.Visibility(project_id='ours')
+ALL = visibility.Visibility(everything=True)
+OURS = visibility.Visibility(project_id='ours')
 
-FREE = facts.Node('node', resource_class='gold',
-                  traits=frozenset({'CUSTOM_A'}))
+FREE = mirrored_node.Node('node', resource_class='gold',
+                          traits=frozenset({'CUSTOM_A'}))
 ASK = pick.NodeRequest('instance', ('node',), 'gold', frozenset({'CUSTOM_A'}),
                forbidden=frozenset({'CUSTOM_B'}), powered=True)
 
 
-def _held(state=facts.State.RESERVED, expires_at=LATER):
-    return facts.Reservation('reservation', 'node', 'other', NOW, None,
-                             expires_at, state)
+def _held(state=node_reservation.State.RESERVED, expires_at=LATER):
+    return node_reservation.Reservation('reservation', 'node', 'other', NOW,
+                                        None, expires_at, state)
 
 
 #: Each cause alone, in the order of precedence.
@@ -50,7 +54,7 @@ CAUSES = (
     (reasons.RETIRED, {'retired': True}),
     (reasons.MAINTENANCE, {'maintenance': True}),
     (reasons.RESERVED, {'reservation': _held()}),
-    (reasons.LEASED, {'leased': facts.Leased(True, 'lease', LATER)}),
+    (reasons.LEASED, {'leased': leases.Leased(True, 'lease', LATER)}),
     (reasons.INSTANCE_BOUND, {'instance_uuid': 'someone'}),
     (reasons.WRONG_STATE, {'provision_state': 'deploying'}),
     (reasons.POWER_UNKNOWN, {'powered': False}),
@@ -61,9 +65,9 @@ CAUSES = (
 
 
 def _why_not(ask=ASK, sees=ALL, **changed):
-    occupancy = facts.Occupancy(
+    occupancy = node_timeline.Occupancy(
         changed.pop('reservation', None), changed.pop('busy_until', None),
-        changed.pop('leased', facts.UNLEASED), changed.pop('closed', False),
+        changed.pop('leased', leases.UNLEASED), changed.pop('closed', False),
         changed.pop('unheld', None))
     node = dataclasses.replace(FREE, **changed)
     return pick.why_not(ask, 'node', node, occupancy, NOW, sees)
@@ -129,7 +133,7 @@ class TestReasons(testtools.TestCase):
         self.assertIsNone(_why_not(sees=OURS, owner='theirs', lessee='ours'))
 
     def test_project_that_is_nobody_sees_no_node_without_owner(self):
-        nobody = facts.Visibility(project_id=None)
+        nobody = visibility.Visibility(project_id=None)
         self.assertEqual(reasons.NODE_NOT_FOUND, _why_not(sees=nobody).code)
 
     def test_reservation_is_void_from_its_instant_on(self):
@@ -139,7 +143,8 @@ class TestReasons(testtools.TestCase):
         self.assertIsNone(_why_not(reservation=_held(expires_at=NOW)))
 
     def test_reservation_in_use_binds_beyond_its_end(self):
-        for state in (facts.State.STARTING, facts.State.IN_USE):
+        for state in (node_reservation.State.STARTING,
+                      node_reservation.State.IN_USE):
             reason = _why_not(reservation=_held(state, NOW))
             self.assertEqual((reasons.RESERVED, None),
                              (reason.code, reason.until))
@@ -167,7 +172,7 @@ class TestReasons(testtools.TestCase):
 class TestOrder(testtools.TestCase):
 
     def test_first_of_the_list_is_taken_in_every_order(self):
-        nodes = [facts.Node(name) for name in 'abcd']
+        nodes = [mirrored_node.Node(name) for name in 'abcd']
         for order in itertools.permutations('abcd'):
             for stored in itertools.permutations(nodes):
                 picked = pick.pick(pick.NodeRequest('instance', order),
@@ -176,8 +181,9 @@ class TestOrder(testtools.TestCase):
                                  (picked.node.uuid, picked.skipped))
 
     def test_first_free_one_is_taken_wherever_it_stands(self):
-        nodes = [facts.Node('free'), facts.Node('busy', maintenance=True),
-                 facts.Node('dead', retired=True)]
+        nodes = [mirrored_node.Node('free'),
+                 mirrored_node.Node('busy', maintenance=True),
+                 mirrored_node.Node('dead', retired=True)]
         for order in itertools.permutations(
                 ['free', 'busy', 'dead', 'gone']):
             picked = pick.pick(pick.NodeRequest('instance', order),
@@ -194,7 +200,7 @@ class TestOrder(testtools.TestCase):
                                            in refused.reasons])
 
     def test_without_a_list_the_order_is_the_snapshots(self):
-        nodes = [facts.Node('b'), facts.Node('a')]
+        nodes = [mirrored_node.Node('b'), mirrored_node.Node('a')]
         self.assertEqual('b', pick.pick(pick.NodeRequest('instance'),
                                         _snapshot(*nodes), ALL).node.uuid)
 
@@ -206,12 +212,12 @@ class TestOrder(testtools.TestCase):
 class TestPromises(testtools.TestCase):
 
     def _pick(self, until, *later):
-        nodes = {str(place): facts.Node(str(place))
+        nodes = {str(place): mirrored_node.Node(str(place))
                  for place in range(len(later))}
         return pick.pick(
             pick.NodeRequest('instance', tuple(nodes)), pick.Snapshot(
-                nodes, {str(place): facts.Occupancy(
-                    leased=facts.Leased(later=moment))
+                nodes, {str(place): node_timeline.Occupancy(
+                    leased=leases.Leased(later=moment))
                     for place, moment in enumerate(later)}, NOW, until), ALL)
 
     def test_lease_that_starts_at_the_end_is_no_obstacle(self):
@@ -241,12 +247,12 @@ class TestPromises(testtools.TestCase):
         for holder, code in (('mine', None), ('theirs', reasons.LEASED),
                              (None, reasons.LEASED)):
             reason = pick.why_not(
-                ask, 'node', FREE, facts.Occupancy(
-                    leased=facts.Leased(True, holder, LATER)), NOW, ALL)
+                ask, 'node', FREE, node_timeline.Occupancy(
+                    leased=leases.Leased(True, holder, LATER)), NOW, ALL)
             self.assertEqual(code, reason and reason.code)
 
     def test_nobody_is_told_whose_lease_it_is(self):
-        reason = _why_not(leased=facts.Leased(True, 'secret', LATER))
+        reason = _why_not(leased=leases.Leased(True, 'secret', LATER))
         self.assertEqual(LATER, reason.until)
         self.assertNotIn('secret', str(reason.as_dict()))
 
@@ -289,7 +295,7 @@ class TestProperties(testtools.TestCase):
             self.assertEqual(len(snapshot.nodes), len(outcome.reasons))
             return
         node = outcome.node
-        held = snapshot.occupancies.get(node.uuid, facts.Occupancy())
+        held = snapshot.occupancies.get(node.uuid, node_timeline.Occupancy())
         self.assertTrue(sees.sees(node))
         self.assertEqual(('available', None, False, False, True),
                          (node.provision_state, node.instance_uuid,

@@ -39,7 +39,8 @@ from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.model import facts
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
 #: The key of the environ for Ironic as the caller sees it, inside its API.
@@ -65,7 +66,7 @@ class ReservationsController(rest.Controller):
         context = call.context
         self._authorize(call, 'create')
         request = self._read_ask(call)
-        sees = facts.Visibility(
+        sees = visibility.Visibility(
             everything=self._may(call, 'create_any_node'),
             project_id=context.project_id)
         with self._metrics.picking():
@@ -186,14 +187,15 @@ class ReservationsController(rest.Controller):
         release.release(self._engine, found.uuid, found)
         return expose.empty()
 
-    def _answer(self, call: expose.Call, reservation: facts.Reservation,
+    def _answer(self, call: expose.Call,
+                reservation: node_reservation.Reservation,
                 fields: Sequence[str] | None = None) -> pecan.Response:
         base = url.root(call.environ, self._engine.conf)
         shape = shaper(call.minor, base, fields)
         return expose.answer({'reservation': shape(reservation)})
 
     def _find(self, call: expose.Call, ident: str,
-              action: str | None = None) -> facts.Reservation:
+              action: str | None = None) -> node_reservation.Reservation:
         """Return a reservation that the caller may see, and perhaps change.
 
         NOTE: for another project's reservation, the answer is 404, not 403:
@@ -241,7 +243,7 @@ def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
                             'reservations', project_id)
 
 
-def _target(reservation: facts.Reservation) -> dict[str, str]:
+def _target(reservation: node_reservation.Reservation) -> dict[str, str]:
     # NOTE: a reservation of an administrator has no project, which must not
     # match a caller without a project.
     return {'project_id': reservation.project_id or ''}
@@ -285,14 +287,15 @@ def _next(base: str, query: find.Query, fields: Sequence[str] | None,
 
 
 def shaper(minor: int, base: str, fields: Sequence[str] | None = None
-           ) -> Callable[[facts.Reservation], dict[str, Any]]:
+           ) -> Callable[[node_reservation.Reservation], dict[str, Any]]:
     """Return the function that shows a reservation to clients.
 
     :param minor: the version in use.
     :param base: the URL of the API's root.
     :param fields: only these; by default all that the version has.
     """
-    def links(reservation: facts.Reservation) -> list[dict[str, str]]:
+    def links(reservation: node_reservation.Reservation
+              ) -> list[dict[str, str]]:
         href = f'{base}{_PATH}/{reservation.uuid}'
         return [{'href': href, 'rel': 'self'},
                 {'href': href, 'rel': 'bookmark'}]
@@ -304,22 +307,22 @@ def shaper(minor: int, base: str, fields: Sequence[str] | None = None
                                 for name, getter in chosen}
 
 
-def _expires_at(reservation: facts.Reservation) -> str | None:
-    if reservation.state is facts.State.IN_USE:
+def _expires_at(reservation: node_reservation.Reservation) -> str | None:
+    if reservation.state is node_reservation.State.IN_USE:
         # NOTE: a reservation that has been used ends with the use of the node.
         return None
     return reservation.expires_at.isoformat()
 
 
-def _state(reservation: facts.Reservation) -> str:
+def _state(reservation: node_reservation.Reservation) -> str:
     # NOTE: clients are not shown that Ironic has not answered yet. If it
     # refuses the request, the reservation ends when it would have without it.
-    if reservation.state is facts.State.STARTING:
-        return facts.State.RESERVED.value
+    if reservation.state is node_reservation.State.STARTING:
+        return node_reservation.State.RESERVED.value
     return reservation.state.value
 
 
-_GETTERS: dict[str, Callable[[facts.Reservation], Any]] = {
+_GETTERS: dict[str, Callable[[node_reservation.Reservation], Any]] = {
     'uuid': lambda each: each.uuid,
     'node_uuid': lambda each: each.node_uuid,
     'instance_uuid': lambda each: each.instance_uuid,

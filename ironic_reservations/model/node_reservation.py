@@ -1,0 +1,77 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reservations of one node for one instance.
+
+They have nothing to do with Ironic's ``node.reservation``, the lock of a
+conductor.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+
+
+class State(enum.StrEnum):
+    """The state of a reservation."""
+
+    #: Not used yet; it expires at ``expires_at``.
+    RESERVED = 'reserved'
+    #: A request has used it as a proof; its outcome is not known yet.
+    STARTING = 'starting'
+    #: Ironic has accepted the request; it ends when the node is freed.
+    IN_USE = 'in_use'
+
+
+@dataclasses.dataclass(frozen=True)
+class Reservation:
+    """One node reserved for one instance.
+
+    :ivar uuid: also the proof for a deploy.
+    :ivar expires_at: when it expires, unless it has been used by then.
+    :ivar unusable: why its node cannot be used now, if that was read: one of
+        ``node_condition.SUSPENDED``.
+    """
+
+    uuid: str
+    node_uuid: str
+    instance_uuid: str
+    created_at: datetime.datetime
+    updated_at: datetime.datetime | None
+    expires_at: datetime.datetime
+    state: State = State.RESERVED
+    project_id: str | None = None
+    user_id: str | None = None
+    id: int | None = None
+    unusable: str | None = dataclasses.field(default=None, compare=False)
+
+    @property
+    def suspended(self) -> str | None:
+        """The reason why it is suspended while unused; ``None``: it is not."""
+        return self.unusable if self.state is State.RESERVED else None
+
+    def live(self, now: datetime.datetime) -> bool:
+        """Return whether the reservation is valid at an instant."""
+        return self.state is not State.RESERVED or self.expires_at > now
+
+    def same(self, other: Reservation) -> bool:
+        """Return whether this is a later version of another one.
+
+        NOTE: the uuid is not enough, since clients choose it and may reuse it;
+        and a database may reuse an id.
+        """
+        return (self.id, self.uuid, self.node_uuid, self.instance_uuid,
+                self.project_id, self.user_id, self.created_at) == (
+            other.id, other.uuid, other.node_uuid, other.instance_uuid,
+            other.project_id, other.user_id, other.created_at)
