@@ -84,7 +84,7 @@ def close(engine: Engine, admitted: admission.InFlightRequest, succeeded: bool,
 
 
 def change(engine: Engine, app: wsgi.Application,
-           admitted: admission.InFlightRequest, asked: protect.Asked,
+           admitted: admission.InFlightRequest, asked: protect.ChangeRequest,
            request: wsgi.Environ) -> wsgi.Answer:
     """Have Ironic change a node that is kept from others meanwhile.
 

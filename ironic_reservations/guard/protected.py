@@ -110,7 +110,7 @@ class Protected:
             if actor.administers:
                 return uuid, inward.call(self._app,
                                          _readdressed(environ, path))
-            return uuid, self._change(node, protect.Asked(actor),
+            return uuid, self._change(node, protect.ChangeRequest(actor),
                                       self._rebuilt(environ, path))
         judged = self._judge(environ, uuid, (asked.act,), node)
         return uuid, self._pass(judged, (
@@ -153,7 +153,7 @@ class Protected:
                 self._judge(environ, node.uuid, acts, node), request)
         actor = self._actor(node, _proof(environ))
         return (inward.call(self._app, request) if actor.administers
-                else self._change(node, protect.Asked(actor), request))
+                else self._change(node, protect.ChangeRequest(actor), request))
 
     def provision(self, environ: wsgi.Environ, node: callers.Node,
                   act: node_acts.Act, proof: str | None,
@@ -168,7 +168,7 @@ class Protected:
         :param request: the request to Ironic.
         :raises ReservationError: the caller may not, or this is not known.
         """
-        return self._change(node, protect.Asked(
+        return self._change(node, protect.ChangeRequest(
             self._actor(node, proof), act in self.acts,
             act in node_acts.FREES, of_state=True), request)
 
@@ -192,7 +192,7 @@ class Protected:
         return carry.pass_judged(self._engine, self._app, deadline,
                                  f'node {node_uuid}', request)
 
-    def _change(self, node: callers.Node, asked: protect.Asked,
+    def _change(self, node: callers.Node, asked: protect.ChangeRequest,
                 request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic change a node, and keep it from others meanwhile."""
         kept: list[admission.InFlightRequest] = []
@@ -234,7 +234,7 @@ class Protected:
             return _Judged(what, holding.deadline, held=False)
         assert node is not None
         actor = self._actor(node, _proof(environ))
-        holding.check(protect.Asked(
+        holding.check(protect.ChangeRequest(
             actor, frees=not node_acts.FREES.isdisjoint(acts)))
         # NOTE: an administrator may, whoever holds the node.
         return _Judged(what) if actor.administers else _Judged(

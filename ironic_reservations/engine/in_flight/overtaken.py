@@ -150,7 +150,7 @@ def settle_allocation(engine: Engine,
 
 
 def settle_change(engine: Engine, admitted: admission.InFlightRequest,
-                  asked: protect.Asked) -> None:
+                  asked: protect.ChangeRequest) -> None:
     """Report a change of a node that somebody else holds by now.
 
     NOTE: it is not undone, as an operator may have wanted the same meanwhile.

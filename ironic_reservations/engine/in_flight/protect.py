@@ -39,7 +39,7 @@ _APART = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class ChangeRequest:
     """A change of a node that somebody asks for.
 
     :ivar protected: whether it is for the holder of the node alone.
@@ -80,7 +80,7 @@ class Holding:
         """Whether somebody has it, and is not being relieved of it."""
         return self.held is not None or self.leased.holder is not None
 
-    def of(self, asked: Asked) -> Holding:
+    def of(self, asked: ChangeRequest) -> Holding:
         """Return the holders whom a change concerns."""
         if not asked.of_state:
             return self
@@ -92,7 +92,7 @@ class Holding:
         """The leases that have it."""
         return leases.of_node(self.bookings, self.now)
 
-    def check(self, asked: Asked) -> None:
+    def check(self, asked: ChangeRequest) -> None:
         """Raise unless the caller may act on the node.
 
         :raises ProofRequired: somebody holds it, and no proof was shown.
@@ -123,7 +123,7 @@ def look(engine: Engine, node_uuid: str) -> Holding:
 
 
 def keep(engine: Engine, node_uuid: str,
-         asked: Asked) -> admission.InFlightRequest:
+         asked: ChangeRequest) -> admission.InFlightRequest:
     """Let a request change a node, and give it to nobody else meanwhile.
 
     :returns: the request, which has to be closed.

@@ -59,8 +59,9 @@ class _StandsStill(world.TestCase):
         return admission.admit(self.leasing.engine, self.node, proof, act=act)
 
     def keep(self, claim):
-        return protect.keep(self.leasing.engine, self.node, protect.Asked(
-            judge.Actor(claim, None, False)))
+        return protect.keep(
+            self.leasing.engine, self.node,
+            protect.ChangeRequest(judge.Actor(claim, None, False)))
 
 
 class TestDeploys(_StandsStill):

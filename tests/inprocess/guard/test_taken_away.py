@@ -49,7 +49,7 @@ from tests import servers
 
 TIMEOUT = 120
 LONG = TIMEOUT * 5
-ANYBODY = protect.Asked(protection.Actor(admit.Claim()))
+ANYBODY = protect.ChangeRequest(protection.Actor(admit.Claim()))
 ON = ('PUT', ('maintenance',), {'reason': 'smoke'})
 OFF = ('DELETE', ('maintenance',), None)
 DELETE = ('DELETE', (), None)
