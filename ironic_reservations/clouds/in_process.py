@@ -26,7 +26,10 @@ from concurrent import futures
 import os
 from typing import Any
 
+from oslo_log import log
 import webob
+
+LOG = log.getLogger(__name__)
 
 WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -50,7 +53,8 @@ class InProcess:
 
         :param path: path and query, quoted.
         :param body: what to send as JSON; ``None``: no body.
-        :returns: (status, decoded JSON or ``None``).
+        :returns: (status, decoded JSON or ``None``); 500 if the application
+            raises, as its clients get from a server.
         """
         if self._pid != os.getpid():
             # NOTE: a server that forks after loading leaves the threads of
@@ -70,7 +74,12 @@ class InProcess:
         if body is not None:
             request.content_type = 'application/json'
             request.json = body
-        answer = request.get_response(self._app, catch_exc_info=True)
+        try:
+            answer = request.get_response(self._app, catch_exc_info=True)
+        except Exception:
+            LOG.exception('%s %s raised in the API of Ironic', method,
+                          request.path)
+            return 500, None
         try:
             return answer.status_int, answer.json if answer.body else None
         except ValueError:

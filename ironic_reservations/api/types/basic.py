@@ -275,6 +275,9 @@ class attribute(wtypes.wsattr):
         if isinstance(datatype, types.FunctionType):
             datatype = _Parsed(datatype)
         super().__init__(datatype, **kwargs)
+        # NOTE: WSME resolves it on first use, and fails if two threads, which
+        # serve the first requests of a process, do that at the same time.
+        self.datatype = wtypes.registry.resolve_type(datatype)
         self.since = since
 
 

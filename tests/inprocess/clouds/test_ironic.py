@@ -317,6 +317,14 @@ class TestInProcess(testtools.TestCase):
         ironic.Ironic(in_process.InProcess(application)).node('a')
         self.assertEqual([True], closed)
 
+    def test_application_that_raises_is_unavailable(self):
+        def application(environ, start_response):
+            raise RuntimeError('its database is gone')
+        client = ironic.Ironic(in_process.InProcess(application))
+        with self.assertLogs(in_process.LOG.logger, 'ERROR') as logged:
+            self.assertRaises(errors.IronicUnavailable, client.node, 'a')
+        self.assertIn('its database is gone', logged.output[0])
+
     def test_answer_that_is_not_json_is_no_node(self):
         def application(environ, start_response):
             start_response('502 Bad Gateway', [])
