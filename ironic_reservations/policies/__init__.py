@@ -60,11 +60,21 @@ class Enforcer:
     :param auth_strategy: how callers are authenticated; with other
         strategies than ``keystone`` everybody may do everything, as in
         Ironic.
+    :raises oslo_config.cfg.Error: the operator's file cannot be read.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, auth_strategy: str) -> None:
         self._request = auth_strategy == 'keystone'
         self._enforcer = _enforcer(conf)
+        # NOTE: the first requests would do it, on several threads at once;
+        # while one replaces the rules, those of the others may be missing.
+        try:
+            self._enforcer.load_rules()
+        except ValueError as exc:
+            raise cfg.ConfigFileValueError(
+                f'[oslo_policy] policy_file {self._enforcer.policy_path} '
+                f'cannot be read: {exc}. Correct it, and check it with '
+                'oslopolicy-validator.') from exc
         self._config = ({'config.service_project_name':
                          conf.rbac_service_project_name}
                         if conf.rbac_service_role_elevated_access else {})

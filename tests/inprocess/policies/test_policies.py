@@ -17,8 +17,10 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+from unittest import mock
 
 import fixtures
+from oslo_config import cfg
 from oslo_context import context as oslo_context
 from oslo_policy import policy
 import testtools
@@ -206,6 +208,26 @@ class TestRoles(testtools.TestCase):
         self.assertFalse(enforcer.check(CALLERS['project member'], rule,
                                         OWN))
 
+    def test_file_is_read_before_the_first_request(self):
+        """By one thread: what several do refuses some of their requests."""
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                            'policy.yaml')
+        path.write_text('"baremetal:reservation:create": "role:chosen"\n')
+        self.conf.set_override('policy_file', str(path), 'oslo_policy')
+        enforcer = policies.Enforcer(self.conf, 'keystone')
+        with mock.patch.object(policy.Rules, 'load', side_effect=(
+                AssertionError('by the first request'))):
+            self.assertTrue(enforcer.check(
+                _in_project('chosen'), 'baremetal:reservation:create', OWN))
+
+    def test_file_that_cannot_be_read_is_named(self):
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                            'policy.yaml')
+        path.write_text('"baremetal:reservation:create": [\n')
+        self.conf.set_override('policy_file', str(path), 'oslo_policy')
+        failed = self.assertRaises(cfg.Error, policies.Enforcer, self.conf,
+                                   'keystone')
+        self.assertIn(f'policy_file {path} cannot be read', str(failed))
 
     def test_exemptions_of_the_documentation(self):
         """As the page about limits has them: a project, a role."""
