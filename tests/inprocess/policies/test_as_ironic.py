@@ -158,8 +158,10 @@ class TestForeignAdministrator(testtools.TestCase):
 
     def _check(self, new: bool, roles: list[str], rule: str) -> bool:
         conf = project_conf.load(config_files=[])
-        enforcer = policies.Enforcer(conf, 'keystone')
+        policies.Enforcer(conf, 'keystone')
+        # NOTE: there are the options only now.
         conf.set_override('enforce_new_defaults', new, 'oslo_policy')
+        enforcer = policies.Enforcer(conf, 'keystone')
         return enforcer.check(
             oslo_context.RequestContext(user_id='mallory', roles=roles,
                                         project_id='hers'),
