@@ -70,7 +70,10 @@ class Enforcer:
         # while one replaces the rules, those of the others may be missing.
         try:
             self._enforcer.load_rules()
-        except ValueError as exc:
+        except cfg.Error:
+            raise
+        except Exception as exc:
+            # NOTE: oslo.policy raises whatever its parser stumbles over.
             raise cfg.ConfigFileValueError(
                 f'[oslo_policy] policy_file {self._enforcer.policy_path} '
                 f'cannot be read: {exc}. Correct it, and check it with '

@@ -223,11 +223,13 @@ class TestRoles(testtools.TestCase):
     def test_file_that_cannot_be_read_is_named(self):
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
                             'policy.yaml')
-        path.write_text('"baremetal:reservation:create": [\n')
         self.conf.set_override('policy_file', str(path), 'oslo_policy')
-        failed = self.assertRaises(cfg.Error, policies.Enforcer, self.conf,
-                                   'keystone')
-        self.assertIn(f'policy_file {path} cannot be read', str(failed))
+        for content in ('"baremetal:reservation:create": [\n',
+                        '"baremetal:reservation:create": 3\n', '- a\n'):
+            path.write_text(content)
+            failed = self.assertRaises(cfg.Error, policies.Enforcer,
+                                       self.conf, 'keystone')
+            self.assertIn(f'policy_file {path} cannot be read', str(failed))
 
     def test_exemptions_of_the_documentation(self):
         """As the page about limits has them: a project, a role."""
