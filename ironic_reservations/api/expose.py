@@ -24,7 +24,6 @@ from urllib import parse
 
 from oslo_context import context as oslo_context
 import pecan
-from wsme import types as wtypes
 
 from ironic_reservations import errors
 from ironic_reservations.api import identity
@@ -59,7 +58,7 @@ class Call:
         return self.environ[identity.KEY]
 
 
-def expose(query: type[wtypes.Base] = basic.NoQuery, takes_body: bool = False,
+def expose(query: type[basic.Parts] = basic.NoQuery, takes_body: bool = False,
            since: int = versions.SEED,
            repeated: Collection[str] = (),
            content_type: str = JSON) -> Callable[..., Any]:

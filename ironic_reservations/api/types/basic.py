@@ -281,6 +281,17 @@ class attribute(wtypes.wsattr):
         self.since = since
 
 
+class Parts(wtypes.Base):
+    """The parts of a body or of a query: what it may have."""
+
+    def __init_subclass__(cls) -> None:
+        # NOTE: otherwise WSME parses the source of the class for the order of
+        # its attributes, which took a quarter of the time to import the API.
+        cls._wsme_attr_order = list(dict.fromkeys(
+            name for base in cls.__mro__ for name, part in vars(base).items()
+            if isinstance(part, attribute)))
+
+
 #: The keys of a reservation in answers, with the version that added each.
 FIELDS = {
     'uuid': versions.SEED, 'node_uuid': versions.SEED,
@@ -294,7 +305,7 @@ FIELDS = {
 }
 
 
-class NewReservation(wtypes.Base):
+class NewReservation(Parts):
     """The body of ``POST /v1/reservations``."""
 
     instance_uuid = attribute(to_uuid, mandatory=True)
@@ -307,11 +318,11 @@ class NewReservation(wtypes.Base):
     flavor = attribute(to_flavor, since=versions.FLAVORS)
 
 
-class NoQuery(wtypes.Base):
+class NoQuery(Parts):
     """The query of a request that takes none."""
 
 
-class ShowQuery(wtypes.Base):
+class ShowQuery(Parts):
     """The query of ``GET /v1/reservations/<uuid>``."""
 
     fields = attribute(Some(**FIELDS), since=versions.PAGES)
@@ -332,7 +343,7 @@ class ListQuery(ShowQuery):
                          since=versions.PAGES)
 
 
-class LimitsQuery(wtypes.Base):
+class LimitsQuery(Parts):
     """The query of ``GET /v1/limits``."""
 
     project = attribute(to_name, since=versions.LIMITS)
@@ -353,7 +364,7 @@ def to_day(value: Any) -> datetime.date:
     return day
 
 
-class UsageQuery(wtypes.Base):
+class UsageQuery(Parts):
     """The query of ``GET /v1/usage``."""
 
     first_day = attribute(to_day, since=versions.USAGE)
@@ -365,7 +376,7 @@ class UsageQuery(wtypes.Base):
     all_projects = attribute(to_flag, since=versions.USAGE)
 
 
-class Renewal(wtypes.Base):
+class Renewal(Parts):
     """The keys that a JSON patch may replace."""
 
     expires_at = attribute(to_instant, since=versions.TIMES)

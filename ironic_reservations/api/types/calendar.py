@@ -40,7 +40,7 @@ def to_rack(value: Any) -> str:
     return value
 
 
-class CalendarQuery(wtypes.Base):
+class CalendarQuery(basic.Parts):
     """The query of ``GET /v1/calendar``."""
 
     # NOTE: "from" is a keyword of Python.
@@ -55,7 +55,7 @@ class CalendarQuery(wtypes.Base):
     limit = basic.attribute(basic.to_limit)
 
 
-class FeedQuery(wtypes.Base):
+class FeedQuery(basic.Parts):
     """The query of ``GET /v1/leases.ics``."""
 
     token = basic.attribute(wtypes.text)

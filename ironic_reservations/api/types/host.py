@@ -19,8 +19,6 @@ import json
 import re
 from typing import Any
 
-from wsme import types as wtypes
-
 from ironic_reservations import errors
 from ironic_reservations.api.controllers.v1 import host_shape
 from ironic_reservations.api.types import basic
@@ -33,28 +31,28 @@ _MAX_NUMBER = 2 ** 63
 _SLOTS = re.compile('[1-9]|1[0-9]|20')
 
 
-class HostQuery(wtypes.Base):
+class HostQuery(basic.Parts):
     """The query of ``GET /v1/os-hosts``."""
 
     limit = basic.attribute(basic.to_limit)
     marker = basic.attribute(basic.to_whole)
 
 
-class AllocationQuery(wtypes.Base):
+class AllocationQuery(basic.Parts):
     """The query of the allocations of hosts."""
 
     lease_id = basic.attribute(basic.to_uuid)
     reservation_id = basic.attribute(basic.to_uuid)
 
 
-class PropertyQuery(wtypes.Base):
+class PropertyQuery(basic.Parts):
     """The query of ``GET /v1/os-hosts/properties``."""
 
     detail = basic.attribute(basic.to_flag)
     all = basic.attribute(basic.to_flag)
 
 
-class PropertyUpdate(wtypes.Base):
+class PropertyUpdate(basic.Parts):
     """The body of ``PATCH /v1/os-hosts/properties/<name>``."""
 
     private = basic.attribute(basic.to_boolean)

@@ -19,8 +19,6 @@ import dataclasses
 import re
 from typing import Any
 
-from wsme import types as wtypes
-
 from ironic_reservations.api import versions
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
@@ -204,7 +202,7 @@ def to_priority(value: Any) -> int:
     return value
 
 
-class Window(wtypes.Base):
+class Window(basic.Parts):
     """A start and an end, in both spellings."""
 
     start_date = basic.attribute(dates.read)
@@ -228,7 +226,7 @@ class NewLease(Window):
     priority = basic.attribute(to_priority)
 
 
-class NewReservation(wtypes.Base):
+class NewReservation(basic.Parts):
     """A reservation of hosts in a new lease."""
 
     resource_type = basic.attribute(basic.to_text)
@@ -239,7 +237,7 @@ class NewReservation(wtypes.Base):
     before_end = basic.attribute(to_before_end)
 
 
-class NewInstances(wtypes.Base):
+class NewInstances(basic.Parts):
     """A reservation of instances in a new lease."""
 
     resource_type = basic.attribute(basic.to_text)
@@ -258,7 +256,7 @@ class NewFlavored(NewInstances):
     flavor = basic.attribute(to_flavor)
 
 
-class NewEvent(wtypes.Base):
+class NewEvent(basic.Parts):
     """An event that a client of Blazar may add."""
 
     event_type = basic.attribute(basic.to_text)
@@ -277,7 +275,7 @@ class LeaseUpdate(Window):
     fix_before = basic.attribute(to_fix_before)
 
 
-class ReservationUpdate(wtypes.Base):
+class ReservationUpdate(basic.Parts):
     """A change of one reservation of a lease."""
 
     id = basic.attribute(basic.to_uuid)
@@ -293,13 +291,13 @@ class ReservationUpdate(wtypes.Base):
     affinity = basic.attribute(to_affinity)
 
 
-class ChangeQuery(wtypes.Base):
+class ChangeQuery(basic.Parts):
     """The query of a request that has a dry run."""
 
     dry_run = basic.attribute(basic.to_flag)
 
 
-class LeaseQuery(wtypes.Base):
+class LeaseQuery(basic.Parts):
     """The query of ``GET /v1/leases``."""
 
     limit = basic.attribute(basic.to_limit)

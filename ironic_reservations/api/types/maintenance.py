@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from wsme import types as wtypes
-
 from ironic_reservations.api import versions
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
@@ -49,7 +47,7 @@ def to_nodes(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value))
 
 
-class NewMaintenance(wtypes.Base):
+class NewMaintenance(basic.Parts):
     """The body of ``POST /v1/maintenances``."""
 
     name = basic.attribute(lease_types.to_name, since=versions.MAINTENANCE,
