@@ -83,7 +83,7 @@ _STATEMENTS = (
     "nodes), {ended}, {ended}, 'over' FROM ({numbers}) AS numbers",
 )
 _ANALYZE = {'postgresql': 'ANALYZE {}', 'mysql': 'ANALYZE TABLE {}',
-            'mariadb': 'ANALYZE TABLE {}'}
+            'mariadb': 'ANALYZE TABLE {}', 'sqlite': 'ANALYZE {}'}
 _TABLES = ('leases', 'lease_reservations', 'lease_events', 'reservations',
            'nodes', 'outbox', 'lease_usage', 'usage_periods',
            'maintenance_windows', 'maintenance_nodes', 'claims')
