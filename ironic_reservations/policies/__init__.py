@@ -74,10 +74,13 @@ class Enforcer:
             raise
         except Exception as exc:
             # NOTE: oslo.policy raises whatever its parser stumbles over.
+            files = [self._enforcer.policy_path or '',
+                     *conf.oslo_policy.policy_dirs]
             raise cfg.ConfigFileValueError(
-                f'[oslo_policy] policy_file {self._enforcer.policy_path} '
-                f'cannot be read: {exc}. Correct it, and check it with '
-                'oslopolicy-validator.') from exc
+                'A policy file cannot be read ([oslo_policy] policy_file, '
+                f'policy_dirs: {", ".join(filter(None, files))}): {exc}. '
+                'Correct it, and check it with oslopolicy-validator.'
+            ) from exc
         self._config = ({'config.service_project_name':
                          conf.rbac_service_project_name}
                         if conf.rbac_service_role_elevated_access else {})

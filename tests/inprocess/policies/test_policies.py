@@ -229,7 +229,16 @@ class TestRoles(testtools.TestCase):
             path.write_text(content)
             failed = self.assertRaises(cfg.Error, policies.Enforcer,
                                        self.conf, 'keystone')
-            self.assertIn(f'policy_file {path} cannot be read', str(failed))
+            self.assertIn(str(path), str(failed))
+            self.assertIn('cannot be read', str(failed))
+
+    def test_folder_with_a_file_that_cannot_be_read_is_named(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        pathlib.Path(folder, 'more.yaml').write_text('- a\n')
+        self.conf.set_override('policy_dirs', [folder], 'oslo_policy')
+        failed = self.assertRaises(cfg.Error, policies.Enforcer, self.conf,
+                                   'keystone')
+        self.assertIn(f'policy_dirs: {folder})', str(failed))
 
     def test_exemptions_of_the_documentation(self):
         """As the page about limits has them: a project, a role."""
