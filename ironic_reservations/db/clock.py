@@ -16,6 +16,9 @@ A process measures the offset of the database's clock from its own monotonic
 clock, and computes the time from that until it measures again. Requests
 therefore need no statement for the time, and the wall clocks of the hosts do
 not matter.
+
+A measurement is uncertain by the time that the question took on its way. The
+earliest possible time is taken, so that no process ends a promise early.
 """
 
 from __future__ import annotations
@@ -63,6 +66,9 @@ _NOW = {
     'postgresql': 'SELECT clock_timestamp()'}
 #: SQLite truncates times to milliseconds.
 _RESOLUTION = 0.001
+#: By how much, in seconds a second, two clocks drift apart at most while NTP
+#: adjusts one of them.
+_DRIFT = 0.0005
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,11 +76,11 @@ class Measured:
     """A measurement of the database's clock.
 
     :ivar at: when it was taken, by :func:`.clock.elapsed`, in seconds.
-    :ivar offset: what to add to the monotonic clock to get the database's time
-        in seconds since 1970.
+    :ivar offset: what to add to the monotonic clock to get the earliest time,
+        in seconds since 1970, that it can be in the database.
     :ivar skew: how far this host's wall clock is ahead, in seconds; negative
         if it is behind.
-    :ivar error: the uncertainty of both, in seconds.
+    :ivar error: the uncertainty of the skew, in seconds.
     """
 
     at: float
@@ -119,7 +125,7 @@ class DatabaseClock:
         self._driver: Any = None
 
     def __call__(self) -> datetime.datetime:
-        """Return the present time, zone-aware, in UTC.
+        """Return the earliest time that it can be, zone-aware, in UTC.
 
         :raises DatabaseUnavailable: the last measurement is too old.
         :raises ClockSkewed: this host's wall clock is off by too much.
@@ -263,14 +269,15 @@ class DatabaseClock:
         """Store a measurement.
 
         NOTE: the database read its clock at some moment between the two times,
-        so that every offset in between is possible; the previous one is kept
-        if it is possible.
+        so that every offset in between is possible. What the last measurement
+        excludes stays excluded, as far as the clocks cannot have drifted.
         """
         low, high = said - after, said + resolution - before
         last = self._measured
-        offset = (low + high) / 2
+        offset = low
         if last is not None:
-            offset = min(max(last.offset, low), high)
+            aged = last.offset - _DRIFT * (after - last.at)
+            offset = max(low, aged) if aged <= high else low
             if abs(offset - last.offset) > _JUMP:
                 LOG.warning(
                     "The database's clock has moved by %+.1f s against this "

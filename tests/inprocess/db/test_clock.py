@@ -19,8 +19,10 @@ import datetime
 import logging
 import os
 import threading
+import time
 
 import fixtures
+import sqlalchemy as sa
 import testtools
 
 from ironic_reservations import clock
@@ -186,6 +188,32 @@ class TestDatabaseClock(testtools.TestCase):
         told = db_clock.DatabaseClock(self.database, 0, Slower())
         self.assertIsNone(told.answered(1, 5)[0])
         self.assertIn('too long', self.log.output)
+
+    def test_promise_does_not_end_before_its_time(self):
+        """Whether the question or the answer was long on its way."""
+        def late(*_):
+            time.sleep(0.05)
+
+        for way in ('before_cursor_execute', 'after_cursor_execute'):
+            sa.event.listen(self.database.engine, way, late)
+            told = self.clock()
+            told()
+            sa.event.remove(self.database.engine, way, late)
+            now = told()
+            self.assertLessEqual(now, clock.utc_now())
+            self.assertLess(clock.utc_now() - now, SECOND)
+
+    def test_time_that_is_more_exact_is_kept(self):
+        """As far as the clocks cannot have drifted since."""
+        told = self.clock()
+        told._take(100.0, 100.01, 1000.01, 1000.01, 0.0)
+        self.assertEqual(900.0, told.known(1e9, 0).offset)
+        told._take(110.0, 110.4, 1010.2, 1010.2, 0.0)
+        self.assertAlmostEqual(899.995, told.known(1e9, 0).offset, delta=0.001)
+        told._take(120.0, 120.01, 1020.1, 1020.1, 0.0)
+        self.assertAlmostEqual(900.09, told.known(1e9, 0).offset)
+        told._take(130.0, 130.4, 1025.0, 1025.0, 0.0)
+        self.assertAlmostEqual(894.6, told.known(1e9, 0).offset)
 
     def test_error_is_half_of_the_way_and_back_at_most(self):
         told = self.clock()
