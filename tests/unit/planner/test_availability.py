@@ -18,12 +18,13 @@ import testtools
 
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import host_sets
+from tests import examples
 from tests.judges import oracle
 
 
 class TestFreeCounts(testtools.TestCase):
 
-    @hypothesis.settings(max_examples=200, deadline=None)
+    @examples.in_ci(200)
     @hypothesis.given(oracle.cases(), st.integers(0, 8), st.integers(1, 9),
                       st.integers(0, 15))
     def test_counts_are_right_at_every_instant(self, case, start, length,

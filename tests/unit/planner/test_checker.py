@@ -22,6 +22,7 @@ import testtools
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
+from tests import examples
 from tests.judges import checker
 from tests.judges import oracle
 
@@ -71,7 +72,7 @@ class TestChecker(testtools.TestCase):
                 bookings.Booking('2', 5, 6, 0, 1))
         self.assertNotEqual([], checker.faults(plan, (), plan, [None]))
 
-    @hypothesis.settings(max_examples=150, deadline=None)
+    @examples.in_ci(150)
     @hypothesis.given(oracle.cases(), st.data())
     def test_moving_one_booking_of_a_plan_is_seen_if_it_breaks_it(
             self, case, data):
@@ -170,7 +171,7 @@ class TestSharedHosts(testtools.TestCase):
         self.assertNotEqual([], checker.faults(
             [*begun, _there('moves', 1)], (), plan, CAPACITIES))
 
-    @hypothesis.settings(max_examples=80, deadline=None)
+    @examples.in_ci(80)
     @hypothesis.given(oracle.shared_cases(), st.data())
     def test_moving_one_promise_of_a_plan_is_seen_if_it_breaks_it(
             self, case, data):

@@ -22,6 +22,7 @@ from ironic_reservations.planner import bookings
 from ironic_reservations.planner import ejection
 from ironic_reservations.planner import exclusive_row
 from ironic_reservations.planner import timeline
+from tests import examples
 
 
 def _booking(name, start, end, node, eligible=0b11, movable=True):
@@ -100,7 +101,7 @@ class TestExchange(testtools.TestCase):
         self.assertTrue(self._exchange([
             each for each in there if each.start < 15])[0])
 
-    @hypothesis.settings(max_examples=300, deadline=None)
+    @examples.in_ci(300)
     @hypothesis.given(_two_nodes(), strategies.randoms())
     def test_rows_stay_sound(self, there, chance):
         rows = _rows(there)

@@ -22,6 +22,7 @@ from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import hall
 from ironic_reservations.planner import host_sets
+from tests import examples
 from tests.judges import oracle
 
 
@@ -43,7 +44,7 @@ def _leapfrog(draw):
 
 class TestFind(testtools.TestCase):
 
-    @hypothesis.settings(max_examples=150)
+    @examples.in_ci(150)
     @hypothesis.given(oracle.cases() | oracle.crowds() | _leapfrog())
     def test_shortage_is_where_all_nodes_are_taken_at_once(self, case):
         draft = dataclasses.replace(case, there=tuple(

@@ -23,6 +23,7 @@ from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
+from tests import examples
 from tests.judges import checker
 from tests.judges import oracle
 
@@ -144,7 +145,7 @@ def _staying(each, end):
 
 class TestLives(testtools.TestCase):
 
-    @hypothesis.settings(max_examples=80, deadline=None)
+    @examples.in_ci(80)
     @hypothesis.given(st.data())
     def test_capacity_is_never_exceeded(self, data):
         """At no instant, whatever came in whatever order."""

@@ -26,6 +26,7 @@ from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import slides
 from ironic_reservations.planner import timeline
+from tests import examples
 from tests.judges import nearest
 from tests.judges import oracle
 
@@ -66,7 +67,7 @@ def _possible(case):
 
 class TestPlans(testtools.TestCase):
 
-    @hypothesis.settings(max_examples=300, deadline=None)
+    @examples.in_ci(300)
     @hypothesis.given(_lent())
     def test_admission_is_what_can_be_assigned(self, case):
         """What is refused is impossible, and no loan is kept too long."""
@@ -82,7 +83,7 @@ class TestPlans(testtools.TestCase):
                 self.assertTrue(each.until <= demand.lent_until
                                 or not demand.lent >> each.node & 1)
 
-    @hypothesis.settings(max_examples=150, deadline=None)
+    @examples.in_ci(150)
     @hypothesis.given(_lent())
     def test_offers_are_accepted_and_the_nearest(self, case):
         """Earlier and shorter ones, too, that end in time for a loan."""
@@ -100,7 +101,7 @@ class TestPlans(testtools.TestCase):
             nearest.shorter(case, _possible)), tuple(map(made.get, (
                 Kind.LATER, Kind.EARLIER, Kind.SHORTER))))
 
-    @hypothesis.settings(max_examples=150, deadline=None)
+    @examples.in_ci(150)
     @hypothesis.given(_lent(), st.integers(0, 5))
     def test_what_slides_finds_a_start_where_there_is_one(self, case, far):
         """The last demand slides; what is not found is impossible."""
@@ -165,7 +166,7 @@ class TestLoans(testtools.TestCase):
 
 class TestFreeCounts(testtools.TestCase):
 
-    @hypothesis.settings(max_examples=100, deadline=None)
+    @examples.in_ci(100)
     @hypothesis.given(oracle.cases(), st.integers(0, 15), st.integers(0, 16),
                       st.integers(0, 8), st.integers(1, 9))
     def test_loans_are_free_until_they_are_over(self, case, lent, until,

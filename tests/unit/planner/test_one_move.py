@@ -28,6 +28,7 @@ from ironic_reservations.planner import ejection
 from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import repair
 from ironic_reservations.planner import timeline
+from tests import examples
 from tests.judges import checker
 from tests.judges import oracle
 
@@ -69,19 +70,19 @@ class TestOneMove(testtools.TestCase):
         else:
             self.assertEqual(case.timeline.rows, after.rows)
 
-    @hypothesis.settings(max_examples=200)
+    @examples.in_ci(200)
     @hypothesis.given(_WHOLE)
     def test_chain(self, case):
         self.check(case, lambda draft, unit, steps: chains.chain(
             draft, unit.parts[0], _NOBODY, steps))
 
-    @hypothesis.settings(max_examples=300)
+    @examples.in_ci(300)
     @hypothesis.given(_WHOLE | _SHARED)
     def test_repair(self, case):
         self.check(case, lambda draft, unit, steps: repair.make_room(
             draft, unit, _NOBODY, steps))
 
-    @hypothesis.settings(max_examples=200)
+    @examples.in_ci(200)
     @hypothesis.given(_WHOLE | _SHARED)
     def test_ejection(self, case):
         self.check(case, lambda draft, unit, steps: ejection.eject(

@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.planner import profiles
+from tests import examples
 from tests.judges import oracle
 
 
 class TestMissing(testtools.TestCase):
 
-    @hypothesis.settings(max_examples=300)
+    @examples.in_ci(300)
     @hypothesis.given(oracle.cases(demands=1)
                       | oracle.shared_cases(demands=1, most=6),
                       st.integers(0, 9))

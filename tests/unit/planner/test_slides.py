@@ -22,6 +22,7 @@ import testtools
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import slides
+from tests import examples
 from tests.judges import oracle
 
 LIMITS = budget.Limits(search=200_000, swap=2_000_000)
@@ -63,7 +64,7 @@ def _possible(case, firm, sliding):
 class TestSlides(testtools.TestCase):
     """For nodes of Ironic, for compute hosts, and for both together."""
 
-    @hypothesis.settings(max_examples=300, deadline=None)
+    @examples.in_ci(300)
     @hypothesis.given(_cases(), st.sampled_from((1, 2, 3)))
     def test_what_can_be_had_is_found(self, drawn, grain):
         case, room = drawn
