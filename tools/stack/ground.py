@@ -38,7 +38,9 @@ DATA = pathlib.Path(sys.prefix, 'etc')
 #: Where the modules of tools are found.
 SOURCE = pathlib.Path(__file__).parents[2]
 
-# NOTE: nova and others read sys.argv as soon as they are imported.
+# NOTE: nova and others read sys.argv as soon as they are imported. A request
+# that is sent while its idle connection is being closed fails: none is closed
+# so soon.
 _SERVE = """
 import importlib
 name, port = sys.argv[1], int(sys.argv[2])
@@ -46,7 +48,8 @@ sys.argv[1:] = []
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 application = importlib.import_module(name).application
 from cheroot import wsgi
-wsgi.Server(('127.0.0.1', port), application, numthreads=8).safe_start()
+wsgi.Server(('127.0.0.1', port), application, numthreads=8,
+            timeout=600).safe_start()
 """
 
 
