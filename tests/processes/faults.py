@@ -33,8 +33,8 @@ from tests.processes import balancer
 from tests.processes import cloud
 from tests.processes import database_proxy
 from tests.processes import journal
-from tests.processes import own_server
 from tests.processes import process
+from tools import own_server
 
 #: A process whose wall clock is off by more, in seconds, may refuse to work.
 _BAD = 4.5

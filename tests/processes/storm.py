@@ -43,13 +43,13 @@ from tests.processes import journal
 from tests.processes import mix as mixes
 from tests.processes import mutations
 from tests.processes import operators
-from tests.processes import own_server
 from tests.processes import people
 from tests.processes import tenants
 from tests.processes.checker import findings
 from tests.processes.checker import history
 from tests.processes.checker import story
 from tests.real import databases
+from tools import own_server
 
 _PATIENT = 60.0
 _LOOK_EVERY = 10.0

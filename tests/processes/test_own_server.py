@@ -22,7 +22,7 @@ import fixtures
 import sqlalchemy as sa
 import testtools
 
-from tests.processes import own_server
+from tools import own_server
 
 _BUSY = 8
 _TIMES = 3
