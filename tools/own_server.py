@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""A database server of the storm's own, which can be restarted."""
+"""Database servers of the tests' own, which can be restarted."""
 
 from __future__ import annotations
 
@@ -50,25 +50,41 @@ _DEBIAN = '/usr/lib/postgresql/*/bin'
 _USERS = {'postgresql': 'postgres', 'mysql': 'mysql'}
 #: Which signal ends a server as an operator would: at once, and in order.
 _END = {'postgresql': signal.SIGINT, 'mysql': signal.SIGTERM}
+#: Settings of a server that need not survive the machine, which then waits
+#: for no disk. A server that is killed still keeps each commit.
+_FORGETFUL = {
+    'mysql': ['--innodb-flush-log-at-trx-commit=2', '--innodb-doublewrite=0',
+              '--innodb-buffer-pool-size=256M', '--innodb-log-file-size=64M'],
+    'postgresql': ['-c', 'fsync=off', '-c', 'full_page_writes=off']}
+_RAM_DISK = pathlib.Path('/dev/shm')
+
+
+class NotInstalled(RuntimeError):
+    """A program of the server is not on this machine."""
 
 
 class OwnServer(fixtures.Fixture):
     """A server on a port and a folder of its own.
 
     :param kind: ``mysql`` or ``postgresql``.
-    :param log_file: of the server.
+    :param log_file: of the server; by default one beside its data.
+    :param forgetful: whether its data are on a RAM disk, where there is one,
+        and it waits for no disk.
     """
 
-    def __init__(self, kind: str, log_file: pathlib.Path) -> None:
+    def __init__(self, kind: str, log_file: pathlib.Path | None = None,
+                 forgetful: bool = False) -> None:
         super().__init__()
         self._kind = kind
         self._log_file = log_file
+        self._forgetful = forgetful
         self._child: child.Child | None = None
 
     def _setUp(self) -> None:
-        # NOTE: whoever the server runs as has to get there, so that it is no
-        # folder of ours.
-        self._folder = pathlib.Path(tempfile.mkdtemp(prefix='storm-server-'))
+        # NOTE: the user of the server cannot read folders of this one.
+        self._folder = pathlib.Path(tempfile.mkdtemp(
+            prefix='test-server-', dir=_RAM_DISK if self._forgetful
+            and os.access(_RAM_DISK, os.W_OK) else None))
         self.addCleanup(shutil.rmtree, self._folder, ignore_errors=True)
         self._port = all_in_one.free_port()
         self._user = _USERS[self._kind] if os.geteuid() == 0 else ''
@@ -124,10 +140,12 @@ class OwnServer(fixtures.Fixture):
                     '--bind-address=127.0.0.1',
                     f'--socket={self._folder / "socket"}',
                     f'--pid-file={self._folder / "pid"}',
-                    '--max-connections=500']
+                    '--max-connections=400',
+                    *(_FORGETFUL['mysql'] if self._forgetful else ())]
         return [_program('postgres'), '-D', self._data, '-p',
                 str(self._port), '-h', '127.0.0.1', '-k', str(self._folder),
-                '-c', 'max_connections=300']
+                '-c', 'max_connections=400',
+                *(_FORGETFUL['postgresql'] if self._forgetful else ())]
 
     def _run(self, command: list[str]) -> None:
         done = subprocess.run(
@@ -141,7 +159,7 @@ class OwnServer(fixtures.Fixture):
     def _start(self) -> None:
         self._child = child.Child.python(
             'server', _RUN, [self._user, str(self._group), *self._serve],
-            self._folder, self._log_file)
+            self._folder, self._log_file or self._folder / 'log')
         self._child.wait_until(self._answers, _PATIENCE)
 
     def _answers(self) -> bool:
@@ -187,12 +205,13 @@ class OwnServer(fixtures.Fixture):
 def _program(name: str) -> str:
     """Return where a program is.
 
-    :raises RuntimeError: it is not installed.
+    :raises NotInstalled: it is not there.
     """
     path = os.pathsep.join((*sorted(glob.glob(_DEBIAN), reverse=True),
                             os.environ.get('PATH', ''), '/usr/sbin'))
     found = shutil.which(name, path=path)
     if found is None:
-        raise RuntimeError(f'{name} is not installed, which a database '
-                           'server of its own takes.')
+        raise NotInstalled(
+            f'{name} is not installed, which tests with a database server '
+            'of their own need: bindep.txt lists such packages.')
     return found

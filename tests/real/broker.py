@@ -10,38 +10,47 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A message broker that is there."""
+"""A RabbitMQ for tests."""
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
-import socket
 import unittest
-from urllib import parse
 
-#: A variable of the environment names another one.
+from tools import own_broker
+from tools import own_server
+
+#: A variable of the environment names one that runs.
 VARIABLE = 'IRONIC_RESERVATIONS_TEST_RABBITMQ'
-USUAL = 'rabbit://guest:guest@127.0.0.1:5672/'
 
 
 class Missing(AssertionError):
-    """The broker has to be there, and does not answer."""
+    """The broker has to be there, and is not installed."""
 
 
 def rabbitmq() -> str:
-    """Return the transport URL of a RabbitMQ.
+    """Return the transport URL of a RabbitMQ: one of this process's own.
 
-    :raises unittest.SkipTest: none answers, and none need be there.
-    :raises Missing: none answers in CI.
+    :raises unittest.SkipTest: it is not installed, and need not be.
+    :raises Missing: it is not installed in CI.
     """
-    url = os.environ.get(VARIABLE, USUAL)
-    parts = parse.urlsplit(url)
+    named = os.environ.get(VARIABLE)
+    if named:
+        return named
     try:
-        socket.create_connection((parts.hostname, parts.port), 3).close()
-    except OSError as failure:
-        text = (f'No RabbitMQ answers at {parts.hostname}:{parts.port}; '
-                f'{VARIABLE} can name another: {failure}')
+        return _own().url
+    except own_server.NotInstalled as failure:
         if os.environ.get('CI') == 'true':
-            raise Missing(text) from failure
-        raise unittest.SkipTest(text) from failure
-    return url
+            raise Missing(str(failure)) from failure
+        raise unittest.SkipTest(str(failure)) from failure
+
+
+@functools.cache
+def _own() -> own_broker.OwnBroker:
+    broker, owner = own_broker.OwnBroker(), os.getpid()
+    broker.setUp()
+    # NOTE: a child that is forked inherits this, but not the broker.
+    atexit.register(lambda: os.getpid() == owner and broker.cleanUp())
+    return broker

@@ -15,6 +15,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import pathlib
 import secrets
@@ -24,17 +26,12 @@ import fixtures
 import sqlalchemy as sa
 from sqlalchemy import pool
 
-#: Where the servers are looked for, the first that answers; a variable of
-#: the environment names another one.
-# NOTE: PyMySQL reads the authorities that the machine trusts for each
-# connection, whether or not the server speaks TLS: 30 ms of CPU time.
-SERVERS = {
-    'mysql': ('IRONIC_RESERVATIONS_TEST_MYSQL',
-              ('mysql+pymysql://root@127.0.0.1:3306?ssl_disabled=true',)),
-    'postgresql': ('IRONIC_RESERVATIONS_TEST_POSTGRESQL',
-                   ('postgresql+psycopg2://postgres@127.0.0.1:5432/postgres',
-                    'postgresql+psycopg2://root@127.0.0.1:5432/postgres')),
-}
+from tools import own_server
+
+#: A variable of the environment names a server that runs; by default this
+#: process starts one of its own.
+SERVERS = {'mysql': 'IRONIC_RESERVATIONS_TEST_MYSQL',
+           'postgresql': 'IRONIC_RESERVATIONS_TEST_POSTGRESQL'}
 KINDS = ('sqlite', *SERVERS)
 
 _CREATE = {
@@ -51,13 +48,13 @@ _CONNECT_TIMEOUT = 60
 
 
 class Missing(AssertionError):
-    """A server that has to be there does not answer."""
+    """A server that has to be there is not installed, or does not answer."""
 
 
 class Database(fixtures.Fixture):
     """An empty database that is dropped afterwards.
 
-    Where no server answers the test is skipped; it fails where CI is true
+    Where there is no server the test is skipped; it fails where CI is true
     or IRONIC_RESERVATIONS_REQUIRE_DATABASES is 1.
 
     :param kind: one of :data:`KINDS`.
@@ -76,8 +73,8 @@ class Database(fixtures.Fixture):
     def setUp(self) -> None:
         """Make the database.
 
-        :raises unittest.SkipTest: no server answers, and need not.
-        :raises Missing: no server answers, and one has to.
+        :raises unittest.SkipTest: there is no server, and need not be.
+        :raises Missing: there is no server, and one has to be.
         """
         # NOTE: not in _setUp, from where a skip comes out as an error.
         self._server = (None if self.kind == 'sqlite'
@@ -98,23 +95,33 @@ class Database(fixtures.Fixture):
 
 
 def _reach(kind: str, other: str | None) -> sa.URL:
-    variable, usual = SERVERS[kind]
+    variable = SERVERS[kind]
     named = other or os.environ.get(variable)
-    urls = (named,) if named else usual
-    failure: Exception | None = None
-    for url in map(sa.make_url, urls):
-        try:
-            _run(url, 'SELECT 1')
-            return url
-        except sa.exc.OperationalError as refused:
-            failure = failure or refused
-    text = (f'No {kind} server answers at {urls[0]}; {variable} can name '
-            f'another: {failure}')
+    try:
+        url = sa.make_url(named or _own(kind).url)
+        _run(url, 'SELECT 1')
+        return url
+    except own_server.NotInstalled as failure:
+        text = f'{failure} {variable} can name a server that runs.'
+        cause: Exception = failure
+    except sa.exc.OperationalError as failure:
+        text = f'No {kind} server answers at {named}: {failure}'
+        cause = failure
     if (os.environ.get('CI') == 'true'
             or os.environ.get('IRONIC_RESERVATIONS_REQUIRE_DATABASES')
             == '1'):
-        raise Missing(text)
-    raise unittest.SkipTest(text)
+        raise Missing(text) from cause
+    raise unittest.SkipTest(text) from cause
+
+
+@functools.cache
+def _own(kind: str) -> own_server.OwnServer:
+    server = own_server.OwnServer(kind, forgetful=True)
+    server.setUp()
+    owner = os.getpid()
+    # NOTE: a child that is forked inherits this, but not the server.
+    atexit.register(lambda: os.getpid() == owner and server.cleanUp())
+    return server
 
 
 def _run(url: sa.URL, statement: str) -> None:

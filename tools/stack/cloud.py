@@ -221,7 +221,8 @@ class Cloud:
             self._stack.enter_context(tempfile.TemporaryDirectory(
                 prefix='ironic-stack-'))))
         self._stack.callback(self._keep_logs)
-        self._databases = scratch.Databases()
+        self._databases = scratch.Databases(
+            self._stack.enter_context(scratch.mariadb()))
         self._stack.callback(self._databases.drop)
         self.broker = self._stack.enter_context(scratch.broker())
         self._stack.callback(self.ground.end)

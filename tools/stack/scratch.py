@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""What is made anew on the servers of this machine, and dropped again."""
+"""The servers below a cloud: those that the environment names, or its own."""
 
 from __future__ import annotations
 
@@ -19,26 +19,53 @@ from collections.abc import Iterator
 import contextlib
 import os
 import secrets
-import shutil
-import subprocess
-from urllib import parse
 
 import sqlalchemy as sa
 from sqlalchemy import pool
 
-#: Variables of the environment name other servers.
-# NOTE: without it PyMySQL takes 30 ms of CPU time for each connection.
-DATABASE = ('IRONIC_RESERVATIONS_TEST_MYSQL',
-            'mysql+pymysql://root@127.0.0.1:3306?ssl_disabled=true')
-BROKER = ('IRONIC_RESERVATIONS_TEST_RABBITMQ',
-          'rabbit://guest:guest@127.0.0.1:5672/')
+from tools import own_broker
+from tools import own_server
+
+DATABASE = 'IRONIC_RESERVATIONS_TEST_MYSQL'
+BROKER = 'IRONIC_RESERVATIONS_TEST_RABBITMQ'
+
+
+@contextlib.contextmanager
+def mariadb() -> Iterator[str]:
+    """Return the SQLAlchemy URL of a server.
+
+    :raises NotInstalled: none is named, and MariaDB is not installed.
+    """
+    named = os.environ.get(DATABASE)
+    if named:
+        yield named
+        return
+    with own_server.OwnServer('mysql', forgetful=True) as server:
+        yield server.url
+
+
+@contextlib.contextmanager
+def broker() -> Iterator[str]:
+    """Return the transport URL of a RabbitMQ.
+
+    :raises NotInstalled: none is named, and RabbitMQ is not installed.
+    """
+    named = os.environ.get(BROKER)
+    if named:
+        yield named
+        return
+    with own_broker.OwnBroker() as server:
+        yield server.url
 
 
 class Databases:
-    """Empty databases of MariaDB, by name."""
+    """Empty databases of MariaDB, by name.
 
-    def __init__(self) -> None:
-        self._server = sa.make_url(os.environ.get(*DATABASE))
+    :param server: its SQLAlchemy URL.
+    """
+
+    def __init__(self, server: str) -> None:
+        self._server = sa.make_url(server)
         self._prefix = f'stack_{secrets.token_hex(4)}_'
         self._names: list[str] = []
 
@@ -65,36 +92,3 @@ class Databases:
             connect_args={'connect_timeout': 5})
         with engine.connect() as connection:
             connection.execute(sa.text(statement))
-
-
-@contextlib.contextmanager
-def broker() -> Iterator[str]:
-    """Return the URL of a virtual host of RabbitMQ.
-
-    NOTE: of its own where we may make one, so that two clouds on one machine
-    do not answer each other's calls.
-    """
-    url = os.environ.get(*BROKER)
-    name = f'stack_{secrets.token_hex(4)}'
-    parts = parse.urlsplit(url)
-    user = parts.username or 'guest'
-    mine = _control('add_vhost', name) and _control(
-        'set_permissions', '-p', name, user, '.*', '.*', '.*')
-    try:
-        yield parts._replace(path=f'/{name}').geturl() if mine else url
-    finally:
-        if mine:
-            _control('delete_vhost', name)
-
-
-def _control(*arguments: str) -> bool:
-    command = shutil.which('rabbitmqctl')
-    if command is None:
-        return False
-    try:
-        return subprocess.run(
-            [command, '-q', *arguments], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            timeout=30).returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
