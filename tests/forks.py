@@ -18,6 +18,8 @@ To read the code takes longer than much of what they do.
 from __future__ import annotations
 
 import multiprocessing
+from multiprocessing import forkserver
+import os
 
 CONTEXT = multiprocessing.get_context('forkserver')
 # NOTE: there is one such process, and one list of what it reads, however many
@@ -45,3 +47,11 @@ CONTEXT.set_forkserver_preload([
     'tests.processes.timeline.sliding_traffic',
     'tests.processes.timeline.traffic',
 ])
+
+
+def share() -> None:
+    """Start the process that forks the others, for all workers of a run."""
+    forkserver.ensure_running()
+    # NOTE: it is no child of a worker, which would start another one.
+    os.register_at_fork(after_in_child=lambda: setattr(
+        forkserver._forkserver, 'ensure_running', lambda: None))

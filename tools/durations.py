@@ -10,10 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How long classes of tests take, for a stestr that has not run them yet.
+"""How long classes of tests take: the longest are begun with first.
 
-Without it, the longest may all be given to one worker, which then ends long
-after the others.
+Else the last worker ends long after the others.
 """
 
 from __future__ import annotations
@@ -23,64 +22,54 @@ from collections.abc import Sequence
 from dbm import dumb
 import os
 import pathlib
+import re
 import sys
 
-from stestr.repository import file as repository
-
+MODULE = r'(?:\w+\.)*?test_\w*'
+#: What one worker runs: a class, or a module whose tests are no classes, but
+#: the requests of stories, which build on each other.
+GROUP = re.compile(rf'{MODULE}\.(?:_?[A-Z]\w*\.)?')
 #: Shorter ones need no line.
 _SHORT = 5
+FILE = pathlib.Path('.ci', 'durations')
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Read the file of durations, or write it: ``[--write] FILE [FOLDER]``.
-
-    To read changes nothing if stestr knows durations of its own.
-    """
-    write = arguments[:1] == ['--write']
-    name, *rest = arguments[write:]
-    times = pathlib.Path(rest[0] if rest else '.', '.stestr', 'times.dbm')
-    if write:
-        pathlib.Path(name).write_text(''.join(
-            f'{seconds:.0f} {test}\n' for test, seconds in _longest(
-                {key.decode(): float(value)
-                 for key, value in _known(times).items()}).items()))
-        return 0
-    if not times.parent.exists():
-        repository.RepositoryFactory().initialise(str(times.parents[1]))
-    if not _known(times):
-        with dumb.open(os.fspath(times), 'c') as made:
-            for line in pathlib.Path(name).read_text().splitlines():
-                seconds, test = line.split()
-                made[test] = seconds
+    """Write the file from what stestr has seen: ``[FILE [FOLDER]]``."""
+    file = pathlib.Path(arguments[0]) if arguments else FILE
+    folder = arguments[1] if arguments[1:] else '.'
+    file.write_text(''.join(
+        f'{seconds:.0f} {name}\n' for name, seconds in _longest(
+            _seen(pathlib.Path(folder, '.stestr', 'times.dbm'))).items()))
     return 0
 
 
-def known(folder: str = '.') -> dict[str, float]:
-    """Return how long each test took, in seconds, as far as stestr knows."""
-    return {key.decode(): float(value) for key, value in _known(
-        pathlib.Path(folder, '.stestr', 'times.dbm')).items()}
+def known(file: pathlib.Path = FILE) -> dict[str, float]:
+    """Return how long each of the longest classes takes, in seconds."""
+    lines = file.read_text().splitlines() if file.exists() else ()
+    return {name: float(seconds)
+            for seconds, name in (line.split() for line in lines)}
 
 
-def _known(times: pathlib.Path) -> dict[bytes, bytes]:
-    if not times.with_name(f'{times.name}.dir').exists():
-        return {}
-    with dumb.open(os.fspath(times), 'r') as known:
-        return {key: known[key] for key in known.keys()}
+def class_of(test: str) -> str:
+    """Return the class of a test, or the module of a story's request."""
+    return GROUP.match(test)[0].rstrip('.')
+
+
+def _seen(times: pathlib.Path) -> dict[str, float]:
+    with dumb.open(os.fspath(times), 'r') as seen:
+        return {key.decode(): float(seen[key]) for key in seen.keys()}
 
 
 def _longest(tests: Mapping[str, float]) -> dict[str, float]:
-    """Return the durations of whole classes, longest first.
-
-    Each is that of the class's first test: stestr takes the sum over the
-    tests of a class that it knows.
-    """
-    classes: dict[str, dict[str, float]] = {}
-    for test, seconds in sorted(tests.items()):
-        classes.setdefault(test.rpartition('.')[0], {})[test] = seconds
+    """Return the durations of whole classes, longest first."""
+    classes: dict[str, float] = {}
+    for test, seconds in tests.items():
+        name = class_of(test)
+        classes[name] = classes.get(name, 0) + seconds
     return dict(sorted(
-        ((min(members), sum(members.values()))
-         for members in classes.values() if sum(members.values()) >= _SHORT),
-        key=lambda each: (-each[1], each[0])))
+        ((name, seconds) for name, seconds in classes.items()
+         if seconds >= _SHORT), key=lambda each: (-each[1], each[0])))
 
 
 if __name__ == '__main__':

@@ -11,17 +11,13 @@
 #    under the License.
 
 
-"""Sum up subunit streams: what failed, and ``N passed, N failed, N skipped``.
-
-Reads the streams of ``stestr last --subunit`` from its standard input, one
-after the other; ends with 1 where a test failed, or none ran.  Its argument is
-how many runs broke down, and left no stream: each counts as a failure.
-"""
+"""Sum up subunit streams: failures, and ``N passed, N failed, N skipped``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-import sys
+from collections.abc import Iterable
+import io
 from typing import Any
 from typing import BinaryIO
 
@@ -86,13 +82,12 @@ class _TestsOnly(testtools.StreamResult):
             self._target.status(*args, **words)
 
 
-def main() -> int:
-    """Print the line."""
-    totals = count(sys.stdin.buffer, int(sys.argv[1]) if sys.argv[1:] else 0)
+def report(streams: Iterable[bytes], broken: int = 0) -> int:
+    """Print what failed, and the line of counts.
+
+    :param streams: of ``stestr last --subunit``.
+    :returns: 0 if some tests ran and none failed, else 1.
+    """
+    totals = count(io.BytesIO(b''.join(streams)), broken)
     print(', '.join(f'{number} {word}' for word, number in totals.items()))
-    ran = totals['passed'] + totals['failed']
-    return 0 if ran and not totals['failed'] else 1
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+    return int(not totals['passed'] or bool(totals['failed']))

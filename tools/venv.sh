@@ -49,7 +49,7 @@ make_venv() {
     say "Making .venv with $("$python" --version) ..."
     "$python" -m venv --clear .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check \
-        'tox>=4.11' >&2
+        'tox>=4.11' 'tox-uv>=1.20' >&2
 }
 
 # Everything that runs and tests the project; a change of what it needs is

@@ -10,11 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A worker of stestr, which takes the longest class that nobody has begun.
-
-It imports the module of a class when it takes it: to import all of them costs
-each worker seconds.
-"""
+"""A worker of stestr, which takes the longest class that nobody has begun."""
 
 from __future__ import annotations
 
@@ -29,19 +25,16 @@ import sys
 import unittest
 
 from stestr.subunit_runner import program
-from stestr.subunit_runner import run
 import subunit
 from subunit import test_results
 import testtools
 
 from tools import durations
 
-_MODULE = r'(?:\w+\.)*?test_\w*'
-#: What stestr gives to one worker: a class, or a module whose tests are no
-#: classes, but the requests of stories, which build on each other.
-GROUP = re.compile(rf'{_MODULE}\.(?:_?[A-Z]\w*\.)?')
 #: Names the folder that the workers of a run share.
 FOLDER_VARIABLE = 'IRONIC_RESERVATIONS_TEST_WORKERS'
+#: The file in it that has the CPU time of each class.
+SPENT = 'spent'
 _LIST = '--load-list'
 #: Of a list in the folder, and of a class that a worker has begun with.
 _LISTED, _TAKEN = '.listed', '.taken'
@@ -51,7 +44,7 @@ class Shared:
     """The classes of all workers, each of which one worker takes.
 
     :param folder: of all workers of this run.
-    :param times: how long a test takes, in seconds, as far as is known.
+    :param times: how long a class takes, in seconds, as far as is known.
     """
 
     def __init__(self, folder: pathlib.Path,
@@ -66,7 +59,7 @@ class Shared:
         :raises LookupError: a test is in no module of tests.  To learn of it
             when its turn comes would be late.
         """
-        lost = [test for test in tests if not GROUP.match(test)]
+        lost = [test for test in tests if not durations.GROUP.match(test)]
         if lost:
             raise LookupError(
                 f'In no module of tests: {", ".join(lost)}. A class that '
@@ -82,6 +75,11 @@ class Shared:
         """
         while (found := self._next()) is not None:
             yield found
+
+    def spent(self, group: str, seconds: float) -> None:
+        """Write how much CPU time a class has taken, with its children."""
+        with (self._folder / SPENT).open('a') as file:
+            file.write(f'{seconds:.2f} {group}\n')
 
     def _next(self) -> tuple[str, frozenset[str]] | None:
         for _seconds, name, group, tests in sorted(
@@ -100,11 +98,11 @@ class Shared:
         for path in self._folder.glob(f'*{_LISTED}'):
             groups: dict[str, list[str]] = {}
             for test in path.read_text().splitlines():
-                groups.setdefault(_class_of(test), []).append(test)
+                groups.setdefault(durations.class_of(test), []).append(test)
             for group, tests in groups.items():
                 if f'{path.stem}.{group}{_TAKEN}' not in taken:
-                    yield (sum(self._times.get(test, 0) for test in tests),
-                           path.stem, group, frozenset(tests))
+                    yield (self._times.get(group, 0), path.stem, group,
+                           frozenset(tests))
 
 
 def load(group: str, tests: frozenset[str]) -> unittest.TestSuite:
@@ -112,7 +110,7 @@ def load(group: str, tests: frozenset[str]) -> unittest.TestSuite:
 
     :raises LookupError: its module does not have one of them.
     """
-    module = re.match(_MODULE, group)[0]
+    module = re.match(durations.MODULE, group)[0]
     suite = program.filter_by_ids(
         unittest.defaultTestLoader.loadTestsFromModule(
             importlib.import_module(module)), tests)
@@ -123,10 +121,6 @@ def load(group: str, tests: frozenset[str]) -> unittest.TestSuite:
     return suite
 
 
-def _class_of(test: str) -> str:
-    return GROUP.match(test)[0].rstrip('.')
-
-
 def work(shared: Shared) -> None:
     """Run tests until none is left, and write what becomes of them."""
     result = test_results.AutoTimingTestResultDecorator(
@@ -135,27 +129,20 @@ def work(shared: Shared) -> None:
     result.startTestRun()
     try:
         for group, tests in shared.take():
+            before = os.times()
             load(group, tests)(result)
+            shared.spent(group, sum(os.times()[:4]) - sum(before[:4]))
     finally:
         result.stopTestRun()
 
 
-def main(arguments: list[str]) -> None:
-    """Do what stestr asks of its own runner.
+def main(arguments: Sequence[str]) -> None:
+    """Do the work that stestr gives to one of its runners.
 
-    :param arguments: ``-m``, the name of that runner, and its arguments.
+    :param arguments: of the runner; a file has the list of its tests.
     """
-    folder = os.environ.get(FOLDER_VARIABLE)
-    if folder is None or _LIST not in arguments:
-        # It lists tests, or there is no other worker.
-        sys.argv = arguments[1:]
-        run.main()
-        return
     path = pathlib.Path(arguments[arguments.index(_LIST) + 1])
-    shared = Shared(pathlib.Path(folder), durations.known())
+    shared = Shared(pathlib.Path(os.environ[FOLDER_VARIABLE]),
+                    durations.known())
     shared.add(path.name, path.read_text().splitlines())
     work(shared)
-
-
-if __name__ == '__main__':
-    main(sys.argv[1:])

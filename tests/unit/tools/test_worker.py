@@ -18,6 +18,7 @@ import pathlib
 import fixtures
 import testtools
 
+from tools import durations
 from tools import worker
 
 _ROOT = pathlib.Path(__file__).parents[3]
@@ -31,7 +32,7 @@ class TestShared(testtools.TestCase):
 
     def shared(self, **times):
         return worker.Shared(self.folder, {
-            f'tests.test_m.{name}.test_1': seconds
+            f'tests.test_m.{name}': seconds
             for name, seconds in times.items()})
 
     def add(self, shared, name, *classes):
@@ -67,7 +68,7 @@ class TestShared(testtools.TestCase):
     def test_stestr_keeps_together_what_a_worker_takes_at_once(self):
         parser = configparser.RawConfigParser()
         parser.read(_ROOT / '.stestr.conf')
-        self.assertEqual(worker.GROUP.pattern,
+        self.assertEqual(durations.GROUP.pattern,
                          parser['DEFAULT']['group_regex'])
         for test, group in (
                 ('tests.unit.test_a.TestB.test_c', 'tests.unit.test_a.TestB.'),
@@ -75,7 +76,7 @@ class TestShared(testtools.TestCase):
                  'tests.unit.test_a.TestB.'),
                 ('tests.inprocess.api.test_stories.version-1.2_e.test_request',
                  'tests.inprocess.api.test_stories.')):
-            self.assertEqual(group, worker.GROUP.match(test)[0])
+            self.assertEqual(group, durations.GROUP.match(test)[0])
 
     def test_test_of_no_module_is_told_before_any_runs(self):
         with testtools.ExpectedException(LookupError, '.*stateful.Capacity.*'):
