@@ -10,9 +10,140 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The long run."""
+"""The long run: all tests on all databases, with examples that are new.
+
+``./tools/test.sh --all``, or ``--all=storms,cloud`` for some of its pieces.
+"""
+
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import io
+import os
+import pathlib
+import secrets
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
 
-def main(pieces):
-    return 1
+from tools import summary
+
+#: What examples are drawn with, and storms begin with.
+SEED = 'IRONIC_RESERVATIONS_TEST_SEED'
+_TOX = '.venv/bin/tox'
+_STORM_SECONDS = {'IRONIC_RESERVATIONS_STORM_SECONDS': '120'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """A piece of the long run.
+
+    :ivar covers: for people.
+    :ivar arguments: of :mod:`tools.run_tests`.
+    :ivar environment: beside that of this process.
+    :ivar tox: the environment of tox that it runs in.
+    """
+
+    covers: str
+    arguments: Sequence[str]
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    tox: str = 'py3'
+
+
+def _folder(name: str) -> tuple[str, ...]:
+    return ('--test-path', f'./tests/{name}')
+
+
+_APART = ('ansible', 'browser', 'docs', 'test_storm', 'test_planted')
+PIECES = {
+    'unit': Piece('the planner, the model and the clients, all examples',
+                  _folder('unit')),
+    'databases': Piece('one process on SQLite, MariaDB and PostgreSQL',
+                       _folder('inprocess')),
+    'processes': Piece(
+        'several processes, killed and stopped; the checker; the proof',
+        (*_folder('processes'), '--exclude-regex',
+         rf'^tests\.processes\.({"|".join(_APART)})\.')),
+    'browser': Piece('the calendar page', _folder('processes/browser')),
+    'docs': Piece('each command of the documentation',
+                  _folder('processes/docs')),
+    'ansible': Piece('the Ansible collection', _folder('processes/ansible')),
+    'planted': Piece('the gate notices each planted fault',
+                     (*_folder('processes'), 'test_planted')),
+    'storms': Piece('two minutes of faults over each database',
+                    (*_folder('processes'), '--serial', 'test_storm'),
+                    _STORM_SECONDS),
+    'cloud': Piece('Keystone, Glance, Placement, Ironic and Nova',
+                   (*_folder('stack'), '--serial'),
+                   {'IRONIC_RESERVATIONS_STACK': '1'}, 'stack'),
+    'oldest': Piece('the oldest dependencies that requirements.txt allows',
+                    _folder('unit'), tox='oldest'),
+}
+
+
+def main(names: Sequence[str]) -> int:
+    """Run pieces, and print a report.
+
+    :param names: of pieces; all by default.
+    :returns: 0 if nothing failed.
+    """
+    unknown = sorted(set(names).difference(PIECES))
+    if unknown:
+        print(f'There is no piece {", ".join(unknown)} of the long run, but '
+              f'{", ".join(PIECES)}.', file=sys.stderr)
+        return 2
+    seed = os.environ.get(SEED) or str(secrets.randbelow(10 ** 9))
+    print(f'The seed of this run is {seed}.', flush=True)
+    lines, failures, streams = [], [], []
+    for name in names or PIECES:
+        began = time.monotonic()
+        stream = _run(PIECES[name], seed)
+        minutes = (time.monotonic() - began) / 60
+        failed: list[str] = []
+        totals = summary.count(io.BytesIO(stream), int(not stream),
+                               failed.append)
+        lines.append(f'{name:10} {totals["passed"]:6} passed '
+                     f'{totals["failed"]:4} failed {totals["skipped"]:4} '
+                     f'skipped {minutes:6.1f} min  {PIECES[name].covers}')
+        failures.extend(
+            f'{text}\n    again: {_again(PIECES[name], seed, text)}'
+            for text in failed)
+        streams.append((stream, int(not stream)))
+    print('\n'.join(('', f'The long run with seed {seed}:', *lines,
+                     *failures)))
+    return summary.report([stream for stream, _ in streams],
+                          sum(broken for _, broken in streams),
+                          tell=lambda failure: None)
+
+
+def _run(piece: Piece, seed: str) -> bytes:
+    """Return the results of a piece, or nothing if it broke down."""
+    if piece.tox != 'py3' and subprocess.run(
+            [_TOX, 'run', '-q', '-e', piece.tox, '--notest'],
+            check=False).returncode:
+        return b''
+    with tempfile.TemporaryDirectory() as folder:
+        results = pathlib.Path(folder, 'results')
+        subprocess.run(
+            [f'.tox/{piece.tox}/bin/python', '-m', 'tools.run_tests',
+             *piece.arguments, '--results', str(results)], check=False,
+            env={**os.environ, **piece.environment, SEED: seed})
+        return results.read_bytes() if results.exists() else b''
+
+
+def _again(piece: Piece, seed: str, failure: str) -> str:
+    """Return the command that repeats a failure.
+
+    :param failure: whose first line names the test.
+    """
+    test = failure.splitlines()[0].split()[-1]
+    given = {**piece.environment, SEED: seed}
+    python = ('./tools/test.sh' if piece.tox == 'py3' else
+              f'.tox/{piece.tox}/bin/python -m tools.run_tests')
+    return ' '.join((
+        *(f'{name}={value}' for name, value in given.items()), python,
+        *piece.arguments[:2], shlex.quote(test)))

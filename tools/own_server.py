@@ -145,6 +145,8 @@ class OwnServer(fixtures.Fixture):
         return [_program('postgres'), '-D', self._data, '-p',
                 str(self._port), '-h', '127.0.0.1', '-k', str(self._folder),
                 '-c', 'max_connections=400',
+                # NOTE: else one that is killed leaves its memory behind.
+                '-c', 'dynamic_shared_memory_type=mmap',
                 *(_FORGETFUL['postgresql'] if self._forgetful else ())]
 
     def _run(self, command: list[str]) -> None:

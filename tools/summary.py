@@ -82,12 +82,15 @@ class _TestsOnly(testtools.StreamResult):
             self._target.status(*args, **words)
 
 
-def report(streams: Iterable[bytes], broken: int = 0) -> int:
-    """Print what failed, and the line of counts.
+def report(streams: Iterable[bytes], broken: int = 0,
+           tell: Callable[[str], None] = print) -> int:
+    """Print which tests failed, and the line of counts.
 
     :param streams: of ``stestr last --subunit``.
+    :param broken: how many runs left nothing that could be counted.
+    :param tell: takes a text for each test that failed.
     :returns: 0 if some tests ran and none failed, else 1.
     """
-    totals = count(io.BytesIO(b''.join(streams)), broken)
+    totals = count(io.BytesIO(b''.join(streams)), broken, tell)
     print(', '.join(f'{number} {word}' for word, number in totals.items()))
     return int(not totals['passed'] or bool(totals['failed']))
