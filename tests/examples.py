@@ -10,21 +10,41 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How many examples a property is tried with."""
+"""How many examples a property is tried with, and which.
+
+The gate draws a third of them, the same ones each time; the long run draws
+all, others each time, from a seed that it prints.
+"""
 
 from __future__ import annotations
 
+import os
+
 import hypothesis
 
-#: Who runs the tests by hand, often, draws others each time.
-_BY_HAND = 3
+_SEED = os.environ.get('IRONIC_RESERVATIONS_TEST_SEED')
+#: How many times as many are drawn.
+_TIMES = float(os.environ.get('IRONIC_RESERVATIONS_TEST_EXAMPLES')
+               or (1 if _SEED else 1 / 3))
 
 
-def in_ci(count: int) -> hypothesis.settings:
-    """Draw so many examples in CI, and a third of them elsewhere.
+def begin() -> None:
+    """Choose how the properties of this process draw their examples."""
+    # NOTE: how long an example takes is the machine's affair.
+    hypothesis.settings.register_profile(
+        'tests', deadline=None, derandomize=not _SEED, database=None,
+        print_blob=True,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow])
+    hypothesis.settings.load_profile('tests')
+    if _SEED:
+        hypothesis.core.global_force_seed = int(_SEED)
 
-    CI draws the same ones each time.
-    """
-    everything = hypothesis.settings.get_current_profile_name() == 'ci'
-    return hypothesis.settings(
-        max_examples=count if everything else count // _BY_HAND)
+
+def drawn(count: int) -> int:
+    """Return how many of so many examples are drawn."""
+    return max(1, round(count * _TIMES))
+
+
+def settings(count: int) -> hypothesis.settings:
+    """Return settings that draw so many examples in the long run."""
+    return hypothesis.settings(max_examples=drawn(count))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence
+import importlib
 import itertools
 import json
 import os
@@ -103,12 +104,14 @@ def trace(names: Sequence[str], without: str, written: pathlib.Path) -> None:
 
 
 def _limit() -> None:
+    # NOTE: the tests choose another profile when they are imported first.
+    importlib.import_module('tests')
     # NOTE: the same examples each time, and none that is made smaller.
     hypothesis.settings.register_profile(
-        'ci', deadline=None, derandomize=True, database=None,
+        'mutants', deadline=None, derandomize=True, database=None,
         suppress_health_check=list(hypothesis.HealthCheck),
         phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate))
-    hypothesis.settings.load_profile('ci')
+    hypothesis.settings.load_profile('mutants')
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
 
 

@@ -28,9 +28,10 @@ from schemathesis.specs.openapi import checks as openapi_checks
 import testtools
 
 from ironic_reservations.api import identity
+from tests import examples
 from tests.inprocess.api import world
 
-_EXAMPLES = 40
+_EXAMPLES = examples.drawn(40)
 #: What stands in a path where an id may stand.
 _PATHS = {'allocations', 'properties'}
 POSITIVE = schemathesis.GenerationMode.POSITIVE
@@ -76,7 +77,7 @@ class FuzzCase(testtools.TestCase):
         found = self._described().find_operation_by_id(self.operation)
 
         @hypothesis.settings(
-            max_examples=_EXAMPLES, derandomize=True, database=None,
+            max_examples=_EXAMPLES,
             deadline=None,
             suppress_health_check=list(hypothesis.HealthCheck))
         @hypothesis.given(case=found.as_strategy(generation_mode=self.mode),

@@ -40,6 +40,7 @@ from ironic_reservations.model import node_timeline
 from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
+from tests import examples
 from tests import strategies
 from tests.inprocess.db import base
 
@@ -48,7 +49,7 @@ LEASE = '00000000-0000-4000-8000-00000000000a'
 WANT = '00000000-0000-4000-8000-00000000000b'
 UUIDS = tuple(f'00000000-0000-4000-8000-{number:012d}'
               for number in range(1, 7))
-EXAMPLES = 60
+EXAMPLES = examples.drawn(60)
 #: What is no obstacle of a node that a pick is about.
 OTHERS = (reasons.NODE_NOT_FOUND, reasons.RESOURCE_CLASS_MISMATCH,
           reasons.TRAIT_MISSING, reasons.TRAIT_FORBIDDEN)
@@ -178,7 +179,7 @@ class _Conditions:
     def check(self, of: Any) -> None:
         """Try a property of the rows on many of them."""
         hypothesis.settings(
-            max_examples=EXAMPLES, derandomize=True, database=None,
+            max_examples=EXAMPLES,
             # NOTE: to make an example smaller takes minutes here.
             phases=(hypothesis.Phase.generate,), deadline=None,
             suppress_health_check=list(hypothesis.HealthCheck))(of)()

@@ -13,7 +13,6 @@
 """Two use cases of which one is cut by others, anywhere."""
 
 import dataclasses
-import os
 
 from hypothesis import strategies as st
 import sqlalchemy as sa
@@ -35,11 +34,11 @@ from ironic_reservations.model import leases
 from ironic_reservations.planner import pick
 from ironic_reservations.reconciler import lease_workers
 from tests import cuts
+from tests import examples
 from tests import leasing
 from tests import world
 
-#: More on request.
-EXAMPLES = int(os.environ.get('IRONIC_RESERVATIONS_CUT_EXAMPLES', '25'))
+EXAMPLES = examples.drawn(25)
 _NODES = 3
 _TIMES = (0.25, 0.5, 1, 1.5, 2, 3)
 _REFUSED = (errors.ReservationError, connection.Conflict)

@@ -27,6 +27,7 @@ from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.model import condition_text
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
+from tests import examples
 from tests import leasing
 from tests import world
 
@@ -201,7 +202,7 @@ def _requests(draw):
 
 class TestNeverMore(world.TestCase):
 
-    @hypothesis.settings(max_examples=20, deadline=None)
+    @examples.settings(20)
     @hypothesis.given(requests=st.lists(_requests(), min_size=2, max_size=8))
     def test_hosts_of_a_class_at_any_instant(self, requests):
         """As they are on the timeline, wherever the planner moved them."""

@@ -27,6 +27,7 @@ from ironic_reservations.engine import leasable
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.model import mirrored_node
+from tests import examples
 from tests import leasing
 from tests import servers
 from tests import world
@@ -297,8 +298,9 @@ class TestWhatBecomesOfHosts(world.TestCase):
         st.tuples(st.just('names'), st.sets(st.integers(0, 7), max_size=3)),
         st.tuples(st.just('sync'), st.none()))
 
-    @hypothesis.settings(max_examples=25, deadline=None, suppress_health_check
-                         =list(hypothesis.HealthCheck))
+    @hypothesis.settings(
+        max_examples=examples.drawn(25),
+        suppress_health_check=list(hypothesis.HealthCheck))
     @hypothesis.given(st.lists(_STEPS, max_size=25))
     def test_in_any_order(self, steps):
         """Nodes come and go, operators and the configuration decide."""

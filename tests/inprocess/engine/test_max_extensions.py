@@ -20,6 +20,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import change
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
+from tests import examples
 from tests import leasing
 from tests import servers
 from tests import world
@@ -108,7 +109,7 @@ class TestMaxExtensions(_Extended):
 
 class TestWhateverIsAsked(_Extended):
 
-    @hypothesis.settings(max_examples=20, deadline=None)
+    @examples.settings(20)
     @hypothesis.given(ends=st.lists(st.integers(3, 8), max_size=8))
     def test_as_many_longer_ends_as_allowed(self, ends):
         """However they are mixed with shorter ones."""

@@ -13,7 +13,6 @@
 """What a refusal offers is accepted as it is, whatever a project may have."""
 
 import contextlib
-import os
 
 import hypothesis
 from hypothesis import strategies as st
@@ -23,11 +22,11 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
+from tests import examples
 from tests import leasing
 from tests import world
 
-#: More on request.
-EXAMPLES = int(os.environ.get('IRONIC_RESERVATIONS_OFFER_EXAMPLES', '20'))
+EXAMPLES = examples.drawn(20)
 _THEIRS = 'theirs'
 
 

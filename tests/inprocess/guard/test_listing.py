@@ -17,13 +17,13 @@ import json
 from urllib import parse
 
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.guard import listing
+from tests import examples
 
 _MAX = 7
 
@@ -76,7 +76,7 @@ class WantedTestCase(testtools.TestCase):
 
 class FillTestCase(testtools.TestCase):
 
-    @settings(max_examples=300, deadline=None)
+    @examples.settings(300)
     @given(count=st.integers(0, 25), numbers=st.sets(st.integers(0, 24)),
            limit=st.one_of(st.none(), st.integers(1, 12)),
            reserved=st.booleans())

@@ -17,7 +17,6 @@ import json
 
 from hypothesis import example
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 import testtools
 
@@ -27,6 +26,7 @@ from ironic_reservations.guard import bodies
 from ironic_reservations.guard import media
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import routes
+from tests import examples
 from tests.inprocess.guard import act_spellings
 from tests.inprocess.guard import routing
 from tests.inprocess.guard import spellings
@@ -212,7 +212,7 @@ class ActsTestCase(testtools.TestCase):
 
 class RoutingTestCase(testtools.TestCase):
 
-    @settings(max_examples=1500, deadline=None)
+    @examples.settings(1500)
     @given(
         method=st.sampled_from(_METHODS),
         head=st.sampled_from(_LIKELY),
@@ -238,7 +238,7 @@ class RoutingTestCase(testtools.TestCase):
                 routing.reaches(method, path, query, body, content_type,
                                 version), routing.TAKES)
 
-    @settings(max_examples=1500, deadline=None)
+    @examples.settings(1500)
     @given(
         method=st.sampled_from(_METHODS),
         head=st.sampled_from(_LIKELY),
@@ -262,7 +262,7 @@ class RoutingTestCase(testtools.TestCase):
             self.assertNotIn(reached, routing.ACTS - (
                 {_VENDOR} if method in ('GET', 'HEAD') else set()))
 
-    @settings(max_examples=500, deadline=None)
+    @examples.settings(500)
     @given(path=st.text(max_size=40), method=st.text(max_size=8),
            query=st.text(max_size=40), content_type=st.text(max_size=40),
            body=st.binary(max_size=40))

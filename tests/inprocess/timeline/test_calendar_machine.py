@@ -16,7 +16,6 @@ What has the same tag is the same, whichever process said it and when: so a
 client that is told that nothing has changed has what it would be sent.
 """
 
-import os
 from unittest import mock
 
 import hypothesis
@@ -24,11 +23,11 @@ from hypothesis import stateful
 from hypothesis import strategies as st
 
 from ironic_reservations.engine.snapshots import cache
+from tests import examples
 from tests.inprocess.timeline import calendars
 from tests.inprocess.timeline import lease_machine
 
-#: More on request.
-EXAMPLES = int(os.environ.get('HYPOTHESIS_CALENDAR_MACHINE_EXAMPLES', '15'))
+EXAMPLES = examples.drawn(15)
 
 
 class Calendars(lease_machine.Leases):

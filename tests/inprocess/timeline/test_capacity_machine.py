@@ -19,7 +19,6 @@ it has but where a fact from outside made it so, which is flagged; and nothing
 that is accepted makes that any worse.
 """
 
-import os
 
 import hypothesis
 from hypothesis import stateful
@@ -28,13 +27,14 @@ from hypothesis import strategies as st
 from ironic_reservations import errors
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import heal as lease_heal
+from tests import examples
 from tests import leasing
 from tests import world
 
 VCPUS = 8
 HOUR = 3600
 MINUTE = 1 / 60
-EXAMPLES = int(os.environ.get('HYPOTHESIS_TIMELINE_EXAMPLES', '60')) // 6
+EXAMPLES = examples.drawn(60 // 6)
 
 
 class Capacity(stateful.RuleBasedStateMachine):

@@ -18,7 +18,6 @@ Exactly those that some assignment serves, with some starts of those leases.
 import dataclasses
 import datetime
 import itertools
-import os
 
 import hypothesis
 from hypothesis import strategies as st
@@ -30,11 +29,12 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
+from tests import examples
 from tests import leasing
 from tests import world
 from tests.judges import oracle
 
-EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASES_EXAMPLES', '30'))
+EXAMPLES = examples.drawn(30)
 _SETTINGS = hypothesis.settings(
     max_examples=EXAMPLES, deadline=None,
     suppress_health_check=list(hypothesis.HealthCheck))

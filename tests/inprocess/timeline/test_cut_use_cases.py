@@ -17,18 +17,17 @@ There each SELECT of a process that stands still sees another moment.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import hypothesis
 from hypothesis import strategies as st
 
+from tests import examples
 from tests import world
 from tests.inprocess.engine import cut_use_cases
 from tests.real import migrated
 
-#: More on request; each takes about a second.
-EXAMPLES = int(os.environ.get('IRONIC_RESERVATIONS_CUT_EXAMPLES', '8'))
+EXAMPLES = examples.drawn(8)
 
 
 class _Shared(cut_use_cases.CutTestCase):

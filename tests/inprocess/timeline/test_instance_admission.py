@@ -12,7 +12,6 @@
 
 """Which leases of hosts and of instances are let in, together."""
 
-import os
 
 import hypothesis
 from hypothesis import strategies as st
@@ -24,12 +23,13 @@ from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
+from tests import examples
 from tests import leasing
 from tests import world
 from tests.judges import checker
 from tests.judges import oracle
 
-EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASES_EXAMPLES', '30'))
+EXAMPLES = examples.drawn(30)
 _SETTINGS = hypothesis.settings(
     max_examples=EXAMPLES, deadline=None,
     suppress_health_check=list(hypothesis.HealthCheck))

@@ -12,14 +12,13 @@
 
 """Leases in any order of events keep what was promised."""
 
-import os
 
 import hypothesis
 
+from tests import examples
 from tests.inprocess.timeline import lease_machine
 
-#: More on request: 500 take some ten minutes.
-EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASE_MACHINE_EXAMPLES', '25'))
+EXAMPLES = examples.drawn(25)
 
 
 class TestLeases(lease_machine.Leases.TestCase):

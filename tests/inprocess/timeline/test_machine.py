@@ -14,7 +14,6 @@
 
 import dataclasses
 import datetime
-import os
 
 import hypothesis
 from hypothesis import stateful
@@ -28,13 +27,13 @@ from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import node_reservation
+from tests import examples
 from tests import world
 
 NODES = 2
 TIMEOUT = 120
 
-#: More on request: 2000 take some ten minutes.
-EXAMPLES = int(os.environ.get('HYPOTHESIS_TIMELINE_EXAMPLES', '60'))
+EXAMPLES = examples.drawn(60)
 
 
 @dataclasses.dataclass

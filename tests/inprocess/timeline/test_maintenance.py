@@ -14,7 +14,6 @@
 
 import dataclasses
 import datetime
-import os
 
 import hypothesis
 from hypothesis import strategies as st
@@ -30,13 +29,14 @@ from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import time_text
+from tests import examples
 from tests import leasing
 from tests import servers
 from tests import strategies
 from tests import world
 from tests.inprocess.timeline import windows
 
-EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASES_EXAMPLES', '30'))
+EXAMPLES = examples.drawn(30)
 
 
 @servers.also

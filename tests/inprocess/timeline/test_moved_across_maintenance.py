@@ -12,7 +12,6 @@
 
 """Nobody gets a node across a maintenance window of it."""
 
-import os
 
 import hypothesis
 from hypothesis import strategies as st
@@ -22,12 +21,13 @@ from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import pull as lease_pull
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import sync
+from tests import examples
 from tests import leasing
 from tests import servers
 from tests.inprocess.engine import open_dates
 from tests.inprocess.timeline import windows
 
-EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASES_EXAMPLES', '30'))
+EXAMPLES = examples.drawn(30)
 
 
 def crossing(there):

@@ -11,7 +11,6 @@
 #    under the License.
 
 import json
-import os
 
 import hypothesis
 from hypothesis import strategies as st
@@ -21,12 +20,13 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
+from tests import examples
 from tests import leasing
 from tests import strategies
 from tests import world
 from tests.judges import oracle
 
-EXAMPLES = int(os.environ.get('HYPOTHESIS_LEASES_EXAMPLES', '30'))
+EXAMPLES = examples.drawn(30)
 _SETTINGS = hypothesis.settings(
     max_examples=EXAMPLES, deadline=None,
     suppress_health_check=list(hypothesis.HealthCheck))

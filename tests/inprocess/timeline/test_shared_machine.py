@@ -12,7 +12,6 @@
 
 """Leases, reservations and deploys on one timeline, in any order of events."""
 
-import os
 
 import hypothesis
 from hypothesis import stateful
@@ -29,6 +28,7 @@ from ironic_reservations.model import reasons
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import pick
+from tests import examples
 from tests import leasing
 from tests import world
 from tests.judges import oracle
@@ -38,7 +38,7 @@ HOUR = 3600
 #: More leases than this are more than the oracle can try.
 LEASES = 6
 
-EXAMPLES = int(os.environ.get('HYPOTHESIS_TIMELINE_EXAMPLES', '60')) // 3
+EXAMPLES = examples.drawn(60 // 3)
 
 
 class Timeline(stateful.RuleBasedStateMachine):

@@ -24,7 +24,7 @@ from tests.judges import oracle
 
 class TestFreeCounts(testtools.TestCase):
 
-    @examples.in_ci(200)
+    @examples.settings(200)
     @hypothesis.given(oracle.cases(), st.integers(0, 8), st.integers(1, 9),
                       st.integers(0, 15))
     def test_counts_are_right_at_every_instant(self, case, start, length,

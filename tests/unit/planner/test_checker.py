@@ -72,7 +72,7 @@ class TestChecker(testtools.TestCase):
                 bookings.Booking('2', 5, 6, 0, 1))
         self.assertNotEqual([], checker.faults(plan, (), plan, [None]))
 
-    @examples.in_ci(150)
+    @examples.settings(150)
     @hypothesis.given(oracle.cases(), st.data())
     def test_moving_one_booking_of_a_plan_is_seen_if_it_breaks_it(
             self, case, data):
@@ -171,7 +171,7 @@ class TestSharedHosts(testtools.TestCase):
         self.assertNotEqual([], checker.faults(
             [*begun, _there('moves', 1)], (), plan, CAPACITIES))
 
-    @examples.in_ci(80)
+    @examples.settings(80)
     @hypothesis.given(oracle.shared_cases(), st.data())
     def test_moving_one_promise_of_a_plan_is_seen_if_it_breaks_it(
             self, case, data):

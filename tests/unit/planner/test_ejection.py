@@ -46,7 +46,7 @@ NONE_PINNED = frozenset()
 
 class TestWholeHosts(testtools.TestCase):
 
-    @examples.in_ci(400)
+    @examples.settings(400)
     @hypothesis.given(oracle.cases())
     def test_what_is_found_can_be_assigned(self, case):
         answer = planning.plan(case.timeline, case.demands, ALONE)
@@ -59,7 +59,7 @@ class TestWholeHosts(testtools.TestCase):
             case.there, case.demands, answer.timeline.promised(),
             case.capacities))
 
-    @examples.in_ci(150)
+    @examples.settings(150)
     @hypothesis.given(oracle.crowds())
     def test_what_has_begun_stays_in_a_crowd(self, case):
         answer = planning.plan(case.timeline, case.demands, ALONE)
@@ -68,14 +68,14 @@ class TestWholeHosts(testtools.TestCase):
             case.there, case.demands, answer.timeline.promised(),
             case.capacities))
 
-    @examples.in_ci(100)
+    @examples.settings(100)
     @hypothesis.given(oracle.cases())
     def test_one_snapshot_has_one_plan(self, case):
         first, second = (planning.plan(case.timeline, case.demands, ALONE)
                          for _ in range(2))
         self.assertEqual(first, second)
 
-    @examples.in_ci(100)
+    @examples.settings(100)
     @hypothesis.given(oracle.cases(demands=1))
     def test_draft_is_left_alone_where_nothing_is_found(self, case):
         draft = timeline.Draft.of(case.timeline)
@@ -179,7 +179,7 @@ def _packing(seed):
 
 class TestSharedHosts(testtools.TestCase):
 
-    @examples.in_ci(300)
+    @examples.settings(300)
     @hypothesis.given(oracle.shared_cases())
     def test_what_is_found_has_room(self, case):
         answer = planning.plan(case.timeline, case.demands, SHARED_ALONE)
@@ -193,7 +193,7 @@ class TestSharedHosts(testtools.TestCase):
         self.assertTrue(oracle.sound(
             case.capacities, list(answer.timeline.promised())))
 
-    @examples.in_ci(100)
+    @examples.settings(100)
     @hypothesis.given(oracle.shared_cases(hosts=5, most=14, demands=3))
     def test_what_is_found_in_a_crowd_has_room(self, case):
         answer = planning.plan(case.timeline, case.demands, SHARED_ALONE)
@@ -204,7 +204,7 @@ class TestSharedHosts(testtools.TestCase):
         self.assertTrue(oracle.sound(
             case.capacities, list(answer.timeline.promised())))
 
-    @examples.in_ci(100)
+    @examples.settings(100)
     @hypothesis.given(oracle.shared_cases())
     def test_one_snapshot_has_one_plan(self, case):
         first, second = (
@@ -212,7 +212,7 @@ class TestSharedHosts(testtools.TestCase):
             for _ in range(2))
         self.assertEqual(first, second)
 
-    @examples.in_ci(200)
+    @examples.settings(200)
     @hypothesis.given(oracle.shared_cases(hosts=3, most=8, demands=1))
     def test_row_has_room_where_the_pool_has_it(self, case):
         """And whoever is in the way, without them there is room."""
@@ -250,7 +250,7 @@ class TestSharedHosts(testtools.TestCase):
                 row.put(each)
             self.assertEqual(cost, row.cost(piece))
 
-    @examples.in_ci(100)
+    @examples.settings(100)
     @hypothesis.given(oracle.shared_cases(hosts=3, most=8, demands=1))
     def test_host_is_given_up_only_where_what_stays_is_in_the_way(self, case):
         draft = timeline.Draft.of(case.timeline)

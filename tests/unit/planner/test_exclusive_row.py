@@ -101,7 +101,7 @@ class TestExchange(testtools.TestCase):
         self.assertTrue(self._exchange([
             each for each in there if each.start < 15])[0])
 
-    @examples.in_ci(300)
+    @examples.settings(300)
     @hypothesis.given(_two_nodes(), strategies.randoms())
     def test_rows_stay_sound(self, there, chance):
         rows = _rows(there)

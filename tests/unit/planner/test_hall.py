@@ -44,7 +44,7 @@ def _leapfrog(draw):
 
 class TestFind(testtools.TestCase):
 
-    @examples.in_ci(150)
+    @examples.settings(150)
     @hypothesis.given(oracle.cases() | oracle.crowds() | _leapfrog())
     def test_shortage_is_where_all_nodes_are_taken_at_once(self, case):
         draft = dataclasses.replace(case, there=tuple(

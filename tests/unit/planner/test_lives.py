@@ -145,7 +145,7 @@ def _staying(each, end):
 
 class TestLives(testtools.TestCase):
 
-    @examples.in_ci(80)
+    @examples.settings(80)
     @hypothesis.given(st.data())
     def test_capacity_is_never_exceeded(self, data):
         """At no instant, whatever came in whatever order."""

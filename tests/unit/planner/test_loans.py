@@ -67,7 +67,7 @@ def _possible(case):
 
 class TestPlans(testtools.TestCase):
 
-    @examples.in_ci(300)
+    @examples.settings(300)
     @hypothesis.given(_lent())
     def test_admission_is_what_can_be_assigned(self, case):
         """What is refused is impossible, and no loan is kept too long."""
@@ -83,7 +83,7 @@ class TestPlans(testtools.TestCase):
                 self.assertTrue(each.until <= demand.lent_until
                                 or not demand.lent >> each.node & 1)
 
-    @examples.in_ci(150)
+    @examples.settings(150)
     @hypothesis.given(_lent())
     def test_offers_are_accepted_and_the_nearest(self, case):
         """Earlier and shorter ones, too, that end in time for a loan."""
@@ -101,7 +101,7 @@ class TestPlans(testtools.TestCase):
             nearest.shorter(case, _possible)), tuple(map(made.get, (
                 Kind.LATER, Kind.EARLIER, Kind.SHORTER))))
 
-    @examples.in_ci(150)
+    @examples.settings(150)
     @hypothesis.given(_lent(), st.integers(0, 5))
     def test_what_slides_finds_a_start_where_there_is_one(self, case, far):
         """The last demand slides; what is not found is impossible."""
@@ -166,7 +166,7 @@ class TestLoans(testtools.TestCase):
 
 class TestFreeCounts(testtools.TestCase):
 
-    @examples.in_ci(100)
+    @examples.settings(100)
     @hypothesis.given(oracle.cases(), st.integers(0, 15), st.integers(0, 16),
                       st.integers(0, 8), st.integers(1, 9))
     def test_loans_are_free_until_they_are_over(self, case, lent, until,

@@ -61,7 +61,7 @@ def _possible(case):
 class TestOffers(testtools.TestCase):
     """For nodes of Ironic, for compute hosts, and for both together."""
 
-    @examples.in_ci(150)
+    @examples.settings(150)
     @hypothesis.given(oracle.cases() | oracle.shared_cases(most=3))
     def test_offers_are_accepted_and_the_nearest(self, case):
         hypothesis.assume(isinstance(
@@ -80,14 +80,14 @@ class TestOffers(testtools.TestCase):
         self.assertEqual(_fewer(case), made.get(Kind.FEWER) and [
             demand.least for demand in made[Kind.FEWER]])
 
-    @examples.in_ci(80)
+    @examples.settings(80)
     @hypothesis.given(oracle.cases() | oracle.shared_cases(most=3))
     def test_soonest_start_is_the_first_that_is_possible(self, case):
         offer = offers.soonest(case.timeline, case.demands, LATEST, LIMITS)
         self.assertEqual(nearest.later(case, LATEST, _possible, 0),
                          offer and offer.demands)
 
-    @examples.in_ci(120)
+    @examples.settings(120)
     @hypothesis.given(oracle.cases() | oracle.shared_cases(most=3))
     def test_earliest_start_is_a_whole_one_where_that_can_be(self, case):
         self.assertEqual(

@@ -70,19 +70,19 @@ class TestOneMove(testtools.TestCase):
         else:
             self.assertEqual(case.timeline.rows, after.rows)
 
-    @examples.in_ci(200)
+    @examples.settings(200)
     @hypothesis.given(_WHOLE)
     def test_chain(self, case):
         self.check(case, lambda draft, unit, steps: chains.chain(
             draft, unit.parts[0], _NOBODY, steps))
 
-    @examples.in_ci(300)
+    @examples.settings(300)
     @hypothesis.given(_WHOLE | _SHARED)
     def test_repair(self, case):
         self.check(case, lambda draft, unit, steps: repair.make_room(
             draft, unit, _NOBODY, steps))
 
-    @examples.in_ci(200)
+    @examples.settings(200)
     @hypothesis.given(_WHOLE | _SHARED)
     def test_ejection(self, case):
         self.check(case, lambda draft, unit, steps: ejection.eject(

@@ -69,7 +69,7 @@ def _renumbered(case, order):
 class TestAgainstTheOracle(testtools.TestCase):
     """For nodes of Ironic, for compute hosts, and for both together."""
 
-    @examples.in_ci(500)
+    @examples.settings(500)
     @hypothesis.given(oracle.cases() | oracle.shared_cases())
     def test_admission_is_what_can_be_assigned(self, case):
         answer = planning.plan(case.timeline, case.demands)
@@ -84,7 +84,7 @@ class TestAgainstTheOracle(testtools.TestCase):
                 case.there, case.demands, answer.timeline.promised(),
                 case.capacities))
 
-    @examples.in_ci(300)
+    @examples.settings(300)
     @hypothesis.given(oracle.cases() | oracle.shared_cases())
     def test_search_alone_finds_what_can_be_assigned(self, case):
         answer = planning.plan(case.timeline, case.demands, budget.Limits(
@@ -92,7 +92,7 @@ class TestAgainstTheOracle(testtools.TestCase):
             eject=0))
         self.assertEqual(oracle.best(case), _granted(answer))
 
-    @examples.in_ci(40)
+    @examples.settings(40)
     @hypothesis.given(oracle.shared_cases(most=8, demands=3))
     def test_plan_of_a_crowd_passes_the_checker(self, case):
         answer = planning.plan(case.timeline, case.demands)
@@ -103,7 +103,7 @@ class TestAgainstTheOracle(testtools.TestCase):
         self.assertTrue(oracle.sound(
             case.capacities, list(answer.timeline.promised())))
 
-    @examples.in_ci(300)
+    @examples.settings(300)
     @hypothesis.given(oracle.cases(alike=True, demands=1, started_only=True))
     def test_alike_nodes_are_refused_only_where_all_are_taken(self, case):
         wanted = dataclasses.replace(case.demands[0],
@@ -113,14 +113,14 @@ class TestAgainstTheOracle(testtools.TestCase):
         self.assertEqual(peak + wanted.least <= case.nodes,
                          isinstance(answer, plans.Plan))
 
-    @examples.in_ci(100)
+    @examples.settings(100)
     @hypothesis.given(oracle.cases(alike=True, demands=1, started_only=True))
     def test_alike_nodes_need_no_search(self, case):
         answer = planning.plan(case.timeline, case.demands,
                                budget.Limits(search=0, eject=0))
         self.assertEqual(oracle.best(case), _granted(answer))
 
-    @examples.in_ci(200)
+    @examples.settings(200)
     @hypothesis.given(oracle.crowds())
     def test_crowds_of_alike_nodes_take_what_depth_allows(self, case):
         wanted, = case.demands
@@ -134,7 +134,7 @@ class TestAgainstTheOracle(testtools.TestCase):
                 case.there, case.demands, answer.timeline.promised(),
                 case.capacities))
 
-    @examples.in_ci(160)
+    @examples.settings(160)
     @hypothesis.given(oracle.cases(demands=3) | oracle.shared_cases())
     def test_order_of_demands_does_not_matter(self, case):
         least = [dataclasses.replace(demand, most=demand.least)
@@ -145,7 +145,7 @@ class TestAgainstTheOracle(testtools.TestCase):
                 oracle.exists(case, [demand.least for demand in least]),
                 isinstance(answer, plans.Plan))
 
-    @examples.in_ci(120)
+    @examples.settings(120)
     @hypothesis.given(oracle.cases() | oracle.shared_cases())
     def test_order_of_hosts_does_not_matter(self, case):
         granted = _granted(planning.plan(case.timeline, case.demands))
@@ -154,7 +154,7 @@ class TestAgainstTheOracle(testtools.TestCase):
             self.assertEqual(granted, _granted(planning.plan(
                 other.timeline, other.demands)))
 
-    @examples.in_ci(160)
+    @examples.settings(160)
     @hypothesis.given(oracle.cases() | oracle.shared_cases())
     def test_moves_and_grants_are_all_that_differs(self, case):
         answer = planning.plan(case.timeline, case.demands)

@@ -25,7 +25,7 @@ from tests.judges import oracle
 
 class TestMissing(testtools.TestCase):
 
-    @examples.in_ci(300)
+    @examples.settings(300)
     @hypothesis.given(oracle.cases(demands=1)
                       | oracle.shared_cases(demands=1, most=6),
                       st.integers(0, 9))

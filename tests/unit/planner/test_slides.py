@@ -64,7 +64,7 @@ def _possible(case, firm, sliding):
 class TestSlides(testtools.TestCase):
     """For nodes of Ironic, for compute hosts, and for both together."""
 
-    @examples.in_ci(300)
+    @examples.settings(300)
     @hypothesis.given(_cases(), st.sampled_from((1, 2, 3)))
     def test_what_can_be_had_is_found(self, drawn, grain):
         case, room = drawn
