@@ -21,6 +21,7 @@ import contextlib
 from typing import Any
 from typing import cast
 from typing import ClassVar
+from typing import Generic
 from typing import TypeVar
 from urllib import parse
 
@@ -51,7 +52,8 @@ class Resource(base.Resource):
 _R = TypeVar('_R', bound=Resource)
 
 
-class Manager(base.Manager[_R]):
+# NOTE: ironicclient's is not generic before 6.1.
+class Manager(base.Manager, Generic[_R]):
     """The requests for resources of one kind.
 
     :param client: an Ironic client, as ``ironicclient.client.get_client``
