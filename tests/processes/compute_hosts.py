@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import pathlib
+import random
+import threading
 from typing import Any
 import uuid as uuid_module
 
@@ -29,6 +31,10 @@ CAPACITY = {'VCPU': 16, 'MEMORY_MB': 32768, 'DISK_GB': 200}
 _SLOT = 'CUSTOM_IRONIC_SLOT'
 _SLOTS = 50
 _NAMES = ('compute-0', 'compute-1')
+#: Between two claims of Nova, and how long it keeps a node, in seconds: the
+#: least and the most.
+_PAUSE = (0.1, 1.0)
+_KEPT = (0.0, 1.5)
 
 
 class Placement:
@@ -76,6 +82,26 @@ class Placement:
                                         (_SLOT, _SLOTS))}})
             self.hosts[name] = uuid
         self._known = {*nodes, *self.hosts.values()}
+
+    def be_nova(self, nodes: dict[str, str], choice: random.Random,
+                over: threading.Event) -> None:
+        """Claim nodes that look free, and leave them, until the storm ends.
+        """
+        with placement.session() as session:
+            while not over.wait(choice.uniform(*_PAUSE)):
+                node, name = choice.choice([*nodes.items()])
+                consumer = str(uuid_module.UUID(
+                    int=choice.getrandbits(128), version=4))
+                path = f'{self.url}/allocations/{consumer}'
+                session.put(path, timeout=60, json={
+                    'allocations': {node: {'resources': {
+                        f'CUSTOM_{name.upper()}': 1}}},
+                    'project_id': 'nova', 'user_id': 'nova',
+                    'consumer_generation': None, 'consumer_type': 'INSTANCE'})
+                over.wait(choice.uniform(*_KEPT))
+                while session.delete(path, timeout=60).status_code not in (
+                        204, 404):
+                    pass
 
     def seen(self) -> dict[str, Any]:
         """Return what there is besides what :meth:`provide` has made."""

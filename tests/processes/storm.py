@@ -216,6 +216,10 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             target=weather.gust, args=(random.Random(seed.random()),),
             name=f'gusts-{number}', daemon=True)
             for number in range(mix.gusting))
+        if there.placement is not None:
+            crowd.append(threading.Thread(
+                target=there.placement.be_nova, name='nova', daemon=True,
+                args=(there.nodes, random.Random(seed.random()), over)))
         for thread in crowd:
             thread.start()
         try:

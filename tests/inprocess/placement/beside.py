@@ -19,6 +19,8 @@ from collections.abc import Mapping
 import datetime
 from typing import Any
 
+from oslo_config import cfg
+
 from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations.db import holds as db_holds
@@ -28,8 +30,17 @@ from ironic_reservations.lifecycle.placement import holds
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import served
-from tests.inprocess.placement import traffic
 from tests.real import migrated
+
+
+def configured(url: str, endpoint: str, timeout: int = 5
+               ) -> cfg.ConfigOpts:
+    """Return the configuration of a process; what is cut off ends soon."""
+    options: dict[str, Any] = {
+        'ironic__confirm': 'mirror', 'reservations__min_ttl': 1,
+        'placement__enabled': True, 'placement__timeout': timeout,
+        'placement__grace': 1, 'placement__endpoint_override': endpoint}
+    return world.configured(url, **options)
 
 
 class Beside:
@@ -59,7 +70,7 @@ class Beside:
     def another_engine(self) -> engine_module.Engine:
         """Return an engine as another process has it."""
         engine = engine_module.build(
-            traffic.configured(self.url, self.endpoint, self.timeout),
+            configured(self.url, self.endpoint, self.timeout),
             self.world.ironic)
         self.addCleanup(engine.database.close)
         # NOTE: it has a connection of its own, and nobody else gets the

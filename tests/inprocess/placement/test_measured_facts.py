@@ -42,7 +42,6 @@ from ironic_reservations.planner import pick
 from tests import world
 from tests.inprocess.placement import beside
 from tests.inprocess.placement import in_memory
-from tests.inprocess.placement import traffic
 
 GOLD = in_memory.GOLD
 Kind = hold_audit.Kind
@@ -98,7 +97,7 @@ class _Races(_TestCase):
         super().setUp()
         self.ours = [self.another_engine() for _ in range(3)]
         self.rivals = [in_memory.Nodes(placement.Placement.over_http(
-            traffic.configured('sqlite://', self.endpoint)))
+            beside.configured('sqlite://', self.endpoint)))
             for _ in range(5)]
 
     def test_one_owner_of_ours_whatever_placement_gives_away(self) -> None:

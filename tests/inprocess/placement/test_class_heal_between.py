@@ -31,10 +31,10 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import class_heal
 from ironic_reservations.model import mirrored_node
 from tests import world
+from tests.inprocess.placement import beside
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import of_old_sizes
 from tests.inprocess.placement import served
-from tests.inprocess.placement import traffic
 
 GOLD = in_memory.GOLD
 #: In so many seconds a rival has read what is used, at most.
@@ -51,10 +51,10 @@ class _Between:
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.endpoint = self.useFixture(served.Served(
             self.kind, application=(
-                'tests.processes.placement.standing_still:application'),
+                'tests.inprocess.placement.standing_still:application'),
             environment={'STANDS_STILL': str(self.folder)})).endpoint
         self.client = placement.Placement.over_http(
-            traffic.configured('sqlite://', self.endpoint, timeout=60))
+            beside.configured('sqlite://', self.endpoint, timeout=60))
         self.nodes = in_memory.Nodes(self.client)
         self.client.ensure_class(GOLD)
         self.node, self.instance = world.new_uuid(), world.new_uuid()
