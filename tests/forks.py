@@ -37,15 +37,9 @@ CONTEXT.set_forkserver_preload([
     'oslo_messaging._drivers.impl_rabbit', 'zeroconf',
     # What each of them has for its __main__.
     'tools.worker',
-    'tests.inprocess.placement.traffic',
     'tests.processes.leases.crowd',
     'tests.processes.leases.no_show',
-    'tests.processes.notices.sender',
-    'tests.processes.placement.healing',
-    'tests.processes.timeline.copies',
-    'tests.processes.timeline.mixed_traffic',
-    'tests.processes.timeline.sliding_traffic',
-    'tests.processes.timeline.traffic',
+    'tests.processes.racing',
 ])
 
 

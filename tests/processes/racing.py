@@ -9,18 +9,15 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-
-"""One client that leases, reserves and deploys, and looks at what it got."""
+"""A client that leases, reserves and deploys, and looks at what it got."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from concurrent import futures
 import datetime
-import pathlib
 import random
-import time
 import traceback
+from typing import Any
 
 from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
@@ -40,13 +37,16 @@ from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world
 
+#: Of all processes.
+OPTIONS: dict[str, Any] = {
+    'ironic__confirm': 'mirror', 'reservations__min_ttl': 1,
+    'reservations__max_ttl': 86400}
 #: Answers that a client may get when others are about.
 _ORDINARY = (errors.NoNodeAvailable, errors.LeaseRefused, errors.LeaseFrozen,
              errors.ExtensionRefused, errors.NodePromised,
              errors.ProofRequired, errors.ReservationNotFound,
              errors.InvalidValue)
 _HOUR = datetime.timedelta(hours=1)
-_PATIENCE = 10
 
 
 class Client:
@@ -63,61 +63,39 @@ class Client:
         self._random = random.Random(seed)
         self._leases: list[leases.Lease] = []
         self._held: list[node_reservation.Reservation] = []
-        self.done: dict[str, int] = {}
 
-    def run(self, requests: int) -> None:
-        """Make requests, one after the other.
-
-        :param requests: how many; more of them, until each kind of them has
-            been served once.
-        """
+    def run(self, requests: int) -> str:
+        """Make so many requests; return what went wrong, in words."""
         steps = (self._lease, self._lease, self._lease, self._end,
                  self._extend, self._deploy_leased, self._reserve,
                  self._reserve, self._renew, self._release, self._deploy,
-                 self._deploy, self._allocate)
-        for number in range(_PATIENCE * requests):
-            if number >= requests:
-                steps = self._still(steps)
-                if not steps:
-                    break
-            step = self._random.choice(steps)
-            try:
-                step()
-                name = step.__name__
-            except _ORDINARY as exc:
-                name = type(exc).__name__
-            self.done[name] = self.done.get(name, 0) + 1
-
-    def _still(self, steps: Sequence[Callable[[], None]]
-               ) -> tuple[Callable[[], None], ...]:
-        """Return what has not been served, and what makes room for it."""
-        missing = tuple(step for step in steps
-                        if step.__name__ not in self.done)
-        if not missing:
-            return ()
-        return (*missing, *([self._end] if self._leases else []),
-                *([self._release] if self._held else []))
+                 self._deploy, self._deploy_with_a_wrong_proof,
+                 self._allocate)
+        try:
+            for _ in range(requests):
+                try:
+                    self._random.choice(steps)()
+                except _ORDINARY:
+                    continue
+        except BaseException:
+            return traceback.format_exc()
+        return ''
 
     def _lease(self) -> None:
         now = clock.utc_now()
         ahead = self._random.choice((0, 1, 2, 3, 5))
         begin = None if not ahead else now + ahead * _HOUR
+        end = (begin or now) + self._random.choice((1, 2, 4)) * _HOUR
         least = self._random.choice((1, 1, 2, 3))
-        wish = (
-            leases.LeaseReservationRequest(least, least + self._random.choice(
-                (0, 1))) if self._random.random() < 0.6 else
-            leasing.instances(least, self._random.choice(
-                (2,
-                 4)), 1024, 10, self._random.choice(
-                     (None, None, False, True))))
+        wish = (leasing.wish(least, least + self._random.choice((0, 1)))
+                if self._random.random() < 0.6 else leasing.instances(
+                    least, self._random.choice((2, 4)), 1024, 10,
+                    self._random.choice((None, None, False, True))))
+        slides = ahead and self._random.random() < 0.3
         self._leases.append(lease_create.create(
             self._engine, leases.LeaseRequest(
-                'lease', (begin or now)
-                + self._random.choice((1, 2, 4)) * _HOUR,
-                (wish,), begin)))
-        if any(each.node_uuid not in self._nodes
-               for each in self._leases[-1].bookings):
-            self.done['shared'] = self.done.get('shared', 0) + 1
+                'lease', end, (wish,), begin, flexible=leases.Flexible(
+                    end + 4 * _HOUR, _HOUR, 0) if slides else None)))
 
     def _of_ours(self) -> leases.Lease:
         if not self._leases:
@@ -143,23 +121,27 @@ class Client:
             with self._engine.database.read() as connection:
                 mine = [each for each in db_bookings.read_of_leases(
                     connection, (lease.id,)) if each.node_uuid in self._nodes]
-            if not mine:
-                continue
-            booking = self._random.choice(mine)
-            opened = admission.admit(self._engine, booking.node_uuid,
-                                   booking.reservation_id)
-            self._works()
-            admission.close(self._engine, opened, False)
-            return
+            if mine:
+                booking = self._random.choice(mine)
+                admission.close(self._engine, admission.admit(
+                    self._engine, booking.node_uuid, booking.reservation_id),
+                    False)
+                return
 
     def _reserve(self) -> None:
+        """The same request gets the same reservation."""
         listed = tuple(self._random.sample(self._nodes,
                                            self._random.randint(1, 4)))
-        self._held.append(reserve.reserve(self._engine, pick.NodeRequest(
+        asked = pick.NodeRequest(
             world.new_uuid(), listed if self._random.random() < 0.7 else None,
             resource_class='gold',
-            ttl=self._random.choice((1, 600, 2 * 3600, 6 * 3600))),
-            world.ALL_NODES))
+            ttl=self._random.choice((1, 600, 2 * 3600, 6 * 3600)))
+        given = reserve.reserve(self._engine, asked, world.ALL_NODES)
+        self._held.append(given)
+        if asked.ttl != 1:
+            again = reserve.reserve(self._engine, asked, world.ALL_NODES)
+            if again != given:
+                raise AssertionError(f'{again} is not {given}')
 
     def _one_held(self) -> node_reservation.Reservation:
         if not self._held:
@@ -175,12 +157,9 @@ class Client:
         self._held.remove(held)
         release.release(self._engine, held.uuid)
 
-    def _works(self) -> None:
-        time.sleep(self._random.uniform(0, 0.01))
-
     def _deploy(self) -> None:
         self._strangers(admission.admit(self._engine,
-                                      self._random.choice(self._nodes)))
+                                        self._random.choice(self._nodes)))
 
     def _allocate(self) -> None:
         self._strangers(allocation_requests.hold(
@@ -195,33 +174,27 @@ class Client:
                     connection, opened.node_uuid, clock.utc_now())
             if promised:
                 raise AssertionError(f'{opened} is promised: {promised}')
-            self._works()
         admission.close(self._engine, opened, False)
 
-
-def work(url: str, nodes: list[str], journal: str, seed: int,
-         requests: int) -> None:
-    """Be one process."""
-    engine = engine_module.build(world.configured(
-        url, ironic__confirm='mirror', reservations__min_ttl=1,
-        reservations__max_ttl=86400))
-    try:
-        act(engine, nodes, journal, seed, requests)
-    finally:
-        engine.database.close()
+    def _deploy_with_a_wrong_proof(self) -> None:
+        node = self._random.choice(self._nodes)
+        try:
+            admission.admit(self._engine, node, world.new_uuid())
+        except errors.ProofInvalid:
+            return
+        raise AssertionError('a wrong proof was taken')
 
 
-def act(engine: engine_module.Engine, nodes: list[str], journal: str,
-        seed: int, requests: int) -> None:
-    """Be one client; what went wrong, and how often what was done, is
-    written to a file.
+def work(url: str, nodes: list[str], seeds: list[int], requests: int,
+         failures: Any) -> None:
+    """Be one process, of a thread for each seed.
+
+    :param failures: a queue that gets what went wrong, of each thread.
     """
-    client = Client(engine, nodes, seed)
-    failed = ''
-    try:
-        client.run(requests)
-    except BaseException:
-        failed = traceback.format_exc()
-    pathlib.Path(journal).write_text(
-        '\n'.join([*(f'{name} {count}' for name, count
-                     in sorted(client.done.items())), '', failed]))
+    engine = engine_module.build(world.configured(url, **OPTIONS))
+    with futures.ThreadPoolExecutor(len(seeds)) as threads:
+        for seed in seeds:
+            threads.submit(Client(engine, nodes, seed).run, requests
+                           ).add_done_callback(
+                               lambda done: failures.put(done.result()))
+    engine.database.close()
