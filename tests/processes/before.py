@@ -37,7 +37,8 @@ _SINCE: Mapping[str, Mapping[str, Any]] = {
     'no_show_after': {'no_show': {}},
     'max_hosts_per_class': {'of_class': {}},
     'max_per_class': {'reserved_of_class': {}},
-    'owner_notice': {'owned': 0.0, 'owner_notice': 0}}
+    'owner_notice': {'owned': 0.0, 'owner_notice': 0},
+    'ReservationEnded': {'keyed': 0.0}}
 
 
 @dataclasses.dataclass(frozen=True)

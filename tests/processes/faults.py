@@ -69,7 +69,8 @@ _ANSWER = (0.1, 4.0)
 _MUTE = (2.0, 12.0)
 _WRONG = (0.5, 4.0)
 #: What may be delivered twice: whoever asks says which one it is.
-_TWICE = (b'/v1/reservations', b'/v1/leases', b'/states/provision')
+_TWICE = (b'/v1/reservations', b'/v1/leases', b'/v1/maintenances',
+          b'/states/provision')
 #: Sessions of a database that are in a transaction which has written, and
 #: how one is ended.
 _SESSIONS = {
@@ -85,7 +86,8 @@ _SESSIONS = {
         'KILL :session')}
 #: What a conductor is asked to do to a node.
 _ACTS = (b'do_node_deploy', b'do_node_tear_down', b'update_node',
-         b'create_allocation', b'do_provisioning_action')
+         b'create_allocation', b'do_provisioning_action',
+         b'change_node_power_state')
 
 
 def _acts(request: bytes) -> bool:

@@ -72,6 +72,7 @@ BOOKS: Mapping[str, int] = {'book': 1}
 class Mix:
     """What a storm is made of.
 
+    :ivar calm: whether nothing fails, and each answer has to come.
     :ivar faults: how often each is, by its name.
     :ivar gusts: how often each of the small ones is, by its name.
     :ivar gusting: how many of those come side by side.
@@ -84,6 +85,10 @@ class Mix:
     :ivar booking: whether there is one who books nodes for maintenance.
     :ivar pause: between two faults, in seconds: the least and the most.
     :ivar leisure: between two things that a tenant does, likewise.
+    :ivar between: between two looks at a reservation, likewise.
+    :ivar used: how many reservations are.
+    :ivar keyed: how many requests for reservations and windows have a key,
+        which says which one they are, and no other name.
     :ivar rounds: between two things that an operator does, likewise; each
         time all leases are read for the checker.
     :ivar classes: how many nodes of which resource class.
@@ -101,6 +106,7 @@ class Mix:
     :ivar ended: how many of them are ended before.
     :ivar no_show: after how many seconds a node that a lease has not deployed
         is released, by its class.
+    :ivar dawdled: how many of these are deployed when that is due.
     :ivar of_class: how many nodes of a class a project may have leased at the
         same time.
     :ivar reserved_of_class: how many it may have reserved.
@@ -114,6 +120,7 @@ class Mix:
     :ivar off: by how much wall clocks are off, in seconds.
     """
 
+    calm: bool = False
     faults: Mapping[str, int] = dataclasses.field(
         default_factory=lambda: FAULTS)
     gusts: Mapping[str, int] = dataclasses.field(
@@ -128,6 +135,9 @@ class Mix:
     booking: bool = False
     pause: tuple[float, float] = (0.5, 3.5)
     leisure: tuple[float, float] = (0.1, 1.5)
+    between: tuple[float, float] = (0.1, 2.0)
+    used: float = 0.5
+    keyed: float = 0.3
     rounds: tuple[float, float] = (2.0, 6.0)
     classes: Mapping[str, int] = dataclasses.field(
         default_factory=lambda: {'gold': 6, 'silver': 4})
@@ -142,6 +152,7 @@ class Mix:
     queued: float = 0.0
     ended: float = 0.6
     no_show: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    dawdled: float = 0.3
     of_class: Mapping[str, int] = dataclasses.field(default_factory=dict)
     reserved_of_class: Mapping[str, int] = dataclasses.field(
         default_factory=dict)
@@ -152,6 +163,14 @@ class Mix:
     stopped: int = 5
     off: tuple[float, ...] = (0.0, 0.0, 1.5, -1.5, 30.0, -30.0)
     times: Times = dataclasses.field(default_factory=Times)
+
+    @classmethod
+    def of_calm(cls) -> Mix:
+        """Return the mix of a crowd that wants nodes, where nothing fails."""
+        return cls(calm=True, faults={}, leisure=(0.0, 0.2),
+                   between=(0.0, 0.2), used=0.1, classes={'gold': 12},
+                   lives={'reserve': 12, 'squat': 1, 'intrude': 2,
+                          'allocate': 1}, acts={})
 
     @classmethod
     def of_all(cls) -> Mix:

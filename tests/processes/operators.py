@@ -90,7 +90,13 @@ class Operator:
         if choice.random() < 0.2:
             self._asker.ask('try', 'POST', '/v1/maintenances?dry_run=true',
                             body)
-        booked = self._asker.ask('book', 'POST', '/v1/maintenances', body)
+        key = (self._asker.uuid() if choice.random() < self._mix.keyed
+               else None)
+        booked = self._asker.ask('book', 'POST', '/v1/maintenances', body,
+                                 key=key)
+        if booked.unknown and key is not None:
+            booked = self._asker.ask('book', 'POST', '/v1/maintenances', body,
+                                     key=key)
         if booked.status == 201:
             self._taken.extend(nodes)
         self._asker.wait(1, 3)

@@ -37,7 +37,7 @@ VARIABLE = 'STORM_JOURNAL'
 _REQUEST_ID = 'HTTP_X_OPENSTACK_REQUEST_ID'
 _NODE_FIELDS = ('provision_state', 'target_provision_state', 'instance_uuid',
                 'lessee', 'maintenance', 'maintenance_reason',
-                'resource_class')
+                'resource_class', 'target_power_state')
 _ALLOCATION_FIELDS = ('node_id', 'state')
 
 

@@ -163,6 +163,7 @@ def run(options: Options, folder: pathlib.Path) -> Report:
     tells, commits = (older.tells, older.commits) if older else (True, True)
     written.write('notices', sent=tells)
     written.write('commits', sent=commits)
+    written.write('calm', calm=mix.calm)
     written.write('clock', wall=time.time() - journal.now(),
                   late=mix.times.late)
     with contextlib.ExitStack() as started:

@@ -64,8 +64,12 @@ class Tenant:
 
     def _reserve(self) -> None:
         body: dict[str, Any] = {'instance_uuid': self._asker.uuid(),
-                                'uuid': self._asker.uuid(),
                                 'ttl': self._choice.choice((4, 8, 15, 30))}
+        key = None
+        if self._choice.random() < self._mix.keyed:
+            key = self._asker.uuid()
+        else:
+            body['uuid'] = self._asker.uuid()
         if self._choice.random() < 0.3:
             body['resource_class'] = self._choice.choice(
                 sorted(set(self._nodes.values())))
@@ -74,13 +78,13 @@ class Tenant:
                 list(self._nodes),
                 self._choice.randint(1, min(5, len(self._nodes))))
         given = self._insist('reserve', 'POST', '/v1/reservations', body,
-                             'reservation')
+                             'reservation', key)
         if given is None:
             return
         self._taken.append(given['node_uuid'])
         path = f'/v1/reservations/{given["uuid"]}'
         for _ in range(self._choice.randint(0, 3)):
-            if not self._asker.wait(0.1, 2):
+            if not self._asker.wait(*self._mix.between):
                 break
             match self._choice.choice(('show', 'renew', 'again', 'list')):
                 case 'show':
@@ -91,10 +95,10 @@ class Tenant:
                          'value': self._choice.choice((2, 10, 25))}])
                 case 'again':
                     self._asker.ask('reserve', 'POST', '/v1/reservations',
-                                    body)
+                                    body, key=key)
                 case 'list':
                     self._asker.ask('list', 'GET', '/v1/reservations')
-        if self._choice.random() < 0.5:
+        if self._choice.random() < self._mix.used:
             self._use(given['node_uuid'], given['uuid'])
         if self._choice.random() < 0.7:
             self._insist_gone('release', path)
@@ -247,7 +251,17 @@ class Tenant:
     def _use_lease(self, lease: dict[str, Any]) -> None:
         for reservation, node in _booked(lease)[:1]:
             self._taken.append(node)
+            self._dawdle(lease, node)
             self._use(node, reservation, undeploy=self._choice.random() < 0.5)
+
+    def _dawdle(self, lease: dict[str, Any], node: str) -> None:
+        """Wait, at times, until a node that is not used would be released."""
+        after = self._mix.no_show.get(self._nodes.get(node, ''))
+        if after is not None and self._choice.random() < self._mix.dawdled:
+            due = after + self._choice.uniform(-0.5, 0.2) - (
+                datetime.datetime.now(datetime.UTC)
+                - _read(lease['start_date'])).total_seconds()
+            self._asker.wait(max(due, 0.0), max(due, 0.0))
 
     # What is done to nodes
 
@@ -288,12 +302,16 @@ class Tenant:
         node = self._choice.choice(list(self._taken) or list(self._nodes))
         path = f'/v1/nodes/{node}/states/provision'
         match self._choice.choice(('wrong', 'wrong', 'none', 'bind',
-                                   'meddle')):
+                                   'meddle', 'switch')):
             case 'wrong':
                 self._asker.ask('deploy', 'PUT', path, {'target': 'active'},
                                 proof=self._asker.uuid())
             case 'none':
                 self._asker.ask('rebuild', 'PUT', path, {'target': 'rebuild'})
+            case 'switch':
+                self._asker.ask('switch', 'PUT',
+                                f'/v1/nodes/{node}/states/power',
+                                {'target': 'power off'})
             case 'meddle':
                 path = f'/v1/nodes/{node}/maintenance'
                 if self._asker.ask('meddle', 'PUT', path).status == 202:
@@ -338,7 +356,7 @@ class Tenant:
                 return dict(reply.document[name])
             if not reply.unknown or not self._asker.wait(0.2, 2):
                 break
-            if reply.status == 503 and op == 'reserve':
+            if reply.status == 503 and op == 'reserve' and 'uuid' in body:
                 # NOTE: was it true that nothing was promised?
                 self._asker.ask('probe', 'GET', f'{path}/{body["uuid"]}')
         return None

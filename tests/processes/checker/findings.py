@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
+from typing import Any
 
 from tests.processes.checker import commits
 from tests.processes.checker import dates
@@ -26,6 +27,7 @@ from tests.processes.checker import notices
 from tests.processes.checker import owners
 from tests.processes.checker import promises
 from tests.processes.checker import quiet
+from tests.processes.checker import reservations
 from tests.processes.checker import shares
 from tests.processes.checker import starts
 from tests.processes.checker import windows
@@ -35,6 +37,9 @@ _OURS = ('/v1/reservations', '/v1/leases', '/v1/os-hosts',
 _SHORTEST = 0.05
 #: How long, in seconds, reading all tables may take.
 _READ_WITHIN = 5.0
+#: So long, in seconds, before it hands a request over that keeps no node the
+#: guard may have looked who has it.
+_FRESH = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +115,7 @@ def _done_to_anothers(case: Case) -> Iterator[Finding]:
             continue
         by = case.asked.get(done.request or '')
         for sure in case.owners_of(done.uuid, done.began, done.ended):
-            for wrong in _wrong(done, by, sure):
+            for wrong in _wrong(done, by, sure, case.told.handed):
                 yield Finding(
                     'done to the node of another', done.began, done.uuid,
                     f'{wrong} at {done.began:.2f} {_by(by)}, while '
@@ -119,7 +124,7 @@ def _done_to_anothers(case: Case) -> Iterator[Finding]:
 
 
 def _wrong(done: history.Done, by: history.Exchange | None,
-           sure: owners.Sure) -> Iterator[str]:
+           sure: owners.Sure, handed: dict[str, float]) -> Iterator[str]:
     shows = by is not None and by.proof in sure.proofs
     state = done.values.get('provision_state')
     if state == 'deploying' and not shows:
@@ -135,6 +140,10 @@ def _wrong(done: history.Done, by: history.Exchange | None,
             by.op == 'meddle' and not shows
             and by.project != sure.project):
         yield 'put into maintenance'
+    if done.values.get('target_power_state') and by is not None and (
+            by.op == 'switch' and not shows and by.project != sure.project
+            and handed.get(by.id, 0.0) > sure.begin + _FRESH):
+        yield 'switched'
     if 'lessee' in done.values:
         lessee = done.values['lessee']
         if lessee != sure.project and (sure.lease or lessee is not None):
@@ -176,6 +185,23 @@ def _lost(case: Case) -> Iterator[Finding]:
                                   f'{_name(sure)} is shown to '
                                   f'{each.who} without node {sure.node}',
                                   (sure.node,))
+
+
+def _lost_from_a_list(case: Case) -> Iterator[Finding]:
+    """The list of a project's reservations has all of them, each once."""
+    for each in case.told.exchanges:
+        if each.op != 'list' or not each.done:
+            continue
+        listed = [given['uuid'] for given
+                  in owners.reservations_in(each.answer)]
+        for sure in case.sure:
+            if not sure.lease and sure.project == each.project and (
+                    sure.covers(each.sent, each.got)
+                    and listed.count(sure.owner) != 1):
+                yield Finding('lost', each.got, sure.owner,
+                              f'{_name(sure)} is in a list '
+                              f'{listed.count(sure.owner)} times',
+                              (sure.node,))
 
 
 def _lost_in_the_end(case: Case) -> Iterator[Finding]:
@@ -226,7 +252,10 @@ def _proof_refused(case: Case) -> Iterator[Finding]:
 
 
 def _errors(case: Case) -> Iterator[Finding]:
-    """No answer is an error of the service without a name."""
+    """No answer is an error of the service without a name.
+
+    NOTE: where nothing fails, a reservation is given or refused.
+    """
     by_ironic = {passed.request for passed in case.told.passed
                  if passed.status is not None and passed.status >= 500}
     for each in case.told.exchanges:
@@ -234,7 +263,9 @@ def _errors(case: Case) -> Iterator[Finding]:
         if each.status is None or each.status < 500 or (
                 not ours and (each.id in by_ironic or not each.codes)):
             continue
-        if each.status != 503 or not each.codes:
+        if each.status != 503 or not each.codes or (
+                case.told.calm
+                and each.plain_path.startswith(owners.RESERVATIONS)):
             yield Finding('error', each.got, each.path,
                           f'{each.method} {each.path} of {each.who} is '
                           f'answered {each.status}: '
@@ -336,23 +367,45 @@ def _charged_wrong(case: Case) -> Iterator[Finding]:
 
 def _made_twice(case: Case) -> Iterator[Finding]:
     """A request that was sent again was served again."""
-    keys = {each.body['name']: each.key for each in case.told.exchanges
-            if each.op == 'lease' and each.key is not None}
+    keys = {each.body.get('name') or each.body['instance_uuid']: each.key
+            for each in case.told.exchanges
+            if each.method == 'POST' and each.key is not None}
     made: dict[str, set[str]] = {}
     for each in case.told.exchanges:
-        if not each.done or each.dry:
-            continue
-        for lease in owners.leases_in(each.answer):
-            ids = made.setdefault(lease.get('name', lease['id']), set())
-            if lease['id'] in ids:
+        for name, ident in _made(each) if each.done and not each.dry else ():
+            ids = made.setdefault(name, set())
+            if ident in ids:
                 continue
-            ids.add(lease['id'])
-            if len(ids) == 2 and lease['name'] in keys:
+            ids.add(ident)
+            if len(ids) == 2 and name in keys:
                 yield Finding(
-                    'made twice', each.got, lease['id'],
-                    f'one request with the key {keys[lease["name"]]} has '
-                    f'made the leases {" and ".join(sorted(ids))}',
-                    tuple(ids))
+                    'made twice', each.got, ident,
+                    f'one request with the key {keys[name]} has made '
+                    f'{" and ".join(sorted(ids))}', tuple(ids))
+
+
+def _made(each: history.Exchange) -> Iterator[tuple[str, str]]:
+    """Return what an answer shows: by what it was asked for, and its id."""
+    for lease in owners.leases_in(each.answer):
+        yield lease.get('name', lease['id']), lease['id']
+    for given in owners.reservations_in(each.answer):
+        yield given.get('instance_uuid', given['uuid']), given['uuid']
+    for window in windows.windows_in(each.answer):
+        yield window.get('name', window['uuid']), window['uuid']
+
+
+def _odd_reservations(case: Case) -> Iterator[Finding]:
+    """What is said of reservations is true, and is what was asked for."""
+    known = reservations.lives(case.told)
+    said: tuple[tuple[str, Any], ...] = (
+        ('refused for nothing', reservations.refused(case.told, known)),
+        ('came back', reservations.came_back(case.told, known)),
+        ('not as asked', reservations.not_as_asked(case.told)),
+        ('promised to nobody', reservations.of_nobody(case.told, known)),
+        ('reserved in use', reservations.in_use(case.told, known)))
+    for rule, found in said:
+        for at, about, text in found:
+            yield Finding(rule, at, about, text)
 
 
 def _left_over(case: Case) -> Iterator[Finding]:
@@ -365,8 +418,8 @@ def _left_over(case: Case) -> Iterator[Finding]:
 
 
 RULES: tuple[Callable[[Case], Iterator[Finding]], ...] = (
-    _two_owners, _done_to_anothers, _allocated, _lost, _lost_in_the_end,
-    _proof_refused,
+    _two_owners, _done_to_anothers, _allocated, _lost, _lost_from_a_list,
+    _lost_in_the_end, _proof_refused, _odd_reservations,
     _errors, _untrue, _over_promised, _too_much, _lent_too_long,
     _dates_moved, _started_late,
     _in_maintenance, _not_told, _charged_wrong, _made_twice, _left_over)

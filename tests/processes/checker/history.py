@@ -145,6 +145,7 @@ class History:
     :ivar reserved_most: how many it may have reserved.
     :ivar owners: the projects that nodes belong to.
     :ivar owner_notice: within how many seconds they can have them back.
+    :ivar calm: whether nothing was to fail.
     :ivar all_hosts: whether all nodes could be leased.
     """
 
@@ -167,6 +168,7 @@ class History:
     reserved_most: dict[str, int] = dataclasses.field(default_factory=dict)
     owners: dict[str, str] = dataclasses.field(default_factory=dict)
     owner_notice: float = 0.0
+    calm: bool = False
 
     @functools.cached_property
     def handed(self) -> dict[str, float]:
@@ -233,6 +235,8 @@ def read(records: Iterable[dict[str, Any]]) -> History:
                 capacities[record['uuid']] = record['capacity']
             case 'hosts':
                 all_hosts = record['all']
+            case 'calm':
+                rules['calm'] = record['calm']
             case 'clock':
                 wall, late = record['wall'], record['late']
     for fault in faults:

@@ -65,14 +65,15 @@ def find(told: history.History) -> list[Sure]:
     for each in told.exchanges:
         if not each.done or each.dry:
             continue
-        for window in _windows(each.answer):
+        for window in windows_in(each.answer):
             for node in window['nodes']:
                 if node['state'] != 'over':
                     found.append(_sure(told, each, window, node, writes))
     return found
 
 
-def _windows(answer: Any) -> list[dict[str, Any]]:
+def windows_in(answer: Any) -> list[dict[str, Any]]:
+    """Return the windows that an answer shows."""
     match answer:
         case {'maintenance': {'nodes': [*_]} as window}:
             return [window]
