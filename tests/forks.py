@@ -37,8 +37,6 @@ CONTEXT.set_forkserver_preload([
     'oslo_messaging._drivers.impl_rabbit', 'zeroconf',
     # What each of them has for its __main__.
     'tools.worker',
-    'tests.processes.leases.crowd',
-    'tests.processes.leases.no_show',
     'tests.processes.racing',
 ])
 
