@@ -35,7 +35,7 @@ from ironic_reservations.db import tables
 from ironic_reservations.reconciler import claim
 from tests import world
 from tests.inprocess.db import base
-from tests.processes.proof import servers
+from tests.real import api_server
 from tests.real import proxy
 from tools import all_in_one
 
@@ -192,7 +192,7 @@ class _DeadHost:
             'ironic': {'confirm': 'mirror',
                        'endpoint_override': 'http://127.0.0.1:9'},
             'api': {'host': '127.0.0.1', 'reuse_port': True}})
-        return self.enterContext(servers.Servers(config, 1)).port
+        return self.enterContext(api_server.ApiServer(config)).port
 
     def post(self, port, node):
         answer = requests.post(
