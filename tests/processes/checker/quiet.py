@@ -32,7 +32,8 @@ Left = dict[str, str]
 def unsettled(now: Snapshot) -> list[Left]:
     """Return what is still under way, while promises go on."""
     return [{'about': about, 'text': text}
-            for about, text in (*_rows(now), *_lessees(now), *_windows(now))]
+            for about, text in (*_rows(now), *_uses(now), *_lessees(now),
+                                *_windows(now))]
 
 
 def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
@@ -56,6 +57,19 @@ def _status(lease: dict[str, Any]) -> str:
     waiting = lease.get('waiting')
     return (f'the lease is {lease["status"]}'
             + (f', and says: {waiting}' if waiting else ''))
+
+
+def _uses(now: Snapshot) -> Iterator[tuple[str, str]]:
+    nodes = {node['uuid']: node for node in now['nodes']}
+    for row in now['tables'].get('reservations', ()):
+        node = nodes.get(row['node_uuid'])
+        if node is None or row['state'] not in ('reserved', 'in_use'):
+            continue
+        free = (node['provision_state'] == 'available'
+                and not node.get('instance_uuid'))
+        if free is not (row['state'] == 'reserved'):
+            yield row['node_uuid'], (f'it is {row["state"]}, and in Ironic '
+                                     f'{node["provision_state"]}')
 
 
 def _windows(now: Snapshot) -> Iterator[tuple[str, str]]:

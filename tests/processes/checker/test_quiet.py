@@ -75,6 +75,18 @@ class QuietTestCase(unittest.TestCase):
         self.assertEqual([], quiet.unsettled(now))
         self.assertEqual(3, len(quiet.left_over(now)))
 
+    def test_reservation_that_says_what_ironic_says(self) -> None:
+        """Whoever died in a deploy: it is in use, or can be tried again."""
+        for state, node, settled in (
+                ('reserved', {}, True), ('in_use', {}, False),
+                ('reserved', {'provision_state': 'active'}, False),
+                ('in_use', {'provision_state': 'deploy failed'}, True),
+                ('in_use', {'instance_uuid': 'i'}, True)):
+            self.assertEqual(settled, not quiet.unsettled(snapshot(
+                ({**NODE, **node},), reservations=[{
+                    'node_uuid': 'n', 'state': state,
+                    'lease_reservation_id': None}])), (state, node))
+
     def test_lease_that_says_why(self) -> None:
         """A finding was not to be explained: only the lease knew why."""
         there = {**lease('DELETING')['leases'][0],
