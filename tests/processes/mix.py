@@ -106,7 +106,6 @@ class Mix:
     :ivar ended: how many of them are ended before.
     :ivar no_show: after how many seconds a node that a lease has not deployed
         is released, by its class.
-    :ivar dawdled: how many of these are deployed when that is due.
     :ivar of_class: how many nodes of a class a project may have leased at the
         same time.
     :ivar reserved_of_class: how many it may have reserved.
@@ -152,7 +151,6 @@ class Mix:
     queued: float = 0.0
     ended: float = 0.6
     no_show: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    dawdled: float = 0.3
     of_class: Mapping[str, int] = dataclasses.field(default_factory=dict)
     reserved_of_class: Mapping[str, int] = dataclasses.field(
         default_factory=dict)

@@ -251,17 +251,7 @@ class Tenant:
     def _use_lease(self, lease: dict[str, Any]) -> None:
         for reservation, node in _booked(lease)[:1]:
             self._taken.append(node)
-            self._dawdle(lease, node)
             self._use(node, reservation, undeploy=self._choice.random() < 0.5)
-
-    def _dawdle(self, lease: dict[str, Any], node: str) -> None:
-        """Wait, at times, until a node that is not used would be released."""
-        after = self._mix.no_show.get(self._nodes.get(node, ''))
-        if after is not None and self._choice.random() < self._mix.dawdled:
-            due = after + self._choice.uniform(-0.5, 0.2) - (
-                datetime.datetime.now(datetime.UTC)
-                - _read(lease['start_date'])).total_seconds()
-            self._asker.wait(max(due, 0.0), max(due, 0.0))
 
     # What is done to nodes
 

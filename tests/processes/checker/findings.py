@@ -398,11 +398,11 @@ def _odd_reservations(case: Case) -> Iterator[Finding]:
     """What is said of reservations is true, and is what was asked for."""
     known = reservations.lives(case.told)
     said: tuple[tuple[str, Any], ...] = (
-        ('refused for nothing', reservations.refused(case.told, known)),
-        ('came back', reservations.came_back(case.told, known)),
-        ('not as asked', reservations.not_as_asked(case.told)),
-        ('promised to nobody', reservations.of_nobody(case.told, known)),
-        ('reserved in use', reservations.in_use(case.told, known)))
+        ('untrue answer', reservations.refused(case.told, known)),
+        ('untrue answer', reservations.came_back(case.told, known)),
+        ('untrue answer', reservations.not_as_asked(case.told)),
+        ('left over', reservations.of_nobody(case.told, known)),
+        ('promised twice', reservations.in_use(case.told, known)))
     for rule, found in said:
         for at, about, text in found:
             yield Finding(rule, at, about, text)

@@ -149,7 +149,8 @@ def not_as_asked(told: history.History) -> _Found:
                     asked['instance_uuid'], asked.get('uuid', given['uuid'])
             ) or given['node_uuid'] not in asked.get(
                     'node_uuid', (given['node_uuid'],)):
-                yield each.got, given['uuid'], f'{given} for {asked}'
+                yield each.got, given['uuid'], (
+                    f'who asked for {asked} has got {given}')
         for lease in owners.leases_in(each.answer) if each.done else ():
             if lease['status'] != 'PENDING' or lease.get('degraded') or (
                     lease.get('queued')):
@@ -168,7 +169,8 @@ def of_nobody(told: history.History, known: dict[str, Life]) -> _Found:
         for row in snapshot['tables'].get('reservations', ()):
             if row['lease_reservation_id'] is None and not (
                     {row['uuid'], row.get('instance_uuid')} & known.keys()):
-                yield snapshot['at'], row['node_uuid'], f'{row}'
+                yield snapshot['at'], row['node_uuid'], (
+                    f'nobody has asked for {row}')
 
 
 def in_use(told: history.History, known: dict[str, Life]) -> _Found:

@@ -122,7 +122,7 @@ class ReservationsTestCase(unittest.TestCase):
     def test_refused_for_nothing(self) -> None:
         mine = reserve('u', 10)
         self._check(
-            'refused for nothing', nobody=(refused(20),),
+            'untrue answer', nobody=(refused(20),),
             before=(mine, refused(5)), later=(mine, refused(103)),
             another_node=(mine, refused(20, node=M)),
             released=(mine, released('u', 15), refused(20)),
@@ -133,7 +133,7 @@ class ReservationsTestCase(unittest.TestCase):
     def test_came_back(self) -> None:
         over = reserve('u', 10), released('u', 20)
         self._check(
-            'came back',
+            'untrue answer',
             shown=(*over, about('u', 'show', 'GET', 30, 200,
                                 given('u', 100))),
             renewed=(*over, about('u', 'renew', 'PATCH', 30, 200,
@@ -141,7 +141,7 @@ class ReservationsTestCase(unittest.TestCase):
 
     def test_not_as_asked(self) -> None:
         self._check(
-            'not as asked',
+            'untrue answer',
             a_node_that_is_not_listed=(
                 reserve('u', 10, answer=given('u', 100, M)),),
             another_uuid=(
@@ -154,7 +154,7 @@ class ReservationsTestCase(unittest.TestCase):
             made = by_hand.lease('l', 100, *[N, M, 'node-o'][:count],
                                  status='PENDING')
             made['lease']['reservations'][0] |= {'min': 1, 'max': 2}
-            self.assertEqual(['not as asked'] * wrong, judged(asked(
+            self.assertEqual(['untrue answer'] * wrong, judged(asked(
                 'lease', 'POST', '/v1/leases', 1, 201, made,
                 body={'name': 'l'})), count)
 
@@ -162,7 +162,7 @@ class ReservationsTestCase(unittest.TestCase):
         mine = reserve('u', 10)
         for uuid, lease, wrong in (('u', None, 0), ('x', None, 1),
                                    ('x', 'r', 0)):
-            self.assertEqual(['promised to nobody'] * wrong, judged(
+            self.assertEqual(['left over'] * wrong, judged(
                 mine, snapshots=({'at': 200.0, 'left_over': [], 'tables': {
                     'reservations': [{
                         'uuid': uuid, 'node_uuid': N, 'instance_uuid':
@@ -170,7 +170,7 @@ class ReservationsTestCase(unittest.TestCase):
 
     def test_reserved_in_use(self) -> None:
         for state in ('deploying', 'active', 'cleaning'):
-            self._check('reserved in use', by_another=(
+            self._check('promised twice', by_another=(
                 wrote(1, provision_state='available'),
                 wrote(5, provision_state=state), reserve('u', 10)))
 
