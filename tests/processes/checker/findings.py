@@ -367,31 +367,48 @@ def _charged_wrong(case: Case) -> Iterator[Finding]:
 
 def _made_twice(case: Case) -> Iterator[Finding]:
     """A request that was sent again was served again."""
-    keys = {each.body.get('name') or each.body['instance_uuid']: each.key
-            for each in case.told.exchanges
-            if each.method == 'POST' and each.key is not None}
+    keys = {each.body['name']: each.key for each in case.told.exchanges
+            if each.op == 'lease' and each.key is not None}
     made: dict[str, set[str]] = {}
     for each in case.told.exchanges:
-        for name, ident in _made(each) if each.done and not each.dry else ():
-            ids = made.setdefault(name, set())
-            if ident in ids:
+        if not each.done or each.dry:
+            continue
+        for lease in owners.leases_in(each.answer):
+            ids = made.setdefault(lease.get('name', lease['id']), set())
+            if lease['id'] in ids:
                 continue
-            ids.add(ident)
-            if len(ids) == 2 and name in keys:
+            ids.add(lease['id'])
+            if len(ids) == 2 and lease['name'] in keys:
                 yield Finding(
-                    'made twice', each.got, ident,
-                    f'one request with the key {keys[name]} has made '
-                    f'{" and ".join(sorted(ids))}', tuple(ids))
+                    'made twice', each.got, lease['id'],
+                    f'one request with the key {keys[lease["name"]]} has '
+                    f'made the leases {" and ".join(sorted(ids))}',
+                    tuple(ids))
 
 
-def _made(each: history.Exchange) -> Iterator[tuple[str, str]]:
+def _booked_twice(case: Case) -> Iterator[Finding]:
+    """So was one for a reservation, or a maintenance window."""
+    keys = {each.body.get('name') or each.body['instance_uuid']: each.key
+            for each in case.told.exchanges
+            if each.op in ('reserve', 'book') and each.key is not None}
+    made: dict[str, set[str]] = {name: set() for name in keys}
+    for each in case.told.exchanges:
+        for name, ident in _booked(each) if each.done else ():
+            if name in keys and ident not in made[name]:
+                made[name].add(ident)
+                if len(made[name]) == 2:
+                    yield Finding(
+                        'made twice', each.got, ident, 'one request with '
+                        f'the key {keys[name]} has made '
+                        f'{" and ".join(sorted(made[name]))}')
+
+
+def _booked(each: history.Exchange) -> Iterator[tuple[str, str]]:
     """Return what an answer shows: by what it was asked for, and its id."""
-    for lease in owners.leases_in(each.answer):
-        yield lease.get('name', lease['id']), lease['id']
     for given in owners.reservations_in(each.answer):
-        yield given.get('instance_uuid', given['uuid']), given['uuid']
+        yield given.get('instance_uuid', ''), given['uuid']
     for window in windows.windows_in(each.answer):
-        yield window.get('name', window['uuid']), window['uuid']
+        yield window.get('name', ''), window['uuid']
 
 
 def _odd_reservations(case: Case) -> Iterator[Finding]:
@@ -422,7 +439,8 @@ RULES: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _lost_in_the_end, _proof_refused, _odd_reservations,
     _errors, _untrue, _over_promised, _too_much, _lent_too_long,
     _dates_moved, _started_late,
-    _in_maintenance, _not_told, _charged_wrong, _made_twice, _left_over)
+    _in_maintenance, _not_told, _charged_wrong, _made_twice, _booked_twice,
+    _left_over)
 
 
 def _name(sure: owners.Sure) -> str:

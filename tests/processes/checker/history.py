@@ -140,12 +140,12 @@ class History:
     :ivar no_show: after how many seconds a node that a lease has not deployed
         may be released, by its class.
     :ivar classes: of the nodes.
+    :ivar calm: whether nothing was to fail.
     :ivar leased_most: how many nodes of a class a project may have leased at
         the same time.
     :ivar reserved_most: how many it may have reserved.
     :ivar owners: the projects that nodes belong to.
     :ivar owner_notice: within how many seconds they can have them back.
-    :ivar calm: whether nothing was to fail.
     :ivar all_hosts: whether all nodes could be leased.
     """
 
@@ -164,11 +164,11 @@ class History:
     commits: tuple[dict[str, Any], ...] | None = None
     no_show: dict[str, float] = dataclasses.field(default_factory=dict)
     classes: dict[str, str] = dataclasses.field(default_factory=dict)
+    calm: bool = False
     leased_most: dict[str, int] = dataclasses.field(default_factory=dict)
     reserved_most: dict[str, int] = dataclasses.field(default_factory=dict)
     owners: dict[str, str] = dataclasses.field(default_factory=dict)
     owner_notice: float = 0.0
-    calm: bool = False
 
     @functools.cached_property
     def handed(self) -> dict[str, float]:
