@@ -115,7 +115,7 @@ def _done_to_anothers(case: Case) -> Iterator[Finding]:
             continue
         by = case.asked.get(done.request or '')
         for sure in case.owners_of(done.uuid, done.began, done.ended):
-            for wrong in _wrong(done, by, sure, case.told.handed):
+            for wrong in _wrong(done, by, sure):
                 yield Finding(
                     'done to the node of another', done.began, done.uuid,
                     f'{wrong} at {done.began:.2f} {_by(by)}, while '
@@ -124,7 +124,7 @@ def _done_to_anothers(case: Case) -> Iterator[Finding]:
 
 
 def _wrong(done: history.Done, by: history.Exchange | None,
-           sure: owners.Sure, handed: dict[str, float]) -> Iterator[str]:
+           sure: owners.Sure) -> Iterator[str]:
     shows = by is not None and by.proof in sure.proofs
     state = done.values.get('provision_state')
     if state == 'deploying' and not shows:
@@ -140,14 +140,25 @@ def _wrong(done: history.Done, by: history.Exchange | None,
             by.op == 'meddle' and not shows
             and by.project != sure.project):
         yield 'put into maintenance'
-    if done.values.get('target_power_state') and by is not None and (
-            by.op == 'switch' and not shows and by.project != sure.project
-            and handed.get(by.id, 0.0) > sure.begin + _FRESH):
-        yield 'switched'
     if 'lessee' in done.values:
         lessee = done.values['lessee']
         if lessee != sure.project and (sure.lease or lessee is not None):
             yield f'given to {lessee}'
+
+
+def _switched(case: Case) -> Iterator[Finding]:
+    """A node was switched on or off by one who has it not."""
+    for done in case.told.done:
+        by = case.asked.get(done.request or '')
+        if by is None or by.op != 'switch' or (
+                not done.values.get('target_power_state')):
+            continue
+        looked = case.told.handed.get(by.id, 0.0) - _FRESH
+        for sure in case.owners_of(done.uuid, done.began, done.ended):
+            if by.project != sure.project and sure.begin < looked:
+                yield Finding('done to the node of another', done.began,
+                              done.uuid, f'switched {_by(by)}, while '
+                              f'{_name(sure)} had it', (sure.owner,))
 
 
 def _allocated(case: Case) -> Iterator[Finding]:
@@ -435,12 +446,12 @@ def _left_over(case: Case) -> Iterator[Finding]:
 
 
 RULES: tuple[Callable[[Case], Iterator[Finding]], ...] = (
-    _two_owners, _done_to_anothers, _allocated, _lost, _lost_from_a_list,
-    _lost_in_the_end, _proof_refused, _odd_reservations,
+    _two_owners, _done_to_anothers, _allocated, _lost, _lost_in_the_end,
+    _proof_refused,
     _errors, _untrue, _over_promised, _too_much, _lent_too_long,
     _dates_moved, _started_late,
-    _in_maintenance, _not_told, _charged_wrong, _made_twice, _booked_twice,
-    _left_over)
+    _in_maintenance, _not_told, _charged_wrong, _made_twice, _left_over,
+    _switched, _lost_from_a_list, _booked_twice, _odd_reservations)
 
 
 def _name(sure: owners.Sure) -> str:
