@@ -177,7 +177,10 @@ def in_use(told: history.History, known: dict[str, Life]) -> _Found:
     """Return nodes that were reserved while somebody else had them deployed.
 
     NOTE: by what Ironic has written before, and until the answer was there.
+    Who was killed right then may not have told of it.
     """
+    kills = [fault['at'] for fault in told.faults
+             if fault['fault'].startswith('kill')]
     states: dict[str, list[tuple[float, float, str | None]]] = (
         collections.defaultdict(list))
     for done in told.done:
@@ -192,7 +195,8 @@ def in_use(told: history.History, known: dict[str, Life]) -> _Found:
             there = [(began, ended, state) for began, ended, state
                      in states[given['node_uuid']] if began <= each.got]
             if there and there[-1][1] <= asked and (
-                    there[-1][2] not in (None, 'available')):
+                    there[-1][2] not in (None, 'available')) and not any(
+                        there[-1][0] <= at <= each.got for at in kills):
                 yield each.got, given['node_uuid'], (
                     f'it is reserved, and {there[-1][2]} since '
                     f'{there[-1][1]:.2f}')

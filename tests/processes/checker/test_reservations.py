@@ -173,6 +173,9 @@ class ReservationsTestCase(unittest.TestCase):
             self._check('promised twice', by_another=(
                 wrote(1, provision_state='available'),
                 wrote(5, provision_state=state), reserve('u', 10)))
+        self.assertEqual([], judged(
+            wrote(5, provision_state='active'), reserve('u', 10),
+            faults=({'fault': 'kill', 'at': 8.0},)))
 
     def test_made_twice(self) -> None:
         """One key, and two reservations or windows."""
