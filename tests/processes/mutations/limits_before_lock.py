@@ -1,0 +1,50 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A limit is looked at before the lock that others wait for."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from ironic_reservations.db import claims as db_claims
+from ironic_reservations.engine import limits
+from ironic_reservations.engine.leases import limit_checks
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={'hold_write': 1}, aims=('INTO leases', 'UPDATE nodes'),
+    pause=(0.2, 0.8), lives={'lease': 1}, instances=0.0, all_hosts=1.0,
+    lengths=(10,), leisure=(0.05, 0.3), of_class={'gold': 1, 'silver': 1}))
+
+
+def apply() -> None:
+    """Break this process."""
+    lock, check = limit_checks.queue_up, limit_checks.check_again
+    queue_up, one_more = db_claims.queue_up, limits.check_one_more
+
+    def later(connection: Any, *arguments: Any) -> None:
+        connection.info['lock'] = arguments
+
+    def early(allowed: Any, connection: Any, *arguments: Any) -> None:
+        check(allowed, connection, *arguments)
+        lock(connection, *connection.info.pop('lock'))
+    limit_checks.queue_up, limit_checks.check_again = later, early
+
+    def one_more_early(allowed: Any, connection: Any, project_id: Any,
+                       now: Any, *arguments: Any) -> None:
+        one_more(allowed, connection, project_id, now, *arguments)
+        queue_up(connection, 'reservations', (project_id,), now)
+    limits.db_claims = types.SimpleNamespace(  # type: ignore[assignment]
+        queue_up=lambda *arguments: None)
+    limits.check_one_more = one_more_early

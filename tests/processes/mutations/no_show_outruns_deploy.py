@@ -1,0 +1,40 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A node that nobody has deployed is released, though somebody just has."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import seen
+from ironic_reservations.engine.lease_cycle import no_show
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={'hold_write': 1}, aims=('UPDATE reservations', 'UPDATE nodes'),
+    pause=(0.2, 0.8), lives={'lease': 1}, instances=0.0, all_hosts=1.0,
+    lengths=(25, 40), ended=0.3, no_show={'gold': 5, 'silver': 8}))
+
+
+def apply() -> None:
+    """Break this process."""
+    right = commit.commit
+
+    def wrong(connection: Any, looked: Any, *arguments: Any) -> None:
+        right(connection, seen.read(connection, looked.generations),
+              *arguments)
+    assert no_show.commit is commit
+    no_show.commit = types.SimpleNamespace(  # type: ignore[assignment]
+        commit=wrong)

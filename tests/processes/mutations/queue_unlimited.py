@@ -1,0 +1,36 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""One that waits is moved to where its project has too much already."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from ironic_reservations.engine import limits
+from ironic_reservations.engine.leases import pull
+from tests.processes import mix
+
+BEST = mix.Best(mix.Mix(
+    faults={}, lives={'lease': 1}, instances=0.0, all_hosts=1.0, queued=1.0,
+    starts=(0, 3), leisure=(0.05, 0.5), of_class={'gold': 1, 'silver': 1}),
+    'sqlite', seconds=90)
+
+
+def apply() -> None:
+    """Break this process."""
+    def unlimited(*arguments: Any, **named: Any) -> limits.Limits:
+        return limits.NONE
+    assert pull.limits is limits
+    pull.limits = types.SimpleNamespace(  # type: ignore[assignment]
+        of=unlimited)
