@@ -11,10 +11,11 @@
 #    under the License.
 
 
-"""The product, broken on purpose: what the checker has to find.
+"""The product, broken on purpose: what tests and the checker have to find.
 
 Each module has a function ``apply`` that breaks one thing in the process
-that calls it, and ``BEST``, the storm that shows it soonest.
+that calls it; ``BEST``, the storm that shows it soonest; and ``KEPT_BY``, the
+tests of the gate that notice it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,13 @@ def best(name: str) -> mix.Best:
     """Return the storm that shows soonest what a mutation breaks."""
     found = importlib.import_module(f'{__name__}.{name}').BEST
     assert isinstance(found, mix.Best)
+    return found
+
+
+def kept_by(name: str) -> tuple[str, ...]:
+    """Return the tests of the gate that notice a mutation."""
+    found = importlib.import_module(f'{__name__}.{name}').KEPT_BY
+    assert isinstance(found, tuple)
     return found
 
 
