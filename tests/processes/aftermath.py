@@ -34,6 +34,8 @@ _TABLES = ('leases', 'lease_reservations', 'reservations', 'passages',
 #: What is not needed, and long.
 _LEFT_OUT = ('payload',)
 _PAUSE = 1.0
+#: For how long, in seconds, one looks on at how leases start in quiet.
+_LOOKS_ON = 40.0
 
 
 class Aftermath:
@@ -41,25 +43,42 @@ class Aftermath:
 
     :param within: how long it may take until there is quiet, in seconds.
     :param first: whether it ends where there is none.
+    :param looks_on: whether one looks on when there is quiet, while promises
+        go on.
     """
 
     def __init__(self, over_there: cloud.Cloud, operator: exchange.Asker,
                  written: journal.Journal, within: float = WITHIN,
-                 first: bool = False) -> None:
+                 first: bool = False, looks_on: bool = False) -> None:
         self._cloud = over_there
         self._operator = operator
         self._written = written
         self._within = within
         self._first = first
+        self._looks_on = looks_on
         self._database = over_there.tables()
 
     def run(self) -> None:
         """Wait for quiet twice: while promises go on, and without any."""
         self._operator.ask('audit', 'GET', '/v1/leases?limit=1000')
         left = self._wait('the last fault', quiet.unsettled)
+        if not left and self._looks_on:
+            self._look_on()
         if not (left and self._first):
             self._wait('the end of all promises', quiet.left_over,
                        self._end_all)
+
+    def _look_on(self) -> None:
+        """Look at all leases for as long as some wait for their start."""
+        began = journal.now()
+        self._written.write('quiet', at=began)
+        while journal.now() < began + _LOOKS_ON:
+            shown = self._operator.ask('audit', 'GET', '/v1/leases?limit=1000')
+            if shown.status == 200 and not any(
+                    each['promised_start'] and each['status'] == 'PENDING'
+                    for each in shown.document['leases']):
+                break
+            time.sleep(_PAUSE)
 
     def _wait(self, phase: str,
               look: Callable[[quiet.Snapshot], list[quiet.Left]],

@@ -59,8 +59,8 @@ GUSTS: Mapping[str, int] = {
     'short_write': 8, 'mute': 1, 'kill_session': 5}
 #: How often a tenant does what.
 LIVES: Mapping[str, int] = {
-    'reserve': 5, 'linger': 1, 'lease': 5, 'squat': 2, 'intrude': 6,
-    'allocate': 1, 'look_round': 1}
+    'reserve': 5, 'linger': 1, 'lease': 5, 'repeat': 1, 'squat': 2,
+    'intrude': 6, 'allocate': 1, 'look_round': 1}
 #: How often an operator does what.
 ACTS: Mapping[str, int] = {'maintain': 2, 'recreate': 1, 'reclass': 1,
                            'close': 1, 'tidy': 1, 'reown': 1}

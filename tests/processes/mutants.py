@@ -14,7 +14,8 @@
 """Whether the checker finds what is broken on purpose.
 
 ``python -m tests.processes.mutants`` lets a storm go over each mutation, the
-one that shows it soonest, and tells what was found.
+one that shows it soonest, and tells what was found.  With ``--full`` it is the
+storm that looks for whatever there is, for five minutes at most.
 """
 
 from __future__ import annotations
@@ -22,14 +23,19 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import dataclasses
 import pathlib
 import signal
 import sys
 import tempfile
 
+from tests.processes import mix
 from tests.processes import mutations
 from tests.processes import storm
 from tests.real import databases
+
+#: How long, in seconds, the storm that is made of everything may take.
+_FULL = 300.0
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -47,6 +53,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument('--whole', action='store_true',
                         help='break nothing: the same storms over the '
                              'product as it is find nothing')
+    parser.add_argument('--full', action='store_true',
+                        help='the storm that is made of everything, instead '
+                             'of the one that each names')
     parser.add_argument('--keep', type=pathlib.Path, metavar='FOLDER',
                         help='where the records and logs are left')
     chosen = parser.parse_args(argv)
@@ -54,6 +63,9 @@ def main(argv: list[str] | None = None) -> int:
     wrong = 0
     for name in chosen.mutation:
         best = mutations.best(name)
+        if chosen.full:
+            best = dataclasses.replace(best, mix=mix.Mix.of_all(),
+                                       seconds=_FULL)
         kind = chosen.database or best.kind
         with contextlib.ExitStack() as kept:
             folder = (pathlib.Path(tempfile.mkdtemp(
@@ -70,6 +82,8 @@ def main(argv: list[str] | None = None) -> int:
               f'{report.lasted:.0f} s, {kind}'
               f'{" with Placement" if best.placement else ""}, '
               f'seed {chosen.seed}', flush=True)
+        if chosen.full:
+            print(f'    {report.judged()}', flush=True)
         for found in report.found[:1]:
             print(f'    {found.about}: {found.text}', flush=True)
     return 1 if wrong else 0

@@ -47,6 +47,7 @@ from tests.processes import people
 from tests.processes import tenants
 from tests.processes.checker import findings
 from tests.processes.checker import history
+from tests.processes.checker import kept
 from tests.processes.checker import story
 from tests.real import databases
 from tools import own_server
@@ -55,6 +56,8 @@ _PATIENT = 60.0
 _LOOK_EVERY = 10.0
 #: How many of the nodes that were taken last are remembered.
 _TAKEN = 5
+#: From how many seconds on a storm is long, so that one looks on afterwards.
+_LONG = 60.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +111,11 @@ class Report:
             fault['fault'] for fault in self.told.faults
             if fault['fault'] != 'calm' and fault.get('hit', True))
 
+    def judged(self) -> str:
+        """Return how often each rule could have found something."""
+        return 'judged: ' + ', '.join(
+            f'{rule} {self.told.judged[rule]}' for rule in kept.KEPT_BY)
+
     def lines(self) -> list[str]:
         """Return the findings with their stories, and a summary."""
         kinds = self.hits
@@ -120,6 +128,7 @@ class Report:
             f', beside {self.options.beside}' if self.options.beside
             else '') + (', and back' if self.options.back else '')
         return [*(story.tell(self.told, each) for each in self.found),
+                self.judged(),
                 f'{kind}: {len(self.told.exchanges)} exchanges '
                 f'({_counted(statuses)}), {sum(kinds.values())} faults '
                 f'that hit something, '
@@ -232,7 +241,8 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             for thread in crowd:
                 thread.join(_PATIENT)
             aftermath.Aftermath(there, operator, written,
-                                options.within, options.first).run()
+                                options.within, options.first,
+                                options.seconds >= _LONG).run()
         lasted = time.monotonic() - began
     # NOTE: nobody writes to a file that is closed, or that is another by then.
     for thread in crowd:

@@ -52,7 +52,8 @@ class Tenant:
     def run(self) -> None:
         """Live on until the storm is over."""
         lives = {'reserve': self._reserve, 'linger': self._linger,
-                 'lease': self._lease, 'squat': self._squat,
+                 'lease': self._lease, 'repeat': self._repeat,
+                 'squat': self._squat,
                  'intrude': self._intrude, 'allocate': self._allocate,
                  'look_round': self._look_round}
         often = [self._mix.lives.get(name, 0) for name in lives]
@@ -114,10 +115,9 @@ class Tenant:
         if given is None or given['expires_at'] is None:
             return
         path = f'/v1/reservations/{given["uuid"]}'
-        left = (_read(given['expires_at'])
-                - datetime.datetime.now(datetime.UTC)).total_seconds()
-        early = max(left - self._choice.uniform(0.05, 1.0), 0.0)
-        if not self._asker.wait(early, early):
+        if not self._wait_until(
+                _read(given['expires_at']) - datetime.timedelta(
+                    seconds=self._choice.uniform(0.05, 1.0))):
             return
         renewed = self._asker.ask('renew', 'PATCH', path, [
             {'op': 'replace', 'path': '/ttl', 'value': 15}])
@@ -156,6 +156,25 @@ class Tenant:
                 self._change(path, lease)
         if self._choice.random() < self._mix.ended:
             self._insist_gone('end-lease', path)
+
+    def _repeat(self) -> None:
+        """Ask for a lease once more when it has been ended."""
+        now = datetime.datetime.now(datetime.UTC)
+        body = {'name': f'storm-{self._asker.uuid()[:8]}',
+                'start_date': 'now', 'end_date': _date(
+                    now + datetime.timedelta(seconds=40)),
+                'reservations': [self._wanted()]}
+        key = self._asker.uuid()
+        lease = self._insist('lease', 'POST', '/v1/leases', body, 'lease',
+                             key=key)
+        if lease is None:
+            return
+        self._insist_gone('end-lease', f'/v1/leases/{lease["id"]}')
+        for _ in range(_RETRIES):
+            if not self._asker.wait(0.5, 2) or self._asker.ask(
+                    'lease', 'POST', '/v1/leases', body,
+                    key=key).status == 409:
+                return
 
     def _when(self) -> dict[str, Any]:
         """Return the dates of a lease, or what is left open of them."""
@@ -251,6 +270,12 @@ class Tenant:
     def _use_lease(self, lease: dict[str, Any]) -> None:
         for reservation, node in _booked(lease)[:1]:
             self._taken.append(node)
+            after = self._mix.no_show.get(self._nodes.get(node, ''))
+            if after is not None and self._choice.random() < 0.5 and (
+                    not self._wait_until(_read(lease['start_date'])
+                                         + datetime.timedelta(
+                        seconds=after - self._choice.uniform(-1.0, 1.5)))):
+                return
             self._use(node, reservation, undeploy=self._choice.random() < 0.5)
 
     # What is done to nodes
@@ -263,8 +288,9 @@ class Tenant:
             self._undeploy(node)
 
     def _squat(self) -> None:
-        """Take a node that is free, without any reservation."""
-        node = self._choice.choice(list(self._nodes))
+        """Take a node without any reservation, free or in maintenance."""
+        node = self._choice.choice(self._choice.choice((
+            list(self._nodes), list(self._taken) or list(self._nodes))))
         deployed = self._asker.ask(
             'deploy', 'PUT', f'/v1/nodes/{node}/states/provision',
             {'target': 'active'})
@@ -335,7 +361,13 @@ class Tenant:
         self._asker.ask('nodes', 'GET',
                         '/v1/nodes?provision_state=available&limit=5')
 
-    # How often
+    # How often, and when
+
+    def _wait_until(self, when: datetime.datetime) -> bool:
+        """Wait until a moment; return whether the storm goes on."""
+        left = max((when - datetime.datetime.now(datetime.UTC)
+                    ).total_seconds(), 0.0)
+        return self._asker.wait(left, left)
 
     def _insist(self, op: str, method: str, path: str, body: Any, name: str,
                 key: str | None = None) -> dict[str, Any] | None:

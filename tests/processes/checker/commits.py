@@ -59,6 +59,7 @@ def wrong(told: history.History) -> Iterator[tuple[float, str, str]]:
     going_on = {row['id'] for row in last['tables'].get('leases', ())
                 if row['status'] not in ('TERMINATED', 'ERROR')}
     for lease, entries in by_lease.items():
+        told.judged['charged wrong'] += len(entries)
         for text in _chain(told, entries, lease in going_on):
             yield at, lease, text
     for lease, text in _untold(told, by_lease):

@@ -71,8 +71,10 @@ def moved(told: history.History
     kept = unused.Unused(told).soonest()
     for lease, answers in shown(told).items():
         for number, after in enumerate(answers):
+            known = _before(answers[:number], after)
+            told.judged['dates moved'] += bool(known)
             text = next(
-                (text for before in _before(answers[:number], after)
+                (text for before in known
                  if (text := _wrong(before, after, kept))),
                 _odd(after) or _not_as_asked(told, after))
             if text:

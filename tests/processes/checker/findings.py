@@ -23,6 +23,7 @@ from typing import Any
 from tests.processes.checker import commits
 from tests.processes.checker import dates
 from tests.processes.checker import history
+from tests.processes.checker import kept
 from tests.processes.checker import notices
 from tests.processes.checker import owners
 from tests.processes.checker import promises
@@ -58,6 +59,9 @@ class Finding:
     text: str
     others: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        assert self.rule in kept.KEPT_BY
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -66,6 +70,10 @@ class Case:
     told: history.History
     sure: list[owners.Sure]
     asked: dict[str, history.Exchange]
+
+    def count(self, rule: str, times: int = 1) -> None:
+        """Count that a rule was in a position to find something."""
+        self.told.judged[rule] += times
 
     def owners_of(self, node: str, begin: float,
                   end: float) -> Iterator[owners.Sure]:
@@ -80,6 +88,7 @@ class Case:
 
 def judge(told: history.History) -> list[Finding]:
     """Return all that is wrong, in the order in which it happened."""
+    told.judged.clear()
     case = Case(told, owners.find(told),
                 {each.id: each for each in told.exchanges})
     return sorted((found for rule in RULES for found in rule(case)),
@@ -89,10 +98,13 @@ def judge(told: history.History) -> list[Finding]:
 def _two_owners(case: Case) -> Iterator[Finding]:
     """Two have one node at one time."""
     open_now: dict[str, list[owners.Sure]] = {}
+    last: dict[str, str] = {}
     told = set()
     for sure in case.sure:
         if sure.node in case.told.capacities:
             continue
+        case.count('two owners', last.get(sure.node, sure.owner) != sure.owner)
+        last[sure.node] = sure.owner
         others = [each for each in open_now.get(sure.node, ())
                   if each.end > sure.begin]
         for other in others:
@@ -115,6 +127,7 @@ def _done_to_anothers(case: Case) -> Iterator[Finding]:
             continue
         by = case.asked.get(done.request or '')
         for sure in case.owners_of(done.uuid, done.began, done.ended):
+            case.count('done to the node of another')
             for wrong in _wrong(done, by, sure):
                 yield Finding(
                     'done to the node of another', done.began, done.uuid,
@@ -168,6 +181,7 @@ def _allocated(case: Case) -> Iterator[Finding]:
         if done.kind != 'allocation' or node is None:
             continue
         for sure in case.owners_of(node, done.began, done.ended):
+            case.count('done to the node of another')
             by = next((each for each in case.told.exchanges
                        if each.op == 'allocate'
                        and each.body.get('uuid') == done.uuid), None)
@@ -186,6 +200,7 @@ def _lost(case: Case) -> Iterator[Finding]:
                 continue
             owner = each.plain_path.rpartition('/')[2]
             for sure in _sure_of(case, owner, each):
+                case.count('lost')
                 if each.status == 404:
                     yield Finding('lost', each.got, owner,
                                   f'{_name(sure)} is answered 404 to '
@@ -248,14 +263,16 @@ def _sure_of(case: Case, owner: str,
 def _proof_refused(case: Case) -> Iterator[Finding]:
     """The proof of one who has the node does not open it."""
     for each in case.told.exchanges:
-        if each.op != 'deploy' or each.proof is None or not any(
-                code in ('reservation.proof_invalid',
-                         'reservation.proof_required')
-                for code in each.codes):
+        if each.op != 'deploy' or each.proof is None or each.status is None:
             continue
         node = each.path.split('/')[3]
         for sure in case.owners_of(node, each.sent, each.got):
-            if each.proof in sure.proofs:
+            if each.proof not in sure.proofs:
+                continue
+            case.count('proof refused')
+            if any(code in ('reservation.proof_invalid',
+                            'reservation.proof_required')
+                   for code in each.codes):
                 yield Finding('proof refused', each.got, node,
                               f'{_name(sure)} shows its proof, and is '
                               f'answered {each.status} {each.codes}',
@@ -270,6 +287,7 @@ def _errors(case: Case) -> Iterator[Finding]:
     by_ironic = {passed.request for passed in case.told.passed
                  if passed.status is not None and passed.status >= 500}
     for each in case.told.exchanges:
+        case.count('error', each.status is not None)
         ours = each.plain_path.startswith(_OURS)
         if each.status is None or each.status < 500 or (
                 not ours and (each.id in by_ironic or not each.codes)):
@@ -295,6 +313,7 @@ def _untrue(case: Case) -> Iterator[Finding]:
         uuid = each.plain_path.rpartition('/')[2]
         before = [one for one in tries.get(uuid, ())
                   if one.sent < each.got]
+        case.count('untrue answer', bool(before))
         if before and all(_says_nothing(one) for one in before):
             yield Finding('untrue answer', before[-1].got, uuid,
                           f'{before[-1].status} {before[-1].codes} says that '
@@ -313,7 +332,10 @@ def _over_promised(case: Case) -> Iterator[Finding]:
     for each in case.told.exchanges:
         if each.op != 'audit' or not each.done:
             continue
-        for node, why, leases in promises.exceeded(each,
+        by_node = promises.by_node(each)
+        case.count('promised twice', sum(
+            len(there) > 1 for there in by_node.values()))
+        for node, why, leases in promises.exceeded(by_node,
                                                    case.told.capacities):
             if (node, leases) not in told:
                 told.add((node, leases))
@@ -358,7 +380,7 @@ def _in_maintenance(case: Case) -> Iterator[Finding]:
                       f'node {window.node}, which the window '
                       f'{window.window} has from {window.starts:.2f} until '
                       f'{window.ends:.2f}', (window.node, window.window))
-    for done, text in windows.meddled(case.told):
+    for done, text in windows.meddled(case.told, sure):
         yield Finding('maintenance of another', done.began, done.uuid,
                       f'{text} was changed by nobody who was asked: '
                       f'{done.values}')
@@ -378,8 +400,12 @@ def _charged_wrong(case: Case) -> Iterator[Finding]:
 
 def _made_twice(case: Case) -> Iterator[Finding]:
     """A request that was sent again was served again."""
-    keys = {each.body['name']: each.key for each in case.told.exchanges
-            if each.op == 'lease' and each.key is not None}
+    keys: dict[str, str] = {}
+    for each in case.told.exchanges:
+        if each.op == 'lease' and each.key is not None:
+            case.count('made twice', each.repeated
+                       or each.body['name'] in keys)
+            keys[each.body['name']] = each.key
     made: dict[str, set[str]] = {}
     for each in case.told.exchanges:
         if not each.done or each.dry:
@@ -439,6 +465,7 @@ def _odd_reservations(case: Case) -> Iterator[Finding]:
 def _left_over(case: Case) -> Iterator[Finding]:
     """After the storm there is quiet, and nothing is left over."""
     for snapshot in case.told.snapshots:
+        case.count('left over')
         for what in snapshot['left_over']:
             yield Finding('left over', snapshot['at'], what['about'],
                           f'{snapshot["waited"]:.0f} s after '

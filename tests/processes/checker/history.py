@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 import dataclasses
 import datetime
@@ -147,6 +148,10 @@ class History:
     :ivar owners: the projects that nodes belong to.
     :ivar owner_notice: within how many seconds they can have them back.
     :ivar all_hosts: whether all nodes could be leased.
+    :ivar quiet: when nothing of what any fault had left was under way any
+        more.
+    :ivar judged: how often each rule was in a position to find something, by
+        its name, as far as it has been judged.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -169,6 +174,9 @@ class History:
     reserved_most: dict[str, int] = dataclasses.field(default_factory=dict)
     owners: dict[str, str] = dataclasses.field(default_factory=dict)
     owner_notice: float = 0.0
+    quiet: float = math.inf
+    judged: collections.Counter[str] = dataclasses.field(
+        default_factory=collections.Counter, compare=False)
 
     @functools.cached_property
     def handed(self) -> dict[str, float]:
@@ -215,6 +223,8 @@ def read(records: Iterable[dict[str, Any]]) -> History:
                 faults.append(record)
             case 'snapshot':
                 snapshots.append(record)
+            case 'quiet':
+                rules['quiet'] = record['at']
             case 'noticed':
                 noticed.add(record['id'])
             case 'notices':

@@ -54,6 +54,7 @@ def missing(told: history.History) -> Iterator[tuple[float, str, str]]:
     going_on = {row['id'] for row in last['tables'].get('leases', ())
                 if row['status'] != 'TERMINATED'}
     for lease, statuses in _shown(told).items():
+        told.judged['not told'] += 1
         if 'ACTIVE' in statuses and not written[lease, 'started']:
             yield at, lease, 'there is no notice that it has started'
         if _FLAGGED in statuses and not written[lease, 'broken']:

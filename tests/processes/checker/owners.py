@@ -161,22 +161,31 @@ def leases_in(answer: Any) -> Iterable[dict[str, Any]]:
 
 def _leases(told: history.History) -> Iterator[_Shown]:
     released = unused.Unused(told)
+    used: dict[tuple[str, str], _Shown] = {}
     for each in told.exchanges:
         if not each.done or each.dry:
             continue
+        if each.op == 'deploy' and each.proof is not None:
+            # NOTE: it says that its lease still has the node, for good now.
+            had = used.get((each.path.split('/')[3], each.proof))
+            if had is not None and had.exchange.got <= each.sent:
+                yield dataclasses.replace(had, exchange=each, asked=each.sent)
         for lease in leases_in(each.answer):
             if lease['status'] != 'ACTIVE':
                 continue
             for reservation in lease['reservations']:
                 for node in reservation['nodes']:
                     if node['state'] == 'bound':
-                        yield _Shown(
+                        ends = told.at(lease['end_date'])
+                        there = _Shown(
                             lease['id'], node['uuid'],
-                            min(told.at(lease['end_date']),
-                                released.kept_until(
-                                    node['uuid'], reservation['id'],
-                                    told.at(lease['start_date']), each.sent)
+                            min(ends, released.kept_until(
+                                node['uuid'], reservation['id'],
+                                told.at(lease['start_date']), each.sent)
                                 if told.no_show else math.inf),
                             frozenset((reservation['id'],)), each, True,
                             each.sent,
                             lease.get('project_id', each.project))
+                        yield there
+                        used[node['uuid'], reservation['id']] = (
+                            dataclasses.replace(there, until=ends))

@@ -38,21 +38,30 @@ class Promise:
     amounts: dict[str, int]
 
 
-def exceeded(each: history.Exchange, capacities: dict[str, dict[str, int]]
+def by_node(each: history.Exchange) -> dict[str, list[Promise]]:
+    """Return what is promised of each node.
+
+    :param each: whose answer has all leases.
+    """
+    found: dict[str, list[Promise]] = {}
+    for lease in owners.leases_in(each.answer):
+        if lease['status'] in _LIVE:
+            for node, promise in _promises(lease):
+                found.setdefault(node, []).append(promise)
+    return found
+
+
+def exceeded(there: dict[str, list[Promise]],
+             capacities: dict[str, dict[str, int]]
              ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Return what is promised beyond what there is.
 
-    :param each: whose answer has all leases.
+    :param there: as :func:`by_node` returns it.
     :param capacities: of compute hosts; whatever else is promised is had by
         one at a time.
     :returns: the node, why, and the leases.
     """
-    by_node: dict[str, list[Promise]] = {}
-    for lease in owners.leases_in(each.answer):
-        if lease['status'] in _LIVE:
-            for node, promise in _promises(lease):
-                by_node.setdefault(node, []).append(promise)
-    for node, promises in by_node.items():
+    for node, promises in there.items():
         for at in sorted({promise.begin for promise in promises}):
             now = [promise for promise in promises
                    if promise.begin <= at < promise.end]

@@ -69,6 +69,7 @@ def leased(told: history.History) -> _Found:
             for at in sorted({max(one.begin, now) for one in there}):
                 over = [one for one in there if one.begin <= at < one.end]
                 leases = tuple(sorted({one.lease for one in over}))
+                told.judged['too much for a project'] += len(over) >= most
                 if len(over) > most and (project, leases) not in found:
                     found.add((project, leases))
                     yield (each.got, project, f'at {at} it has leased '
@@ -106,6 +107,8 @@ def reserved(told: history.History, sure: list[owners.Sure]) -> _Found:
         if end > each.begin:
             there[each.owner] = max(end, there.get(each.owner, end))
         uuids = tuple(sorted(there))
+        told.judged['too much for a project'] += (
+            len(there) >= told.reserved_most[name])
         if len(there) > told.reserved_most[name] and uuids not in found:
             found.add(uuids)
             yield (each.begin, str(each.project), f'it has reserved '
@@ -141,13 +144,16 @@ def lent(told: history.History) -> _Found:
             continue
         latest = each.got + told.owner_notice + _CLOCKS
         for lease in owners.leases_in(each.answer):
-            ends = told.at(lease['end_date'])
-            if ends <= latest or lease['id'] in found:
+            if lease['id'] in found:
                 continue
-            made = told.at(lease['created_at'])
+            ends, made = told.at(lease['end_date']), told.at(
+                lease['created_at'])
             for node, _ in promises.of_lease({**lease, 'degraded': False}):
                 owner = told.owners.get(node)
-                if owner in (None, lease['project_id']) or any(
+                if owner in (None, lease['project_id']):
+                    continue
+                told.judged['lent for too long'] += 1
+                if ends <= latest or any(
                         by.sent < each.got
                         and by.over(told.late) + _SEEN > made
                         for by in changes if _is_about(by, node)):

@@ -18,7 +18,8 @@ then, until somebody sends what may change or end it.  Only a node that is
 broken may be in its way: then it is flagged, and its owner told.  While
 one thing after another fails, nobody can say by when something is done; then
 it is, within the time after which nothing that was sent is under way any
-more.
+more.  Once a storm is over, and all that is under way has come to its end,
+leases start in time.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from tests.processes.checker import history
 from tests.processes.checker import owners
 
 _DONE = 'DONE'
+#: How many seconds after its start a lease may start once there is quiet.
+_PUNCTUAL = 15.0
 
 
 def late(told: history.History) -> Iterator[tuple[float, str, str]]:
@@ -39,6 +42,8 @@ def late(told: history.History) -> Iterator[tuple[float, str, str]]:
     :returns: when, the lease, and what is wrong.
     """
     flagged = _written(told, 'broken')
+    end = max((each.sent for each in told.exchanges), default=0.0)
+    judged = set()
     started = _written(told, 'started')
     for lease, answers in dates.shown(told).items():
         if lease in flagged:
@@ -47,6 +52,8 @@ def late(told: history.History) -> Iterator[tuple[float, str, str]]:
             if before.promised is None or before.status == 'ACTIVE':
                 continue
             latest = _latest(told, max(before.promised, before.exchange.got))
+            if latest < min(before.until, end):
+                judged.add(lease)
             began = started.get(lease)
             if began is not None and latest < began < before.until:
                 yield began, lease, _text(before, f'has at {began:.2f}')
@@ -55,10 +62,13 @@ def late(told: history.History) -> Iterator[tuple[float, str, str]]:
             if shown is not None:
                 yield shown, lease, _text(before, f'had not at {shown:.2f}')
                 break
+    told.judged['started late'] += len(judged)
 
 
 def _latest(told: history.History, since: float) -> float:
     """Return when what is due since then is done, whatever failed."""
+    if since > told.quiet:
+        return since + _PUNCTUAL
     for fault in told.faults:
         if fault['fault'] != 'calm' and fault['at'] <= since + told.late:
             since = max(since, fault['at'] + (fault.get('seconds') or 0))

@@ -44,13 +44,14 @@ class StartsTestCase(unittest.TestCase):
 
     def late(self, *told: history.Exchange,
              rows: tuple[tuple[str, float], ...] = (),
-             faults: tuple[dict[str, Any], ...] = ()) -> list[str]:
+             faults: tuple[dict[str, Any], ...] = (),
+             **more: Any) -> list[str]:
         """Return the leases that have started too late."""
         return [lease for _, lease, _ in starts.late(history.History(
             told, late=LATE, faults=faults, snapshots=({
                 'at': 600.0, 'tables': {'outbox': [
                     {'kind': kind, 'lease_id': 'l', 'created_at': date(at)}
-                    for kind, at in rows]}},)))]
+                    for kind, at in rows]}},), **more))]
 
     def test_one_that_starts_in_time(self) -> None:
         """Give or take what may be under way."""
@@ -83,6 +84,13 @@ class StartsTestCase(unittest.TestCase):
             self.assertEqual(expected, self.late(
                 queued(10, 100), rows=(('started', began),),
                 faults=({'fault': 'stop', 'at': at, 'seconds': seconds},)))
+
+    def test_once_there_is_quiet(self) -> None:
+        """Within seconds; what was due before that has its time."""
+        for quiet, began, expected in ((90, 114, []), (90, 116, ['l']),
+                                       (110, 116, [])):
+            self.assertEqual(expected, self.late(
+                queued(10, 100), rows=(('started', began),), quiet=quiet))
 
     def test_one_that_is_flagged_and_told(self) -> None:
         """A node of it is broken."""

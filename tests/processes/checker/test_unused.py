@@ -52,3 +52,17 @@ class UnusedTestCase(unittest.TestCase):
                       deployed(45, 202, 'other'), deployed(55, 202, 'proof'),
                       deployed(45, 202, 'proof', M)):
             self.assertEqual(48, self.kept(other))
+
+    def test_one_that_was_just_deployed_is_lost(self) -> None:
+        """Though no answer but that to the deploy says that it is kept."""
+        def seen(sent: float, *nodes: str) -> history.Exchange:
+            answer = by_hand.lease('l', 100, *nodes)
+            answer['lease']['start_date'] = by_hand.date(10)
+            return asked('show-lease', 'GET', '/v1/leases/l', sent, 200,
+                         answer)
+        for status, proof, expected in ((202, 'l-proof', ['lost']),
+                                        (409, 'l-proof', []),
+                                        (202, 'other', [])):
+            self.assertEqual(expected, by_hand.judged(
+                seen(12, N), by_hand.deployed(19, status, proof), seen(25),
+                no_show={'silver': 8}, classes={N: 'silver'}))

@@ -108,6 +108,11 @@ def deployed(told: history.History, sure: list[Sure]
         return
     asked = {each.id: each for each in told.exchanges}
     proofs = _proofs(told)
+    told.judged['deployed in maintenance'] += sum(
+        any(each.node in by.path and max(each.begin, each.starts + _CLOCKS)
+            < by.sent < each.end - _CLOCKS for each in sure)
+        for by in told.exchanges if by.op == 'deploy'
+        and by.proof not in proofs)
     for done in told.done:
         by = asked.get(done.request or '')
         if by is None or by.proof in proofs or (
@@ -143,7 +148,7 @@ def crossed(told: history.History, sure: list[Sure]
     if not sure:
         return
     seen: dict[str, list[tuple[history.Exchange, _Promises]]] = {}
-    found = set()
+    found, judged = set(), set()
     for each in told.exchanges:
         if not each.done or each.dry:
             continue
@@ -151,6 +156,8 @@ def crossed(told: history.History, sure: list[Sure]
             there = _Promises(told, lease)
             before = seen.setdefault(lease['id'], [])
             for window in sure:
+                if there.is_meanwhile(window):
+                    judged.add((lease['id'], window.window))
                 if (there.crosses(window) and window.begin <= each.sent
                         and each.got <= window.end
                         and (lease['id'], window.window) not in found
@@ -165,6 +172,7 @@ def crossed(told: history.History, sure: list[Sure]
                     found.add((lease['id'], window.window))
                     yield each, window, lease['id']
             before.append((each, there))
+    told.judged['promised across maintenance'] += len(judged)
 
 
 class _Promises:
@@ -183,6 +191,12 @@ class _Promises:
                    and window.starts < end
                    for node, begin, end in self._times)
 
+    def is_meanwhile(self, window: Sure) -> bool:
+        """Return whether it was made while a window stood across its time."""
+        return window.begin < self.made < window.end and any(
+            begin + _CLOCKS < window.ends and window.starts + _CLOCKS < end
+            for _, begin, end in self._times)
+
     def crosses(self, window: Sure) -> bool:
         """Return whether it is promised the node of a window across it."""
         return any(node == window.node and begin + _CLOCKS < window.ends
@@ -190,7 +204,8 @@ class _Promises:
                    for node, begin, end in self._times)
 
 
-def meddled(told: history.History) -> Iterator[tuple[history.Done, str]]:
+def meddled(told: history.History, sure: list[Sure]
+            ) -> Iterator[tuple[history.Done, str]]:
     """Return what the service did to maintenance that others had set."""
     asked = {each.id for each in told.exchanges}
     last: dict[str, tuple[history.Done, str | None]] = {}
@@ -206,10 +221,15 @@ def meddled(told: history.History) -> Iterator[tuple[history.Done, str]]:
         reason = values.get('maintenance_reason')
         if values.get('maintenance') is not False:
             last[done.uuid] = done, reason
-        if before is None or done.request in asked or (
-                MARK in (before[1] or '')):
+        if before is None or MARK in (before[1] or ''):
             continue
-        if before[0].ended + _LOOKED < _handed(told, done):
+        since = before[0].ended + _LOOKED
+        told.judged['maintenance of another'] += any(
+            each.node == done.uuid and max(since, each.starts)
+            < min(done.began, each.ends) for each in sure)
+        if done.request in asked:
+            continue
+        if since < _handed(told, done):
             yield done, f'{before[1]!r}, set at {before[0].ended:.2f},'
 
 

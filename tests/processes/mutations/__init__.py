@@ -14,8 +14,9 @@
 """The product, broken on purpose: what tests and the checker have to find.
 
 Each module has a function ``apply`` that breaks one thing in the process
-that calls it; ``BEST``, the storm that shows it soonest; and ``KEPT_BY``, the
-tests of the gate that notice it.
+that calls it; ``BEST``, the storm that shows it soonest; ``FOUND_AS``, the
+rule of the checker that it breaks; and ``KEPT_BY``, the tests of the gate that
+notice it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ def best(name: str) -> mix.Best:
     found = importlib.import_module(f'{__name__}.{name}').BEST
     assert isinstance(found, mix.Best)
     return found
+
+
+def found_as(name: str) -> str:
+    """Return the rule of the checker that a mutation breaks."""
+    return str(importlib.import_module(f'{__name__}.{name}').FOUND_AS)
 
 
 def kept_by(name: str) -> tuple[str, ...]:

@@ -22,6 +22,10 @@ from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 1}, instances=0.0), 'sqlite', seconds=40)
+FOUND_AS = 'charged wrong'
+KEPT_BY = (
+    'tests.inprocess.notices.test_enforcement_commits.TestLife.'
+    'test_granted_changed_and_ended',)
 
 
 def apply() -> None:

@@ -23,6 +23,10 @@ _UNTIL = r'(leases\.claimed_until <= (?:%\(\w+\)s|%s|\?))'
 BEST = mix.Best(mix.Mix(
     faults={'kill_at_commit': 2, 'kill': 1}, aims=('UPDATE leases',),
     lives={'lease': 1}, off=(0.0,)), seconds=60)
+FOUND_AS = 'left over'
+KEPT_BY = (
+    'tests.inprocess.reconciler.test_lease_workers.TestLeaseClaims.'
+    'test_dead_process_is_replaced_when_its_claims_end',)
 
 
 def apply() -> None:

@@ -25,6 +25,10 @@ BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 2, 'reserve': 1}, instances=0.0, all_hosts=1.0,
     of_class={'gold': 1}, reserved_of_class={'gold': 1}), 'sqlite',
     seconds=60)
+FOUND_AS = 'too much for a project'
+KEPT_BY = (
+    'tests.inprocess.engine.test_class_limits.TestHosts.'
+    'test_no_more_at_once_of_a_class_and_of_others_as_before',)
 
 
 def apply() -> None:

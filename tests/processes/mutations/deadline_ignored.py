@@ -28,6 +28,10 @@ BEST = mix.Best(mix.Mix(
     classes={'gold': 2, 'silver': 1}, pause=(0.5, 2.0), stopped=1,
     times=mix.Times(in_flight=5, conductor=2, shortest_stop=24.0,
                     longest_stop=34.0, late=90.0)))
+FOUND_AS = 'done to the node of another'
+KEPT_BY = (
+    'tests.inprocess.guard.test_stands_still.TestGuardPaused.'
+    'test_proof_stays_good_where_nothing_was_sent',)
 
 
 def apply() -> None:

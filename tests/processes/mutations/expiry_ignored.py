@@ -25,6 +25,10 @@ _EARLY = datetime.timedelta(seconds=6)
 
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'reserve': 1, 'linger': 1}), 'sqlite')
+FOUND_AS = 'lost'
+KEPT_BY = (
+    'tests.inprocess.reconciler.test_sweep.TestSweep.'
+    'test_expired_rows_go_and_the_rest_stays',)
 
 
 def apply() -> None:

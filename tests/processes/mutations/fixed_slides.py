@@ -29,6 +29,10 @@ BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 1}, instances=0.0, all_hosts=1.0,
     open_dates=0.7, fix_before=(5, 60), starts=(3, 10),
     classes={'gold': 3}), 'sqlite', seconds=120)
+FOUND_AS = 'dates moved'
+KEPT_BY = (
+    'tests.inprocess.engine.test_flexible.TestSlides.'
+    'test_not_once_it_is_fixed',)
 
 
 def apply() -> None:

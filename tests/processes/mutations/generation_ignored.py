@@ -26,6 +26,12 @@ BEST = mix.Best(mix.Mix(
     faults={'hold_write': 1}, aims=('UPDATE nodes',), pause=(0.2, 0.8),
     lives={'reserve': 1, 'lease': 2}, instances=0.0,
     classes={'gold': 2, 'silver': 1}))
+FOUND_AS = 'promised twice'
+KEPT_BY = (
+    'tests.inprocess.engine.test_interleavings.TestReserveAndDeploy.'
+    'test_node_deployed_in_the_middle_is_skipped',
+    'tests.inprocess.engine.test_interleavings.TestReserveAndDeploy.'
+    'test_deploy_is_refused_where_the_reservation_committed_first')
 
 
 def apply() -> None:

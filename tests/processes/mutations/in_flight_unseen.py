@@ -21,6 +21,10 @@ from tests.processes import statements
 BEST = mix.Best(mix.Mix(
     faults={'hold_rpc': 1}, pause=(0.2, 0.8),
     lives={'reserve': 2, 'squat': 1}, classes={'gold': 2, 'silver': 1}))
+FOUND_AS = 'done to the node of another'
+KEPT_BY = (
+    'tests.inprocess.engine.test_in_flight_requests.TestAnswer.'
+    'test_node_is_busy_while_anybodys_request_is_under_way',)
 
 
 def apply() -> None:

@@ -21,6 +21,10 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={'swallow': 1, 'hold': 1}, aims=('INSERT INTO leases',),
     held='POST /v1/leases ', pause=(0.3, 1.0), lives={'lease': 1}))
+FOUND_AS = 'made twice'
+KEPT_BY = (
+    'tests.inprocess.engine.test_lease_keys.TestKeys.'
+    'test_same_request_with_the_same_key_is_served_once',)
 
 
 def apply() -> None:

@@ -20,6 +20,10 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'repeat': 1}, instances=0.0, all_hosts=1.0),
     'sqlite', seconds=40)
+FOUND_AS = 'made twice'
+KEPT_BY = (
+    'tests.inprocess.engine.test_lease_keys.TestLateCopyOnSQLite.'
+    'test_copy_that_comes_after_its_lease_was_deleted_makes_none',)
 
 
 def apply() -> None:

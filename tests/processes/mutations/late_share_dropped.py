@@ -27,6 +27,10 @@ BEST = mix.Best(mix.Mix(
     faults={'stop': 1}, lives={'lease': 1}, acts={}, instances=1.0,
     sizes=(16,), starts=(0, 0, 3, 6, 100, 130), lengths=(8, 8, 60, 240),
     ended=1.0, classes={'gold': 1}, rounds=(1.0, 2.0)), placement=True)
+FOUND_AS = 'promised twice'
+KEPT_BY = (
+    'tests.inprocess.engine.test_late_share.TestShrunken.'
+    'test_what_has_no_room_is_planned_where_there_is_some',)
 
 
 def apply() -> None:

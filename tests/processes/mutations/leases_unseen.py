@@ -25,6 +25,10 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 1, 'intrude': 2, 'squat': 1},
     instances=0.0), 'sqlite')
+FOUND_AS = 'proof refused'
+KEPT_BY = (
+    'tests.unit.lifecycle.test_admit.TestLeases.'
+    'test_leased_node_wants_the_proof_of_its_lease',)
 
 
 def apply() -> None:

@@ -22,6 +22,10 @@ from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 1}, instances=0.0), 'sqlite', seconds=40)
+FOUND_AS = 'left over'
+KEPT_BY = (
+    'tests.inprocess.clouds.test_ironic.TestChanges.'
+    'test_each_change_is_one_request',)
 
 
 def apply() -> None:

@@ -26,6 +26,12 @@ BEST = mix.Best(mix.Mix(
     faults={'hold_write': 1}, aims=('INTO leases', 'UPDATE nodes'),
     pause=(0.2, 0.8), lives={'lease': 1}, instances=0.0, all_hosts=1.0,
     lengths=(10,), leisure=(0.05, 0.3), of_class={'gold': 1, 'silver': 1}))
+FOUND_AS = 'too much for a project'
+KEPT_BY = (
+    'tests.inprocess.db.test_limits_behind_lock.TestPostgreSQL.'
+    'test_second_lease_is_refused',
+    'tests.inprocess.db.test_limits_behind_lock.TestPostgreSQL.'
+    'test_second_reservation_is_refused')
 
 
 def apply() -> None:

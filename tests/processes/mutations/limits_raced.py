@@ -22,6 +22,10 @@ BEST = mix.Best(mix.Mix(
     faults={'hold_write': 1}, aims=('INTO leases', 'UPDATE nodes'),
     pause=(0.2, 0.8), lives={'lease': 1}, instances=0.0, all_hosts=1.0,
     lengths=(10,), leisure=(0.05, 0.3), of_class={'gold': 1, 'silver': 1}))
+FOUND_AS = 'too much for a project'
+KEPT_BY = (
+    'tests.inprocess.engine.test_lease_limits.TestCount.'
+    'test_two_at_once_do_not_exceed_the_number_of_leases',)
 
 
 def apply() -> None:

@@ -23,6 +23,9 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 1}, instances=0.0, all_hosts=1.0,
     lengths=(40, 90, 150), owned=0.6, owner_notice=90), 'sqlite', seconds=60)
+FOUND_AS = 'lent for too long'
+KEPT_BY = (
+    'tests.unit.planner.test_loans.TestLoans.test_what_was_promised_is_kept',)
 
 
 def apply() -> None:

@@ -23,6 +23,10 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={'swallow': 1}, aims=('INSERT INTO reservations',),
     pause=(0.3, 1.0), lives={'reserve': 1}))
+FOUND_AS = 'untrue answer'
+KEPT_BY = (
+    'tests.inprocess.db.test_unanswered_commit.TestUnansweredCommit.'
+    'test_nobody_says_that_nothing_was_done',)
 
 
 def apply() -> None:

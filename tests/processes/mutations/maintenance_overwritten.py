@@ -25,6 +25,12 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'look_round': 1}, acts={'maintain': 1}, booking=True,
     classes={'gold': 3}, rounds=(0.5, 2.0)), 'sqlite', seconds=90)
+FOUND_AS = 'maintenance of another'
+KEPT_BY = (
+    'tests.inprocess.reconciler.test_maintenance.TestOperatorComesFirst.'
+    'test_reason_is_not_written_over',
+    'tests.inprocess.reconciler.test_maintenance.TestOperatorComesFirst.'
+    'test_reason_is_not_cleared')
 
 
 def apply() -> None:

@@ -26,6 +26,11 @@ BEST = mix.Best(mix.Mix(
     faults={'hold_write': 1}, aims=('UPDATE reservations', 'UPDATE nodes'),
     pause=(0.2, 0.8), lives={'lease': 1}, instances=0.0, all_hosts=1.0,
     lengths=(25, 40), ended=0.3, no_show={'gold': 5, 'silver': 8}))
+FOUND_AS = 'lost'
+KEPT_BY = (
+    'tests.inprocess.reconciler.test_deploy_before_release.'
+    'TestDeployBeforeRelease.'
+    'test_deployed_node_stays',)
 
 
 def apply() -> None:

@@ -20,6 +20,10 @@ from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 1}, instances=0.0), 'sqlite', seconds=40)
+FOUND_AS = 'not told'
+KEPT_BY = (
+    'tests.inprocess.notices.test_webhooks.TestLife.'
+    'test_lease_deleted_before_its_start_has_ended',)
 
 
 def apply() -> None:

@@ -24,6 +24,10 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={'kill': 1}, off=(4.0, -4.0), pause=(2.0, 6.0),
     lives={'reserve': 1, 'linger': 2}))
+FOUND_AS = 'two owners'
+KEPT_BY = (
+    'tests.inprocess.db.test_clock.TestDatabaseClock.'
+    'test_database_clock_that_moves_is_logged_and_followed',)
 
 
 def apply() -> None:

@@ -23,6 +23,12 @@ BEST = mix.Best(mix.Mix(
     pause=(0.2, 0.8), lives={'lease': 1}, instances=0.0, all_hosts=1.0,
     open_dates=0.7, fix_before=(0, 2), starts=(3, 10), ended=0.3,
     classes={'gold': 3}))
+FOUND_AS = 'dates moved'
+KEPT_BY = (
+    'tests.inprocess.engine.test_change_stands_still.TestStandsStill.'
+    'test_lease_that_has_begun_meanwhile_is_not_moved',
+    'tests.inprocess.engine.test_change_stands_still.TestStandsStill.'
+    'test_lease_that_is_fixed_meanwhile_keeps_its_dates')
 
 
 def apply() -> None:

@@ -26,6 +26,10 @@ _LATER = datetime.timedelta(seconds=7)
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 1}, instances=0.0, all_hosts=1.0, queued=1.0,
     starts=(3, 10), classes={'gold': 3}), 'sqlite', seconds=90)
+FOUND_AS = 'dates moved'
+KEPT_BY = (
+    'tests.inprocess.engine.test_waitlist.TestWaitlist.'
+    'test_it_starts_earlier_when_others_end',)
 
 
 def apply() -> None:

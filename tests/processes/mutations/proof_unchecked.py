@@ -25,6 +25,10 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'reserve': 1, 'lease': 1, 'intrude': 2},
     instances=0.0), 'sqlite')
+FOUND_AS = 'done to the node of another'
+KEPT_BY = (
+    'tests.unit.lifecycle.test_admit.TestDecisionTable.'
+    'test_reserved_node_wants_its_own_proof',)
 
 
 def apply() -> None:

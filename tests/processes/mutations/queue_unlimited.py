@@ -25,6 +25,10 @@ BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 1}, instances=0.0, all_hosts=1.0, queued=1.0,
     starts=(0, 3), leisure=(0.05, 0.5), of_class={'gold': 1, 'silver': 1}),
     'sqlite', seconds=90)
+FOUND_AS = 'too much for a project'
+KEPT_BY = (
+    'tests.inprocess.engine.test_waitlist.TestWaitlist.'
+    'test_not_beyond_what_its_project_may_have',)
 
 
 def apply() -> None:

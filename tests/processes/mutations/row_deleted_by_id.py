@@ -26,6 +26,10 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={'hold_write': 1}, pause=(0.1, 0.4), lives={'linger': 1},
     aims=('DELETE FROM reservations', 'UPDATE reservations')))
+FOUND_AS = 'lost'
+KEPT_BY = (
+    'tests.inprocess.reconciler.test_sweep.TestSweep.'
+    'test_reservation_renewed_while_it_is_swept_stays',)
 
 
 def apply() -> None:

@@ -26,6 +26,10 @@ BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 1}, instances=0.0, all_hosts=1.0, queued=1.0,
     starts=(3,), lengths=(40,), ended=0.0,
     times=mix.Times(late=12.0)), 'sqlite', seconds=90)
+FOUND_AS = 'started late'
+KEPT_BY = (
+    'tests.inprocess.reconciler.test_start_in_time.TestStartInTime.'
+    'test_at_the_start_that_was_promised',)
 
 
 def apply() -> None:

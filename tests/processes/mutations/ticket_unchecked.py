@@ -25,6 +25,10 @@ BEST = mix.Best(mix.Mix(
     faults={'hold': 1}, held='Reservation-Ticket', pause=(0.2, 1.0),
     lives={'lease': 1}, instances=0.0, classes={'gold': 2, 'silver': 1},
     times=mix.Times(longest_hold=40.0, late=90.0)))
+FOUND_AS = 'done to the node of another'
+KEPT_BY = (
+    'tests.inprocess.reconciler.test_late_requests.TestTickets.'
+    'test_good_one_is_good_once',)
 
 
 def apply() -> None:

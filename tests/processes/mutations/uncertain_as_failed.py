@@ -25,6 +25,10 @@ BEST = mix.Best(mix.Mix(
     lives={'reserve': 4, 'squat': 1}, acts={'tidy': 1}, rounds=(1.0, 3.0),
     classes={'gold': 3, 'silver': 2},
     times=mix.Times(conductor=20, longest_rpc_hold=15.0)))
+FOUND_AS = 'done to the node of another'
+KEPT_BY = (
+    'tests.inprocess.guard.test_stands_still.TestConductorPaused.'
+    'test_it_is_looked_at_twice',)
 
 
 def apply() -> None:

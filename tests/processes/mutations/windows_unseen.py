@@ -21,6 +21,10 @@ from tests.processes import mix
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'lease': 2, 'squat': 1}, instances=0.0, all_hosts=1.0,
     acts={}, booking=True, classes={'gold': 3}), 'sqlite', seconds=90)
+FOUND_AS = 'promised across maintenance'
+KEPT_BY = (
+    'tests.inprocess.timeline.test_maintenance.TestBooking.'
+    'test_nothing_is_planned_across',)
 
 
 def apply() -> None:
