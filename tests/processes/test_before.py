@@ -43,6 +43,7 @@ class BeforeTestCase(testtools.TestCase):
         self.assertEqual(({}, {}, {}, 0, 0.0, 0.0), (
             mix.of_class, mix.reserved_of_class, mix.no_show,
             mix.owner_notice, mix.owned, mix.all_hosts))
+        self.assertNotIn('repeat', mix.lives)
         self.assertTrue(mix.booking)
         self.assertEqual(mixes.Mix.of_all().queued, mix.queued)
 
