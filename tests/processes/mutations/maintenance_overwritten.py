@@ -24,7 +24,8 @@ from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
     faults={}, lives={'look_round': 1}, acts={'maintain': 1}, booking=True,
-    classes={'gold': 3}, rounds=(0.5, 2.0)), 'sqlite', seconds=90)
+    leisure=(5.0, 9.0), classes={'gold': 3}, rounds=(0.5, 2.0)), 'sqlite',
+    seconds=90)
 FOUND_AS = 'maintenance of another'
 KEPT_BY = (
     'tests.inprocess.reconciler.test_maintenance.TestOperatorComesFirst.'
