@@ -22,9 +22,9 @@ from ironic_reservations.engine.leases import pull
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
-    faults={}, lives={'lease': 1}, instances=0.0, all_hosts=1.0, queued=1.0,
-    starts=(0, 3), leisure=(0.05, 0.5), of_class={'gold': 1, 'silver': 1}),
-    'sqlite', seconds=90)
+    faults={}, lives={'lease': 1}, acts={}, instances=0.0, all_hosts=1.0,
+    queued=1.0, starts=(0, 3), of_class={'gold': 1, 'silver': 1}), 'sqlite',
+    seconds=90)
 FOUND_AS = 'too much for a project'
 KEPT_BY = (
     'tests.inprocess.engine.test_waitlist.TestWaitlist.'
