@@ -58,6 +58,7 @@ from ironic_reservations.model import node_reservation
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 from tests import compiled
+from tests import statements_seen
 from tests import timeline_writes
 from tests import typed_instants
 
@@ -67,6 +68,7 @@ ALL_NODES = visibility.Visibility(everything=True)
 
 compiled.share()
 typed_instants.check()
+statements_seen.record()
 
 
 class SameUuids(fixtures.Fixture):
