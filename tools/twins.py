@@ -54,7 +54,7 @@ _NUMBER = re.compile(r'_+\d+\b')
 _LOCKS = re.compile(r'tests\.inprocess\.(?:db|engine|timeline)\.')
 #: The classes that tests.servers makes.
 _MADE = re.compile(r'On(?:Mysql|Postgresql)\.')
-#: More than that is a real Ironic's, in seconds of CPU time.
+#: Dearer ones search for examples, and hold no lock; in seconds of CPU time.
 _DEAR = 1
 #: They wait for time limits of servers, some for many seconds.
 _BY_THE_CLOCK = tuple(f'tests.inprocess.db.{name}.' for name in (
@@ -176,16 +176,19 @@ def missing(records: Records) -> Iterator[str]:
         if not there:
             yield f'No test has sent a statement to {name}.'
             continue
+        lost: dict[Statement, list[str]] = {}
         for part in sorted(records.sent('sqlite') - there):
-            statement = records.whole[part]
+            lost.setdefault(records.whole[part], []).append(part)
+        for statement, parts_of_it in lost.items():
             if statement.own:
                 # NOTE: written for SQLite.
                 continue
-            test = min((one for one in records.ran
-                        if part in one.sent.get('sqlite', ())),
+            test = min((one for one in records.ran if not one.sent.get(
+                'sqlite', frozenset()).isdisjoint(parts_of_it)),
                        key=lambda one: (one.cost, one.test)).test
             yield '\n'.join((
-                f'No test sends this to {name}:', _indented(part),
+                f'No test sends this to {name}:',
+                *map(_indented, parts_of_it),
                 '  It is in what the following function sends, to SQLite in '
                 'the test below:', _indented(statement.text),
                 f'    {statement.sender}', f'    {test}'))

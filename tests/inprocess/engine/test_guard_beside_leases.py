@@ -30,6 +30,7 @@ from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import pick
 from tests import leasing
+from tests import servers
 from tests import world
 
 
@@ -569,6 +570,7 @@ class TestAllocations(_Guarded):
         self.assertRaises(errors.ProofInvalid, self.hold, proof=proof)
 
 
+@servers.also
 class TestAllocationsAllowed(_Guarded):
 
     options = {'leases__without_reservation': 'allow'}

@@ -22,6 +22,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.planner import pick
+from tests import servers
 from tests import world
 
 _DAY = 86400
@@ -109,6 +110,7 @@ class TestLimits(world.TestCase):
                     allowed=self.limits())
 
 
+@servers.also
 class TestByClass(world.TestCase):
     """One of two nodes of gold; others as before."""
 

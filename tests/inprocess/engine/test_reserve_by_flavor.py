@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.model import visibility
+from tests import servers
 from tests import world
 
 MOST = 9
@@ -23,6 +24,7 @@ GOLD = 'CUSTOM_BM_GOLD'
 OLD = frozenset({'CUSTOM_OLD'})
 
 
+@servers.also
 class TestByClassName(world.TestCase):
 
     def setUp(self):

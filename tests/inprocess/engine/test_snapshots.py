@@ -35,6 +35,7 @@ from ironic_reservations.engine.snapshots import cache as snapshot_cache
 from ironic_reservations.engine.snapshots import readings
 from ironic_reservations.engine.snapshots import seen_changes
 from tests import leasing
+from tests import servers
 from tests import world
 
 
@@ -235,6 +236,7 @@ class TestOthers(_TestCase):
         self.assert_sound()
 
 
+@servers.also
 class TestChanges(_TestCase):
     """What is newer than what is known is enough for who only tries."""
 

@@ -449,6 +449,7 @@ class TestOld(_Case):
                          [row['outcome'] for row in self.outbox()])
 
 
+@servers.also
 class TestMetrics(_Case):
     """An operator sees that notices do not get through."""
 

@@ -36,6 +36,7 @@ from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
+from tests import servers
 from tests import world
 from tests.inprocess.placement import held_reservations
 from tests.inprocess.placement import in_memory
@@ -221,6 +222,7 @@ class TestPasses(TestCase):
         self.assertIsNone(loops.Reconciler(self.world.engine).placement)
 
 
+@servers.also
 class TestMetrics(TestCase):
 
     def shown(self, engine: object = None) -> str:
@@ -261,6 +263,7 @@ class TestMetrics(TestCase):
         self.assertNotIn('placement', shown)
 
 
+@servers.also
 class TestCommand(TestCase):
     """ironic-reservations-manage placement audit."""
 

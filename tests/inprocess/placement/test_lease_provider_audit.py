@@ -28,6 +28,7 @@ from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import lease_providers as machine
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
+from tests import servers
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory
@@ -114,6 +115,7 @@ class TestFlavor(TestCase):
                          [kind for kind, _ in self.found()])
 
 
+@servers.also
 class TestFindings(TestCase):
 
     def test_lease_that_has_what_it_is_to_have_is_clean(self) -> None:

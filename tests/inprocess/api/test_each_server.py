@@ -1,0 +1,196 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the API and the guard alone ask of a database, on each server."""
+
+from __future__ import annotations
+
+from typing import Any
+import uuid
+
+import testtools
+
+from ironic_reservations.api import identity
+from ironic_reservations.db import lease_work
+from ironic_reservations.engine.in_flight import protect
+from tests.inprocess.api import world
+from tests.real import migrated
+
+_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
+             'openstack_system_scope': 'all'}
+_RED = {'x_roles': 'member,reader', 'x_project_id': 'red'}
+
+
+class _Asked:
+
+    kind: str
+
+    def serve(self, *provider: Any, **options: Any) -> None:
+        url = self.useFixture(migrated.Database(self.kind)).url
+        self.served = self.useFixture(world.World(
+            *provider, leases__project_limits=True,
+            leases__max_horizon=10 ** 10, database__connection=url,
+            # NOTE: a test that waits for a core stands still for seconds.
+            database__idle_in_transaction_timeout=60, **options))
+
+    def send(self, method: str, path: str, document: Any = None,
+             status: int = 200, **who: str) -> Any:
+        answer = world.request(self.served, method, path, document,
+                               **(who or _RED))
+        self.assertEqual(status, answer.status, answer.body)
+        return answer.json if answer.body.startswith(b'{') else (
+            answer.body.decode())
+
+    def host(self, name: str, **more: str) -> None:
+        self.served.ironic.add(name=name, resource_class='gold', owner='red')
+        self.send('POST', '/v1/os-hosts', {'name': name, **more}, 201,
+                  **_OPERATOR)
+
+    def lease(self, status: int = 201) -> Any:
+        return self.send('POST', '/v1/leases', {
+            'name': 'there', 'start_date': '2050-01-02 10:00',
+            'end_date': '2050-01-02 18:00', 'reservations': [
+                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]},
+            status)
+
+    def reserve(self) -> str:
+        made = self.send('POST', '/v1/reservations', {
+            'instance_uuid': str(uuid.uuid4()),
+            'node_uuid': [self.served.ironic.add(owner='red').uuid]}, 201)
+        return made['reservation']['instance_uuid']
+
+    def test_pages_of_reservations(self) -> None:
+        """In either order, none twice and none left out."""
+        self.serve()
+        made = [self.reserve() for _ in range(3)]
+        for query, expected in (
+                ('', made),
+                ('&sort_key=instance_uuid&sort_dir=desc',
+                 sorted(made, reverse=True)),
+                ('&sort_key=instance_uuid', sorted(made)),
+                ('&sort_dir=desc', made[::-1])):
+            path, found = f'/v1/reservations?limit=1{query}', []
+            while path is not None:
+                page = self.send('GET', path)
+                found += [each['instance_uuid']
+                          for each in page['reservations']]
+                path = page.get('next')
+                path = path and path[path.index('/v1'):]
+            self.assertEqual(expected, found)
+
+    def test_pages_of_hosts(self) -> None:
+        self.serve()
+        for name in ('a', 'b'):
+            self.host(name)
+        first = self.send('GET', '/v1/os-hosts?limit=1', **_OPERATOR)
+        second = self.send('GET', first['next'][first['next'].index('/v1'):],
+                           **_OPERATOR)
+        self.assertEqual(['1', '2'], [
+            each['id'] for each in first['hosts'] + second['hosts']])
+
+    def test_properties_of_hosts(self) -> None:
+        self.serve()
+        self.host('a', rack='r2')
+        self.host('b', rack='r1', gpu='yes')
+        self.send('PATCH', '/v1/os-hosts/properties/gpu', {'private': True},
+                  **_OPERATOR)
+        shown = self.send('GET', '/v1/os-hosts/properties?detail=True',
+                          **_OPERATOR)['resource_properties']
+        self.assertEqual([('rack', ['r1', 'r2'])], [
+            (each['property'], sorted(each['values'])) for each in shown])
+
+    def test_metrics(self) -> None:
+        self.serve()
+        self.reserve()
+        self.host('a')
+        self.lease()
+        self.served.look_outside()
+        shown = self.send('GET', '/metrics')
+        for line in ('live{state="reserved"} 1.0',
+                     'leases{status="PENDING"} 1.0'):
+            self.assertIn(f'ironic_reservations_{line}\n', shown)
+
+    def test_what_a_project_has(self) -> None:
+        self.serve(leases__max_leases_per_project=2)
+        self.host('a')
+        self.lease()
+        told = self.send('GET', '/v1/limits')['limits']['absolute']
+        self.assertIn(('max_leases_per_project', 2, 1), [
+            (each['limit'], each['allowed'], each['used']) for each in told])
+
+    def test_what_all_have_together(self) -> None:
+        """Without Keystone they are one project."""
+        self.serve(identity.administrator, 'noauth',
+                   leases__max_leases_per_project=2)
+        self.host('a')
+        self.lease()
+        told = self.send('GET', '/v1/limits')['limits']['absolute']
+        self.assertIn(('max_leases_per_project', 2, 1), [
+            (each['limit'], each['allowed'], each['used']) for each in told])
+
+    def test_leases_of_a_project(self) -> None:
+        self.serve()
+        self.host('a')
+        self.lease()
+        self.assertEqual(['there'], [
+            each['name'] for each in self.send('GET', '/v1/leases')['leases']])
+
+    def test_usage_of_a_project(self) -> None:
+        self.serve()
+        self.host('a')
+        self.lease()
+        told = self.send('GET', '/v1/usage?first_day=2050-01-01&'
+                         'last_day=2050-01-03')['usage']
+        self.assertEqual(8, told['total']['promised'])
+
+    def test_lease_in_the_way_is_named(self) -> None:
+        self.serve()
+        self.host('a')
+        self.lease()
+        reason, = self.lease(409)['details']['reasons']
+        self.assertEqual(['there'], [each['lease_name']
+                                     for each in reason['blockers']])
+
+    def test_why_no_node_is_free(self) -> None:
+        """By class and trait, for who sees some of the nodes."""
+        self.serve()
+        self.served.ironic.add(owner='red', resource_class='gold',
+                               maintenance=True)
+        self.served.look_outside()
+        refused = self.send('POST', '/v1/reservations', {
+            'instance_uuid': str(uuid.uuid4()), 'resource_class': 'gold'},
+            409)
+        self.assertIn('maintenance', refused['errors'][0]['detail'])
+
+    def test_lease_that_nobody_works_on_is_locked(self) -> None:
+        """Where it is ended, so that nobody begins meanwhile."""
+        self.serve()
+        self.host('a')
+        made = self.lease()['lease']['id']
+        with self.served.engine.database.write() as connection:
+            self.assertFalse(lease_work.lock(connection, made,
+                                             self.served.clock()))
+
+    def test_who_has_a_node(self) -> None:
+        self.serve()
+        instance = self.reserve()
+        node, = self.served.ironic.nodes()
+        held = protect.look(self.served.engine, node.uuid).held
+        self.assertEqual(instance, held.instance_uuid)
+
+
+class TestOnMariaDB(_Asked, testtools.TestCase):
+    kind = 'mysql'
+
+
+class TestOnPostgreSQL(_Asked, testtools.TestCase):
+    kind = 'postgresql'
