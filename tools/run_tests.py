@@ -44,10 +44,13 @@ from tools import long_run
 from tools import own_server
 from tools import summary
 from tools import tiers
+from tools import twins
 from tools import worker
 from tools import worker_forks
 
 _TESTS = './tests'
+#: What the tests of the gate send to databases.
+_STATEMENTS = pathlib.Path('.stestr', 'statements')
 _LIST = 'tests'
 #: What the environment calls the servers that the tests use.
 SERVERS = {'mysql': 'IRONIC_RESERVATIONS_TEST_MYSQL',
@@ -88,6 +91,9 @@ def main(arguments: Sequence[str]) -> int:
                           named=bool(others or chosen.test_path))
         (folder / _LIST).write_text('\n'.join(selected.tests) + '\n')
         environment = {**os.environ, worker.FOLDER_VARIABLE: str(folder)}
+        if selected.left:
+            shutil.rmtree(_STATEMENTS, ignore_errors=True)
+            environment[twins.VARIABLE] = str(_STATEMENTS.absolute())
         wanted = [each for each in others if not each.startswith('-')]
         if any(tiers.needs_server(test) and (not wanted or any(
                 re.search(each, test) for each in wanted))
@@ -193,19 +199,21 @@ def _last() -> str:
 def _report(status: int, before: str, selected: Selected,
             results: pathlib.Path | None) -> int:
     """Print which tests failed, what was left out, and the counts."""
-    broken = _last() == before
+    stream, broken = b'', int(_last() == before)
     if broken:
         print('No results: no test matches, or stestr ended with '
               f'{status}.', file=sys.stderr)
-    stream = b'' if broken else subprocess.run(
-        [_stestr(), 'last', '--subunit'], stdout=subprocess.PIPE,
-        check=False).stdout
+    else:
+        stream = subprocess.run([_stestr(), 'last', '--subunit'],
+                                stdout=subprocess.PIPE, check=False).stdout
     if results is not None:
         results.write_bytes(stream)
-    if selected.left:
+    if selected.left and not broken:
+        # NOTE: each database has to be sent what the others are.
+        broken += twins.main(['check', str(_STATEMENTS)])
         print(f'{selected.left} more tests are in the long run: '
               './tools/test.sh --all (see doc/source/contributor/tests.rst).')
-    return summary.report([stream], int(broken)) or int(bool(status))
+    return summary.report([stream], broken) or int(bool(status))
 
 
 def _stestr() -> str:

@@ -17,64 +17,79 @@ The contributor's page on tests says why (doc/source/contributor/tests.rst).
 
 from __future__ import annotations
 
-import pathlib
+from collections.abc import Sequence
 import re
 
 from tools import durations
+from tools import twins
 
 #: Classes of tests on a database server; those that the gate runs are listed.
-_OF_A_SERVER = re.compile('mysql|mariadb|postgresql', re.IGNORECASE)
-_TWINS = pathlib.Path('tests', 'twins.txt')
-#: Tests on all databases, each of which says something about its own.
-_ON_EACH_DATABASE = ('tests.inprocess.schema.', 'tests.inprocess.db.')
-#: Of those that start several processes or a browser: the beginnings of
-#: names.
+_OF_A_SERVER = re.compile('mysql|mariadb|postgres', re.IGNORECASE)
+#: Tests on all databases, or about their names, which all run.
+_ON_EACH_DATABASE = (*twins.ALWAYS, 'tests.inprocess.db.test_sessions.',
+                     'tests.inprocess.db.test_connection.')
+#: Of the tests with several processes or a browser: beginnings of names.
 _SMOKE = (
+    'tests.processes.ansible.test_collection.HostsTest.',
+    'tests.processes.ansible.test_collection.LeasesTest.',
+    'tests.processes.browser.test_book.',
+    'tests.processes.browser.test_look.LookTestCase.',
     'tests.processes.checker.',
     'tests.processes.docs.test_demo.',
     'tests.processes.docs.test_walkthrough.',
-    'tests.processes.browser.test_look.LookTestCase.',
-    'tests.processes.browser.test_book.',
-    'tests.processes.proof.test_history.',
-    'tests.processes.proof.test_proof.SqliteTestCase.',
     'tests.processes.schema.',
+    'tests.processes.test_apart.',
+    'tests.processes.test_before.',
     'tests.processes.test_forked_child.',
     'tests.processes.test_journal.',
+    'tests.processes.test_kept.',
     'tests.processes.test_operators.',
+    'tests.processes.test_own_server.',
+    'tests.processes.test_race.',
     'tests.processes.test_real_parts.',
     'tests.processes.test_storm.SqliteTestCase.',
     'tests.processes.test_wire.',
     'tests.processes.test_workers.',
 )
+#: These fill tables for most of a minute.
+_LARGE = ('tests.inprocess.schema.test_year.',)
 
 
 class Gate:
     """The tests that each change has to pass.
 
-    :param twins: of the tests on a database server, those that run a
-        statement, a lock or a race that no other one does: beginnings of
-        their names (:mod:`tools.twins`).
+    :param listed: of the tests on a database server, those that run a
+        statement, a lock or a race that no other one does: lines of the list
+        that :mod:`tools.twins` makes.
     """
 
-    def __init__(self, twins: tuple[str, ...]) -> None:
-        self._twins = twins
+    def __init__(self, listed: Sequence[str]) -> None:
+        self._listed = frozenset(listed)
 
     @classmethod
     def of_this_tree(cls) -> Gate:
-        """Return the gate with the twins that are listed."""
-        lines = _TWINS.read_text().splitlines() if _TWINS.exists() else ()
-        return cls(tuple(line for line in lines
-                         if line and not line.startswith('#')))
+        """Return the gate with the list that is kept."""
+        return cls(twins.read())
 
     def has(self, test: str) -> bool:
         """Return whether the gate runs a test."""
         if test.startswith('tests.processes.'):
             return test.startswith(_SMOKE)
-        return not needs_server(test) or test.startswith(
-            (*self._twins, *_ON_EACH_DATABASE))
+        if test.startswith(_LARGE):
+            return False
+        if not needs_server(test) or test.startswith(_ON_EACH_DATABASE):
+            return True
+        return not self._listed.isdisjoint(_beginnings(test))
 
 
 def needs_server(test: str) -> bool:
     """Return whether a test is one on MariaDB or PostgreSQL."""
     return bool(_OF_A_SERVER.search(
         durations.class_of(test).rpartition('.')[2]))
+
+
+def _beginnings(test: str) -> tuple[str, ...]:
+    """Return the names by which a test may be listed."""
+    # NOTE: a scenario is not part of the name.
+    name = test.partition('(')[0]
+    return name, name.rpartition('.')[0]

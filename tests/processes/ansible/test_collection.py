@@ -36,7 +36,7 @@ _KIND = 'gold'
 _MODULES = ('host', 'lease', 'lease_info', 'maintenance', 'reservation')
 
 
-class CollectionTest(testtools.TestCase):
+class _CollectionTest(testtools.TestCase):
     """Playbooks of one play, each task of which is looked at."""
 
     ironic: real_ironic.RealIronic
@@ -114,6 +114,9 @@ class CollectionTest(testtools.TestCase):
         """Return a task."""
         return {'name': module, f'ironic.reservations.{module}': args}
 
+
+class HostsTest(_CollectionTest):
+
     def test_hosts(self) -> None:
         """Opened once, changed once, taken back once."""
         node, = self.ironic.enroll(1, prefix='host')
@@ -129,6 +132,9 @@ class CollectionTest(testtools.TestCase):
                                         found[4]['host']['reservable']))
         self.assertNotIn('rack', found[4]['host'])
         self.assertEqual('r1', found[4]['diff']['before']['rack'])
+
+
+class LeasesTest(_CollectionTest):
 
     def test_leases(self) -> None:
         """Made, grown, refused with reasons, read and ended."""
@@ -172,6 +178,40 @@ class CollectionTest(testtools.TestCase):
                          [each['id'] for each in found[10]['leases']])
         self.assertEqual('ACTIVE', found[-1]['lease']['status'])
         self.check_inventory(found[-1]['lease'])
+
+    def check_inventory(self, lease: dict[str, Any]) -> None:
+        """Read the inventory while a lease is active."""
+        file = self.folder / 'my.lease.yml'
+        file.write_text(yaml.safe_dump({
+            'plugin': 'ironic.reservations.lease', 'auth_type': 'none',
+            'auth': {'endpoint': self.ironic.url}, 'leases': ['now'],
+            'compose': {'ansible_host': "node.name ~ '.example.org'"},
+            'keyed_groups': [{'key': 'node.resource_class',
+                              'prefix': 'class'}]}))
+        found = json.loads(self.run_command(
+            'ansible-inventory', '-i', str(file), '--list'),
+            # NOTE: so texts are marked that are no templates.
+            object_hook=lambda each: each.get('__ansible_unsafe', each))
+        reservation, = lease['reservations']
+        uuid_, = [node['uuid'] for node in reservation['nodes']]
+        node = next(each for each in self.nodes if each.uuid == uuid_)
+        self.assertEqual([node.name], found['lease_now']['hosts'])
+        self.assertEqual([node.name], found[f'class_{_KIND}']['hosts'])
+        known = found['_meta']['hostvars'][node.name]
+        self.assertEqual(
+            (f'{node.name}.example.org', reservation['id'], lease['id']),
+            (known['ansible_host'], known['reservation_id'],
+             known['lease']['id']))
+        # An inventory without a node that is gone is better than none.
+        requests.delete(f'{self.ironic.url}/v1/nodes/{uuid_}', headers={
+            'OpenStack-API-Version': 'baremetal latest'},
+            timeout=60).raise_for_status()
+        self.assertNotIn('lease_now', json.loads(self.run_command(
+            'ansible-inventory', '-i', str(file), '--list')))
+
+
+
+class OpenDatesTest(_CollectionTest):
 
     def test_open_dates(self) -> None:
         """Planned in the window, which is changed once; then they are set."""
@@ -220,6 +260,9 @@ class CollectionTest(testtools.TestCase):
                          (at['end_date'], at['between']))
         self.assertEqual('request.invalid_value', found[9]['code'])
 
+
+class ReservationsTest(_CollectionTest):
+
     def test_reservations(self) -> None:
         """Made once for an instance, refused to others, given back once."""
         instance = str(uuid.uuid4())
@@ -240,6 +283,9 @@ class CollectionTest(testtools.TestCase):
         self.assertEqual('reservation.no_node_available', found[3]['code'])
         self.assertLess(found[1]['reservation']['expires_at'],
                         found[4]['reservation']['expires_at'])
+
+
+class MaintenanceTest(_CollectionTest):
 
     def test_maintenance(self) -> None:
         """Booked once, refused with reasons, ended once."""
@@ -267,35 +313,8 @@ class CollectionTest(testtools.TestCase):
             self.assertEqual(('maintenance.refused', 'maintenance'), (
                 refused['code'], refused['reasons'][0]['code']))
 
-    def check_inventory(self, lease: dict[str, Any]) -> None:
-        """Read the inventory while a lease is active."""
-        file = self.folder / 'my.lease.yml'
-        file.write_text(yaml.safe_dump({
-            'plugin': 'ironic.reservations.lease', 'auth_type': 'none',
-            'auth': {'endpoint': self.ironic.url}, 'leases': ['now'],
-            'compose': {'ansible_host': "node.name ~ '.example.org'"},
-            'keyed_groups': [{'key': 'node.resource_class',
-                              'prefix': 'class'}]}))
-        found = json.loads(self.run_command(
-            'ansible-inventory', '-i', str(file), '--list'),
-            # NOTE: so texts are marked that are no templates.
-            object_hook=lambda each: each.get('__ansible_unsafe', each))
-        reservation, = lease['reservations']
-        uuid_, = [node['uuid'] for node in reservation['nodes']]
-        node = next(each for each in self.nodes if each.uuid == uuid_)
-        self.assertEqual([node.name], found['lease_now']['hosts'])
-        self.assertEqual([node.name], found[f'class_{_KIND}']['hosts'])
-        known = found['_meta']['hostvars'][node.name]
-        self.assertEqual(
-            (f'{node.name}.example.org', reservation['id'], lease['id']),
-            (known['ansible_host'], known['reservation_id'],
-             known['lease']['id']))
-        # An inventory without a node that is gone is better than none.
-        requests.delete(f'{self.ironic.url}/v1/nodes/{uuid_}', headers={
-            'OpenStack-API-Version': 'baremetal latest'},
-            timeout=60).raise_for_status()
-        self.assertNotIn('lease_now', json.loads(self.run_command(
-            'ansible-inventory', '-i', str(file), '--list')))
+
+class DocumentationTest(_CollectionTest):
 
     def test_documentation(self) -> None:
         """Ansible can show it, with the options of the connection."""

@@ -25,7 +25,9 @@ class TestGate(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.gate = tiers.Gate(('tests.inprocess.engine.test_a.TestBOnMysql',))
+        self.gate = tiers.Gate([
+            'tests.inprocess.engine.test_a.TestBOnMysql',
+            'tests.inprocess.engine.test_a.TestHOnMysql.test_i'])
 
     def test_twins_are_in_the_gate_if_they_are_listed(self):
         for name, has in (
@@ -33,6 +35,8 @@ class TestGate(testtools.TestCase):
                 ('tests.inprocess.engine.test_a.TestBOnMysql.test_c', True),
                 ('tests.inprocess.engine.test_a.TestBOnPostgresql.test_c',
                  False),
+                ('tests.inprocess.engine.test_a.TestHOnMysql.test_i(j)', True),
+                ('tests.inprocess.engine.test_a.TestHOnMysql.test_k', False),
                 ('tests.inprocess.engine.test_d.TestMariaDB.test_mysql',
                  False),
                 ('tests.inprocess.engine.test_d.TestE.test_mysql', True),
