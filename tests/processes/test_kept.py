@@ -22,6 +22,7 @@ import unittest
 
 from tests.processes import mutations
 from tests.processes.checker import kept
+from tools import tiers
 
 _PAGE = (pathlib.Path(__file__).parents[2]
          / 'doc/source/contributor/storm.rst')
@@ -48,3 +49,10 @@ class KeptTestCase(unittest.TestCase):
         loaded.loadTestsFromNames(sorted({
             test for tests in by.values() for test in tests}))
         self.assertEqual([], loaded.errors)
+
+    def test_each_of_these_is_in_the_gate(self) -> None:
+        gate = tiers.Gate.of_this_tree()
+        self.assertEqual([], [
+            test for tests in (*kept.KEPT_BY.values(), *map(
+                mutations.kept_by, mutations.names()))
+            for test in tests if not gate.has(test)])
