@@ -16,43 +16,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import testtools
-
-from tests.inprocess.api import world
-
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_RED = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_BLUE = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
-_OURS = 'reservation 1.0, baremetal-reservation 1.23'
-_BEFORE = 'reservation 1.0, baremetal-reservation 1.22'
+from tests.inprocess.api import asking
 
 
-class TestBlockerNames(testtools.TestCase):
+class TestBlockerNames(asking.AskingCase):
     """One host, and a lease that has it."""
+
+    options = {'leases__cleaning_time': 0}
+    nodes = {'gold': {'resource_class': 'gold'}}
+    version = asking.since(23)
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World(leases__cleaning_time=0))
-        self.served.ironic.add(name='gold', resource_class='gold')
-        self.send('POST', '/v1/os-hosts', 201, {'name': 'gold'}, _OPERATOR)
-        self.there = self.lease('there', '02 10', '02 18')
+        self.there = self.book('02 10', '02 18', name='there')
 
-    def send(self, method: str, path: str, status: int, document: Any = None,
-             who: dict[str, str] = _RED, version: str = _OURS) -> Any:
-        answer = world.request(self.served, method, path, document,
-                               version=version, **who)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json
-
-    def lease(self, name: str, start: str, end: str, status: int = 201,
-              query: str = '', **more: Any) -> Any:
-        answer = self.send('POST', f'/v1/leases{query}', status, {
-            'name': name, 'start_date': f'2050-01-{start}:00',
-            'end_date': f'2050-01-{end}:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]},
-            **more)
-        return answer['lease'] if status == 201 else answer
+    def refused(self, **more: Any) -> Any:
+        """Ask for a lease that meets the other one."""
+        return self.book('02 08', '02 12', status=409, **more)
 
     def blocker(self, refused: dict[str, Any]) -> dict[str, Any]:
         """Return the only lease in the way."""
@@ -69,16 +49,15 @@ class TestBlockerNames(testtools.TestCase):
                  'hosts': 1, 'lease_id': self.there['id'],
                  'lease_name': 'there'}
         for query in ('?dry_run=true', ''):
-            self.assertEqual(named, self.blocker(self.lease(
-                'new', '02 08', '02 12', 409, query)))
-        new = self.lease('new', '02 08', '02 10')
+            self.assertEqual(named, self.blocker(self.refused(query=query)))
+        new = self.book('02 08', '02 10')
         for query in ('?dry_run=true', ''):
-            self.assertEqual(named, self.blocker(self.send(
+            self.assertEqual(named, self.blocker(self.ask(
                 'PUT', f'/v1/leases/{new["id"]}{query}', 409,
                 {'end_date': '2050-01-02 11:00'})))
 
     def test_lease_of_another_project_has_no_name(self) -> None:
-        refused = self.lease('new', '02 08', '02 12', 409, who=_BLUE)
+        refused = self.refused(who=asking.OTHER)
         self.assertEqual(
             {'start_date', 'end_date', 'own', 'hosts'},
             set(self.blocker(refused)))
@@ -89,5 +68,4 @@ class TestBlockerNames(testtools.TestCase):
     def test_version_before(self) -> None:
         self.assertEqual(
             {'start_date', 'end_date', 'own', 'reservation_id', 'hosts'},
-            set(self.blocker(self.lease('new', '02 08', '02 12', 409,
-                                        version=_BEFORE))))
+            set(self.blocker(self.refused(version=asking.since(22)))))

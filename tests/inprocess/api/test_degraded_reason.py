@@ -14,59 +14,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import testtools
-
 from ironic_reservations.engine.lease_cycle import health
-from tests.inprocess.api import world
+from tests.inprocess.api import asking
 
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_OURS = 'reservation 1.0, baremetal-reservation 1.6'
-_OTHERS = ('reservation 1.0', 'reservation 1.0, baremetal-reservation 1.5',
+_OTHERS = ('reservation 1.0', asking.since(5),
            'reservation latest, baremetal-reservation 1.99', None)
 
 
-class TestReason(testtools.TestCase):
+class TestReason(asking.AskingCase):
     """Both hosts that there are have been leased."""
+
+    nodes = {'rack-7': {}, 'rack-8': {}}
+    version = asking.since(6)
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World())
-        self.nodes = [self.served.ironic.add(name=name)
-                      for name in ('rack-7', 'rack-8')]
-        for node in self.nodes:
-            self._send('POST', '/v1/os-hosts', 201, _OURS,
-                       {'name': node.name}, _OPERATOR)
-        self.made = self._send('POST', '/v1/leases', 201, _OURS, {
-            'name': 'all', 'start_date': '2050-01-01 10:00',
-            'end_date': '2050-01-01 12:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': 2, 'max': 2}]}
-        )['lease']
+        self.first, _ = self.served.ironic.nodes()
+        self.made = self.book('01 10', '01 12', 2)
         self.path = f'/v1/leases/{self.made["id"]}'
-
-    def _send(self, method: str, path: str, status: int, version: str | None,
-              document: Any = None, who: dict[str, str] = _MEMBER) -> Any:
-        answer = world.request(self.served, method, path, document,
-                               version=version, **who)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json
 
     def _pass(self, maintenance: bool) -> None:
         """Change the first node, and have the reconciler look."""
-        self.served.ironic.change(self.nodes[0].uuid,
-                                  maintenance=maintenance)
+        self.served.ironic.change(self.first.uuid, maintenance=maintenance)
         self.served.look_outside()
         health.check(self.served.engine)
 
     def _shown(self) -> tuple[bool, str | None]:
         """Return what the lease shows, alone, in the list and changed."""
         shown = [
-            self._send('GET', self.path, 200, _OURS)['lease'],
-            self._send('GET', '/v1/leases', 200, _OURS)['leases'][0],
-            self._send('PUT', self.path, 200, _OURS, {})['lease']]
+            self.ask('GET', self.path)['lease'],
+            self.ask('GET', '/v1/leases')['leases'][0],
+            self.ask('PUT', self.path, 200, {})['lease']]
         told, = {(each['degraded'], each['degraded_reason'])
                  for each in shown}
         return told
@@ -83,7 +61,7 @@ class TestReason(testtools.TestCase):
     def test_what_is_no_longer_wrong_is_not_told(self) -> None:
         """Though the flag is taken away at the next pass only."""
         self._pass(maintenance=True)
-        self.served.ironic.change(self.nodes[0].uuid, maintenance=False)
+        self.served.ironic.change(self.first.uuid, maintenance=False)
         self.served.look_outside()
         self.assertEqual((True, None), self._shown())
 
@@ -91,6 +69,6 @@ class TestReason(testtools.TestCase):
         """For all who do not ask for it."""
         self._pass(maintenance=True)
         for version in _OTHERS:
-            shown = self._send('GET', self.path, 200, version)['lease']
+            shown = self.ask('GET', self.path, version=version)['lease']
             self.assertIs(True, shown['degraded'])
             self.assertNotIn('degraded_reason', shown)

@@ -16,80 +16,58 @@ from __future__ import annotations
 
 from typing import Any
 
-import testtools
+from tests.inprocess.api import asking
 
-from tests.inprocess.api import world
-
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_RED = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_BLUE = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
-_OURS = 'reservation 1.0, baremetal-reservation 1.15'
 _NOTHING: dict[str, Any] = {'leases': [], 'others': 0}
 
 
-def _body(name: str, start: str, end: str,
-          properties: str = '') -> dict[str, Any]:
-    return {'name': name, 'start_date': f'2050-01-{start}:00',
-            'end_date': f'2050-01-{end}:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': 1, 'max': 1,
-                 'resource_properties': properties}]}
-
-
-class TestMoves(testtools.TestCase):
+class TestMoves(asking.AskingCase):
     """Two hosts, of which one has what few ask for."""
+
+    options = {'leases__cleaning_time': 0}
+    nodes = {name: {'resource_class': name} for name in ('plain', 'large')}
+    version = asking.since(15)
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World(
-            leases__cleaning_time=0))
-        self.nodes = {}
-        for name in ('plain', 'large'):
-            node = self.served.ironic.add(name=name, resource_class=name)
-            self.nodes[name] = node.uuid
-            self.send('POST', '/v1/os-hosts', 201, {'name': name}, _OPERATOR)
-
-    def send(self, method: str, path: str, status: int, document: Any = None,
-             who: dict[str, str] = _RED, version: str = _OURS) -> Any:
-        answer = world.request(self.served, method, path, document,
-                               version=version, **who)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json if answer.body else None
+        self.uuids = {node.name: node.uuid
+                      for node in self.served.ironic.nodes()}
 
     def make(self, document: dict[str, Any],
-             who: dict[str, str] = _RED) -> dict[str, Any]:
-        made: dict[str, Any] = self.send('POST', '/v1/leases', 201, document,
-                                         who)['lease']
+             who: dict[str, str] | None = None) -> dict[str, Any]:
+        made: dict[str, Any] = self.ask('POST', '/v1/leases', 201, document,
+                                        who)['lease']
         return made
 
-    def dry(self, document: dict[str, Any], who: dict[str, str] = _RED,
-            version: str = _OURS) -> dict[str, Any]:
-        before = self.send('GET', '/v1/leases', 200, who=_OPERATOR)
-        found: dict[str, Any] = self.send(
-            'POST', '/v1/leases?dry_run=true', 200, document, who, version)
-        self.assertEqual(before, self.send('GET', '/v1/leases', 200,
-                                           who=_OPERATOR))
+    def dry(self, document: dict[str, Any],
+            who: dict[str, str] | None = None, **more: str) -> dict[str, Any]:
+        def leases() -> Any:
+            return self.ask('GET', '/v1/leases', who=asking.OPERATOR)
+        before = leases()
+        found: dict[str, Any] = self.ask(
+            'POST', '/v1/leases?dry_run=true', 200, document, who, **more)
+        self.assertEqual(before, leases())
         return found
 
     def where(self, lease: dict[str, Any]) -> str:
-        found: str = self.send('GET', f'/v1/leases/{lease["id"]}', 200,
-                               who=_OPERATOR)['lease'][
-                                   'reservations'][0]['nodes'][0]['uuid']
+        found: str = self.ask(
+            'GET', f'/v1/leases/{lease["id"]}', who=asking.OPERATOR)[
+                'lease']['reservations'][0]['nodes'][0]['uuid']
         return found
 
     def wants_the_node_of(self, lease: dict[str, Any], start: str = '02 10',
                           end: str = '02 14') -> dict[str, Any]:
         """Return a request for the very node that a lease has."""
-        kind, = (name for name, uuid in self.nodes.items()
+        kind, = (name for name, uuid in self.uuids.items()
                  if uuid == self.where(lease))
-        return _body('new', start, end,
-                     f'["==", "$resource_class", "{kind}"]')
+        return asking.lease(start, end, 1,
+                            f'["==", "$resource_class", "{kind}"]')
 
     def test_lease_that_gets_another_host(self) -> None:
         """Its owner sees which one; and so it is done."""
-        there = self.make(_body('there', '02 09', '02 18'))
+        there = self.book('02 09', '02 18', name='there')
         left = self.where(there)
-        got, = set(self.nodes.values()) - {left}
+        got, = set(self.uuids.values()) - {left}
         request = self.wants_the_node_of(there)
         self.assertEqual({'others': 0, 'leases': [{
             'id': there['id'], 'name': 'there', 'project_id': 'red',
@@ -102,31 +80,30 @@ class TestMoves(testtools.TestCase):
 
     def test_leases_of_others_are_a_number(self) -> None:
         """No name, no id, no node; an administrator sees them."""
-        there = self.make(_body('secret plan', '02 09', '02 18'), _BLUE)
+        there = self.book('02 09', '02 18', name='secret plan',
+                          who=asking.OTHER)
         request = self.wants_the_node_of(there)
         answer = self.dry(request)
         self.assertEqual({'leases': [], 'others': 1}, answer['moves'])
         for secret in ('secret plan', there['id'],
                        there['reservations'][0]['id'], 'blue'):
             self.assertNotIn(secret, str(answer))
+        seen = self.dry(request, asking.OPERATOR)['moves']
         self.assertEqual(
-            ([there['id']], 0), (
-                [each['id'] for each in self.dry(request, _OPERATOR)[
-                    'moves']['leases']],
-                self.dry(request, _OPERATOR)['moves']['others']))
+            ([there['id']], 0),
+            ([each['id'] for each in seen['leases']], seen['others']))
 
     def test_lease_of_no_project_is_one_of_others(self) -> None:
         """For a caller who has none either."""
-        nobody = {'x_roles': 'admin,member,reader',
-                  'openstack_system_scope': 'all'}
-        there = self.make(_body('there', '02 09', '02 18'), nobody)
+        there = self.book('02 09', '02 18', who={
+            'x_roles': 'admin,member,reader', 'openstack_system_scope': 'all'})
         self.assertEqual({'leases': [], 'others': 1}, self.dry(
             self.wants_the_node_of(there))['moves'])
 
     def test_lease_that_slides(self) -> None:
         """Its dates are open: it starts later, and says by how much."""
-        request = _body('new', '02 10', '02 14',
-                        '["==", "$resource_class", "plain"]')
+        request = asking.lease('02 10', '02 14', 1,
+                               '["==", "$resource_class", "plain"]')
         there = self.make({
             'name': 'open', 'between': ['2050-01-02 10:00',
                                         '2050-01-20 10:00'],
@@ -138,41 +115,40 @@ class TestMoves(testtools.TestCase):
             [(each['id'], each['slides'], each['start_date'],
               each['end_date'], each['nodes']) for each in moves['leases']])
         self.assertEqual({'leases': [], 'others': 1},
-                         self.dry(request, _BLUE)['moves'])
+                         self.dry(request, asking.OTHER)['moves'])
         self.make(request)
         self.assertEqual(
-            '2050-01-02T14:00:00.000000', self.send(
-                'GET', f'/v1/leases/{there["id"]}', 200)['lease'][
-                    'start_date'])
+            '2050-01-02T14:00:00.000000', self.ask(
+                'GET', f'/v1/leases/{there["id"]}')['lease']['start_date'])
 
     def test_change_of_a_lease(self) -> None:
         """Says the same as a new one does."""
-        red = self.make(_body('red', '02 09', '02 12'))
-        blue = self.make(_body('blue', '02 09', '02 12'), _BLUE)
+        red = self.book('02 09', '02 12')
+        blue = self.book('02 09', '02 12', who=asking.OTHER)
         mine = self.make(self.wants_the_node_of(blue, '01 09', '01 18'))
         path = f'/v1/leases/{mine["id"]}?dry_run=true'
-        self.send('PUT', path, 409, {'end_date': '2050-01-02 11:00'})
-        self.send('DELETE', f'/v1/leases/{red["id"]}', 204)
-        self.assertEqual({'leases': [], 'others': 1}, self.send(
-            'PUT', path, 200, {'end_date': '2050-01-02 11:00'})['moves'])
-        self.assertEqual(_NOTHING, self.send(
-            'PUT', path, 200, {'name': 'another'})['moves'])
-        self.assertEqual(_NOTHING, self.send(
-            'PUT', path, 200, {'end_date': '2050-01-01 17:00'})['moves'])
+        self.ask('PUT', path, 409, {'end_date': '2050-01-02 11:00'})
+        self.ask('DELETE', f'/v1/leases/{red["id"]}', 204)
+        for change, moves in (
+                ({'end_date': '2050-01-02 11:00'},
+                 {'leases': [], 'others': 1}),
+                ({'name': 'another'}, _NOTHING),
+                ({'end_date': '2050-01-01 17:00'}, _NOTHING)):
+            self.assertEqual(moves, self.ask('PUT', path, 200, change)[
+                'moves'])
 
     def test_nothing_moves(self) -> None:
         """There is a free host."""
-        self.make(_body('there', '02 09', '02 18'))
+        self.book('02 09', '02 18')
         self.assertEqual(_NOTHING, self.dry(
-            _body('new', '02 10', '02 14'))['moves'])
+            asking.lease('02 10', '02 14'))['moves'])
 
     def test_versions_before(self) -> None:
         """And what is no dry run: a lease, and nothing else."""
-        there = self.make(_body('there', '02 09', '02 18'))
+        there = self.book('02 09', '02 18', name='there')
         request = self.wants_the_node_of(there)
-        for version in ('reservation 1.0',
-                        'reservation 1.0, baremetal-reservation 1.14'):
+        for version in ('reservation 1.0', asking.since(14)):
             self.assertEqual({'lease'}, self.dry(
                 request, version=version).keys())
-        self.assertEqual({'lease'}, self.send(
+        self.assertEqual({'lease'}, self.ask(
             'POST', '/v1/leases', 201, request).keys())

@@ -14,43 +14,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import testtools
-
-from tests.inprocess.api import world
-
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_OURS = 'reservation 1.0, baremetal-reservation 1.24'
-_HOSTS = [{'resource_type': 'physical:host', 'min': 1, 'max': 1}]
+from tests.inprocess.api import asking
 
 
-class TestGivenBackHostId(testtools.TestCase):
+class TestGivenBackHostId(asking.AskingCase):
     """A member gives back a host by its id that its lease does not have."""
+
+    version = asking.since(24)
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World())
-        for name in ('rack-7', 'rack-8'):
-            self.served.ironic.add(name=name)
         self.hosts = {host['id']: host['node_uuid'] for host in (
-            self.send('POST', '/v1/os-hosts', 201, {'name': name},
-                      _OPERATOR)['host'] for name in ('rack-7', 'rack-8'))}
-        self.lease = self.send('POST', '/v1/leases', 201, {
-            'name': 'one', 'start_date': '2050-01-01 10:00',
-            'end_date': '2050-01-02 10:00', 'reservations': _HOSTS})['lease']
-
-    def send(self, method: str, path: str, status: int, document: Any = None,
-             who: dict[str, str] = _MEMBER, **headers: str) -> Any:
-        answer = world.request(self.served, method, path, document,
-                               version=_OURS, **who, **headers)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json
+            self.open_host(name) for name in ('rack-7', 'rack-8'))}
+        self.lease = self.book('01 10', '02 10')
 
     def change(self, status: int, *changes: dict[str, Any],
                **headers: str) -> Any:
         ident = self.lease['reservations'][0]['id']
-        return self.send('PUT', f'/v1/leases/{self.lease["id"]}', status, {
+        return self.ask('PUT', f'/v1/leases/{self.lease["id"]}', status, {
             'reservations': [{'id': ident, **each} for each in changes]},
             **headers)
 
@@ -81,10 +62,8 @@ class TestGivenBackHostId(testtools.TestCase):
 
     def test_repeated_request_is_answered(self) -> None:
         """Although the lease does not have the host any more."""
-        self.lease = self.send('POST', '/v1/leases', 201, {
-            'name': 'two', 'start_date': '2050-01-03 10:00',
-            'end_date': '2050-01-04 10:00', 'reservations': [
-                {**_HOSTS[0], 'max': 2}]})['lease']
+        self.lease = self.book('03 10', '04 10',
+                               reservations=asking.hosts(1, 2))
         ident = next(iter(self.hosts))
         for _ in range(2):
             changed = self.change(200, {'give_back': [ident]},

@@ -15,64 +15,48 @@
 from typing import Any
 
 import sqlalchemy as sa
-import testtools
 
 from ironic_reservations.db import tables
-from tests.inprocess.api import world
+from tests.inprocess.api import asking
 
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
 _READER = {'x_roles': 'reader', 'x_project_id': 'red'}
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_OTHER = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
-_SINCE = 'reservation 1.0, baremetal-reservation 1.18'
-_BEFORE = 'reservation 1.0, baremetal-reservation 1.17'
 
 
-class _TestCase(testtools.TestCase):
+class _TestCase(asking.AskingCase):
+
+    nodes = {'gold-0': {'resource_class': 'gold'}}
+    version = asking.since(18)
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World())
-        self.served.ironic.add(name='gold-0', resource_class='gold')
-        self.send(201, 'POST', '/v1/os-hosts', _OPERATOR, {'name': 'gold-0'})
-        made = self.send(201, 'POST', '/v1/leases', _MEMBER, {
-            'name': 'lease', 'start_date': '2050-01-01 10:00',
-            'end_date': '2050-01-02 10:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]})
-        self.lease = made['lease']
+        self.lease = self.book('01 10', '02 10')
         self.path = f'/v1/leases/{self.lease["id"]}/history'
 
-    def send(self, status: int, method: str, path: str, who: dict[str, str],
-             document: Any = None, version: str = _SINCE) -> Any:
-        answer = world.request(self.served, method, path, document,
-                               version=version, **who)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json
+    def read(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.ask('GET', self.path)['history']
+        return found
 
 
 class TestLeaseHistory(_TestCase):
 
     def test_whoever_sees_the_lease_reads_it(self) -> None:
-        for who in (_MEMBER, _READER, _OPERATOR):
-            found = self.send(200, 'GET', self.path, who)['history']
+        for who in (asking.MEMBER, _READER, asking.OPERATOR):
+            found = self.ask('GET', self.path, who=who)['history']
             self.assertEqual(['created'], [each['what'] for each in found])
-        self.send(404, 'GET', self.path, _OTHER)
+        self.ask('GET', self.path, 404, who=asking.OTHER)
 
     def test_it_has_no_proof(self) -> None:
         """For this document is one to send to a colleague."""
-        answer = world.request(self.served, 'GET', self.path,
-                               version=_SINCE, **_MEMBER)
         self.assertNotIn(self.lease['reservations'][0]['id'],
-                         answer.body.decode())
+                         self.send('GET', self.path).body.decode())
 
     def test_there_is_nothing_before(self) -> None:
-        for version in (_BEFORE, 'reservation 1.0'):
-            self.send(404, 'GET', self.path, _MEMBER, version=version)
+        for version in (asking.since(17), 'reservation 1.0'):
+            self.ask('GET', self.path, 404, version=version)
 
     def test_of_no_lease(self) -> None:
         for ident in ('lease', '1b0fd33e-1a3c-4e48-9f70-2e6f5a1c0a11'):
-            self.send(404, 'GET', f'/v1/leases/{ident}/history', _MEMBER)
+            self.ask('GET', f'/v1/leases/{ident}/history', 404)
 
 
 class TestBesideTheReleaseAfter(_TestCase):
@@ -91,26 +75,20 @@ class TestBesideTheReleaseAfter(_TestCase):
             'channel': 'webhook', 'target': 'target', 'kind': 'before_end',
             'payload': '{}', 'attempts': 1, 'created_at': now,
             'outcome': 'delivered', 'done_at': now, **columns})
-        found = self.send(200, 'GET', self.path, _MEMBER)['history']
-        return [sent['outcome'] for each in found
+        return [sent['outcome'] for each in self.read()
                 for sent in each.get('sent', ())]
 
-    def test_notice_that_was_sent(self) -> None:
-        self.assertEqual(['delivered'], self.tell())
-
-    def test_channel_that_it_does_not_know(self) -> None:
-        self.assertEqual([], self.tell(channel='chat'))
-
-    def test_kind_that_it_does_not_know(self) -> None:
-        self.assertEqual([], self.tell(kind='sold'))
-
-    def test_outcome_that_it_does_not_know(self) -> None:
-        self.assertEqual([None], self.tell(outcome='postponed'))
+    def test_of_a_notice_only_what_it_knows_is_told(self) -> None:
+        told: list[str | None] = []
+        for number, (columns, more) in enumerate((
+                ({}, ['delivered']), ({'channel': 'chat'}, []),
+                ({'kind': 'sold'}, []), ({'outcome': 'postponed'}, [None]))):
+            told += more
+            self.assertEqual(told, self.tell(**columns, id=str(number)))
 
     def test_period_that_it_does_not_know(self) -> None:
         now = self.served.clock()
         self.write(tables.usage_periods, reservation_id='reservation',
                    project_id='red', resource_class='gold', kind='idle',
                    starts_at=now, ended_at=now, hosts=1)
-        found = self.send(200, 'GET', self.path, _MEMBER)['history']
-        self.assertEqual(['created'], [each['what'] for each in found])
+        self.assertEqual(['created'], [each['what'] for each in self.read()])

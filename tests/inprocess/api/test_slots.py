@@ -13,49 +13,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from tests.inprocess.api import asking
 
-import testtools
-
-from tests.inprocess.api import world
-
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_PATH = ('/v1/availability?start_date=2050-01-01 08:00'
-         '&end_date=2050-01-01 20:00')
+_PATH = ('/v1/availability?start_date=2050-01-01+08:00'
+         '&end_date=2050-01-01+20:00')
 
 
-class TestSlots(testtools.TestCase):
+class TestSlots(asking.AskingCase):
     """One host, with two leases."""
+
+    options = {'leases__project_limits': True,
+               'leases__max_horizon': 10 ** 10,
+               'leases__max_leases_per_project': 3}
+    nodes = {'host': {'resource_class': 'gold'}}
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World(
-            leases__project_limits=True, leases__max_horizon=10 ** 10,
-            leases__max_leases_per_project=3))
-        self.served.ironic.add(name='host', resource_class='gold')
-        self.send('POST', '/v1/os-hosts', 201, {'name': 'host'},
-                  who=_OPERATOR)
-        for begin, end in (('09', '11'), ('13', '15')):
-            self.post(f'2050-01-01 {begin}:00', f'2050-01-01 {end}:00')
+        self.book('01 09', '01 11')
+        self.book('01 13', '01 15')
 
-    def send(self, method: str, path: str, status: int = 200,
-             document: Any = None, who: dict[str, str] = _MEMBER,
-             **more: Any) -> Any:
-        answer = world.request(self.served, method, path.replace(' ', '+'),
-                               document, **who, **more)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json
-
-    def post(self, begin: str, end: str, status: int = 201) -> Any:
-        return self.send('POST', '/v1/leases', status, {
-            'name': 'lease', 'start_date': begin, 'end_date': end,
-            'reservations': [{'resource_type': 'physical:host', 'min': 1,
-                              'max': 1}]})
+    def post(self, start: str, end: str, status: int = 201) -> None:
+        """Ask for a slot as it was told."""
+        self.ask('POST', '/v1/leases', status, {
+            'name': 'lease', 'start_date': start, 'end_date': end,
+            'reservations': asking.hosts()})
 
     def slots(self, query: str) -> list[tuple[str, str]]:
-        found = self.send('GET', f'{_PATH}&{query}')['availability']
+        found = self.ask('GET', f'{_PATH}&{query}')['availability']
         return [(each['start_date'], each['end_date'])
                 for each in found['slots']]
 
@@ -75,7 +59,7 @@ class TestSlots(testtools.TestCase):
 
     def test_only_those_who_ask_are_told(self) -> None:
         """There is no such key otherwise."""
-        found = self.send('GET', f'{_PATH}&count=1&duration=60')
+        found = self.ask('GET', f'{_PATH}&count=1&duration=60')
         self.assertNotIn('slots', found['availability'])
 
     def test_bad_requests(self) -> None:
@@ -88,14 +72,12 @@ class TestSlots(testtools.TestCase):
                 ('count=1&duration=60&slots=', 'from 1 to 20'),
                 ('slots=2', '"count" and "duration"'),
                 ('count=1&slots=2', 'duration')):
-            refused = self.send('GET', f'{_PATH}&{query}', 400)
+            refused = self.ask('GET', f'{_PATH}&{query}', 400)
             self.assertIn(said, refused['error_message'])
 
     def test_older_versions_have_none(self) -> None:
         """Nor has Blazar's alone."""
-        for version in ('reservation 1.0', None,
-                        'reservation 1.0, baremetal-reservation 1.6'):
-            refused = self.send(
-                'GET', f'{_PATH}&count=1&duration=60&slots=2', 400,
-                version=version)
+        for version in ('reservation 1.0', None, asking.since(6)):
+            refused = self.ask('GET', f'{_PATH}&count=1&duration=60&slots=2',
+                               400, version=version)
             self.assertIn('version 1.7', refused['error_message'])

@@ -16,48 +16,26 @@ from __future__ import annotations
 
 from typing import Any
 
-import testtools
+from tests.inprocess.api import asking
 
-from tests.inprocess.api import world
-
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_OTHER = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
 _PATH = '/v1/usage?first_day=2050-01-01&last_day=2050-01-03'
-_VERSION = 'baremetal-reservation 1.10'
 
 
-class TestUsage(testtools.TestCase):
+class TestUsage(asking.AskingCase):
     """Two projects with a lease each, from noon to noon."""
+
+    nodes = {f'host-{number}': {'resource_class': 'gold'}
+             for number in range(3)}
+    version = asking.since(10)
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World())
-        for number in range(3):
-            self.served.ironic.add(name=f'host-{number}',
-                                   resource_class='gold')
-            self._send('POST', '/v1/os-hosts', 201,
-                       {'name': f'host-{number}'}, _OPERATOR)
-        for who, hosts in ((_MEMBER, 2), (_OTHER, 1)):
-            self._send('POST', '/v1/leases', 201, {
-                'name': 'a day', 'start_date': '2050-01-01 12:00',
-                'end_date': '2050-01-02 12:00', 'reservations': [
-                    {'resource_type': 'physical:host', 'min': hosts,
-                     'max': hosts}]}, who)
-
-    def _send(self, method: str, path: str, status: int,
-              document: Any = None, who: dict[str, str] = _MEMBER,
-              **more: Any) -> Any:
-        answer = world.request(self.served, method, path, document,
-                               **who, **more)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json
+        self.book('01 12', '02 12', 2)
+        self.book('01 12', '02 12', 1, who=asking.OTHER)
 
     def _told(self, more: str = '',
-              who: dict[str, str] = _MEMBER) -> list[tuple[Any, ...]]:
-        found = self._send('GET', _PATH + more, 200, who=who,
-                           version=_VERSION)['usage']
+              who: dict[str, str] | None = None) -> list[tuple[Any, ...]]:
+        found = self.ask('GET', _PATH + more, who=who)['usage']
         self.assertEqual(sum(row['promised'] for row in found['hours']),
                          found['total']['promised'])
         return [(row['day'], row['project_id'], row['resource_class'],
@@ -73,21 +51,21 @@ class TestUsage(testtools.TestCase):
         self.assertEqual([(None, None, 'gold', 48.0)],
                          self._told('&by=class'))
         self.assertEqual([(None, None, 'gold', 72.0)], self._told(
-            '&by=class&all_projects=true', _OPERATOR))
+            '&by=class&all_projects=true', asking.OPERATOR))
         self.assertEqual(
             [(None, 'blue', None, 24.0), (None, 'red', None, 48.0)],
-            self._told('&by=project&all_projects=true', _OPERATOR))
+            self._told('&by=project&all_projects=true', asking.OPERATOR))
 
     def test_others_are_for_administrators(self) -> None:
         """Whether one is named, or all are asked for."""
         for more in ('&project=blue', '&all_projects=true'):
-            refused = self._send('GET', _PATH + more, 403, version=_VERSION)
+            refused = self.ask('GET', _PATH + more, 403)
             self.assertEqual('reservation:usage:get_all',
                              refused['errors'][0]['policy'])
         self.assertEqual(
             [('2050-01-01', 'blue', 'gold', 12.0),
              ('2050-01-02', 'blue', 'gold', 12.0)],
-            self._told('&project=blue', _OPERATOR))
+            self._told('&project=blue', asking.OPERATOR))
 
     def test_what_makes_no_sense_is_refused(self) -> None:
         """And before its version there is nothing."""
@@ -96,7 +74,6 @@ class TestUsage(testtools.TestCase):
                       'first_day=2050-01-01&last_day=2051-01-02',
                       'by=hour', 'by=', 'all_projects=maybe', 'days=3',
                       'first_day=0001-01-01'):
-            self._send('GET', f'/v1/usage?{query}', 400, version=_VERSION)
-        self._send('GET', '/v1/usage', 404,
-                   version='baremetal-reservation 1.9')
-        self._send('GET', '/v1/usage', 200, version=_VERSION)
+            self.ask('GET', f'/v1/usage?{query}', 400)
+        self.ask('GET', '/v1/usage', 404, version=asking.since(9))
+        self.ask('GET', '/v1/usage')
