@@ -27,7 +27,6 @@ from schemathesis.core import failures
 from schemathesis.specs.openapi import checks as openapi_checks
 import testtools
 
-from ironic_reservations.api import identity
 from tests import examples
 from tests.inprocess.api import world
 
@@ -65,8 +64,7 @@ class FuzzCase(testtools.TestCase):
         self.useFixture(fixtures.MonkeyPatch(
             'hypothesis.internal.conjecture.providers._get_local_constants',
             providers.Constants))
-        self.world = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        self.world = self.useFixture(world.OpenWorld())
 
     def fuzz(self, nodes: list[str], refused: bool) -> None:
         """Send what is made up.

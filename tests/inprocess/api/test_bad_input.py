@@ -194,8 +194,7 @@ class TestNothingIsReserved(testscenarios.WithScenarios, testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.world = self.useFixture(
-            world.World(_administrator, 'noauth'))
+        self.world = self.useFixture(world.OpenWorld())
         self.world.ironic.add(uuid=NODE)
 
     def test_refused_and_nothing_changed(self) -> None:
@@ -229,7 +228,7 @@ class TestKeysOfLaterVersions(testscenarios.WithScenarios,
 
     def test_unknown_and_told_when_it_came(self) -> None:
         """The key and the version that has it are in the sentence."""
-        served = self.useFixture(world.World(_administrator, 'noauth'))
+        served = self.useFixture(world.OpenWorld())
         answer = world.request(
             served, 'POST', PATH,
             {'instance_uuid': INSTANCE, 'node_uuid': [NODE],
@@ -289,7 +288,7 @@ class TestNothingIsRenewed(testscenarios.WithScenarios, testtools.TestCase):
 
     def test_refused_and_nothing_changed(self) -> None:
         """The reservation ends when it did before."""
-        served = self.useFixture(world.World(_administrator, 'noauth'))
+        served = self.useFixture(world.OpenWorld())
         served.ironic.add(uuid=NODE)
         made = world.request(served, 'POST', PATH, {
             'instance_uuid': INSTANCE, 'node_uuid': [NODE]})
@@ -357,7 +356,7 @@ class TestElsewhere(testscenarios.WithScenarios, testtools.TestCase):
 
     def test_refused(self) -> None:
         """A refusal with its code."""
-        served = self.useFixture(world.World(_administrator, 'noauth'))
+        served = self.useFixture(world.OpenWorld())
         answer = world.request(served, *self.request, **self.environ)
         self.assertEqual(self.expected, (answer.status, answer.code),
                          answer.body)
@@ -369,7 +368,7 @@ class TestSpellings(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.world = self.useFixture(world.World(_administrator, 'noauth'))
+        self.world = self.useFixture(world.OpenWorld())
         self.world.ironic.add(uuid=NODE)
 
     def _post(self, **what: Any) -> world.Answer:
@@ -426,10 +425,6 @@ class TestSpellings(testtools.TestCase):
             self.world, 'POST', PATH, raw=GOOD,
             environ={'CONTENT_TYPE': 'Application/JSON; charset="UTF-8"'})
         self.assertEqual(201, answer.status)
-
-
-def _administrator(environ: dict[str, Any]) -> Any:
-    return world.identity.administrator(environ)
 
 
 def _check_shape(case: testtools.TestCase, answer: world.Answer) -> None:

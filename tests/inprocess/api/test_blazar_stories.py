@@ -28,7 +28,6 @@ from gabbi import handlers
 from gabbi import suitemaker
 from gabbi import utils
 
-from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from tests.inprocess.api import world as world_module
 
@@ -62,7 +61,7 @@ class OneNode(fixture.GabbiFixture):
         """Start with an empty database."""
         global _world
         os.environ['OS_TOKEN'] = 'unused'
-        _world = world_module.World(identity.administrator, 'noauth')
+        _world = world_module.OpenWorld()
         _world.setUp()
         _world.ironic.add(name=_HOST, resource_class='gold')
 

@@ -18,58 +18,32 @@ import json
 from typing import Any
 import uuid
 
-import testtools
-
+from tests.inprocess.api import asking
 from tests.inprocess.api import world
 
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_OTHER = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
 _PATH = '/v1/calendar'
 _DAY = 86400
 _WEEK = f'{_PATH}?from=2050-01-01T00:00:00Z&to=2050-01-08T00:00:00Z'
 
 
-class TestCalendar(testtools.TestCase):
+class TestCalendar(asking.AskingCase):
     """Three gold hosts and a silver one; red has a lease, and blue has."""
+
+    options = {'leases__cleaning_time': 3600}
+    nodes = {'host-0': {'resource_class': 'gold', 'owner': 'blue'},
+             'host-1': {'resource_class': 'gold'},
+             'host-2': {'resource_class': 'gold'},
+             'host-3': {'resource_class': 'silver'}}
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World(
-            leases__cleaning_time=3600))
-        for number, (name, owner) in enumerate((
-                ('gold', 'blue'), ('gold', None), ('gold', None),
-                ('silver', None))):
-            self.served.ironic.add(name=f'host-{number}', owner=owner,
-                                   resource_class=name)
-            self.send('POST', '/v1/os-hosts', 201,
-                      {'name': f'host-{number}'}, _OPERATOR)
-        self.red = self.lease('red lease', 2, 4, 2)
-        self.blue = self.lease('blue lease', 3, 5, 1, _OTHER)
-
-    def send(self, method: str, path: str, status: int = 200,
-             document: Any = None, who: dict[str, str] = _MEMBER,
-             **more: Any) -> world.Answer:
-        answer = world.request(self.served, method, path, document,
-                               **who, **more)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer
-
-    def lease(self, name: str, begin: int, end: int, hosts: int,
-              who: dict[str, str] = _MEMBER) -> dict[str, Any]:
-        made: dict[str, Any] = self.send('POST', '/v1/leases', 201, {
-            'name': name, 'start_date': f'2050-01-0{begin} 00:00',
-            'end_date': f'2050-01-0{end} 00:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': hosts,
-                 'max': hosts, 'resource_properties':
-                     '["==", "$resource_class", "gold"]'}]},
-            who).json['lease']
-        return made
+        gold = '["==", "$resource_class", "gold"]'
+        self.red = self.book('02 00', '04 00', 2, gold, name='red lease')
+        self.blue = self.book('03 00', '05 00', 1, gold, name='blue lease',
+                              who=asking.OTHER)
 
     def read(self, path: str = _WEEK, **more: Any) -> dict[str, Any]:
-        found: dict[str, Any] = self.send('GET', path, **more).json[
-            'calendar']
+        found: dict[str, Any] = self.ask('GET', path, **more)['calendar']
         return found
 
     def test_steps_of_classes(self) -> None:
@@ -108,7 +82,7 @@ class TestCalendar(testtools.TestCase):
     def test_rows_of_nodes(self) -> None:
         """Of those alone that the caller may know."""
         nodes = {each['node_uuid']: each['id'] for each in self.read(
-            f'{_WEEK}&rows=true', who=_OPERATOR)['hosts']}
+            f'{_WEEK}&rows=true', who=asking.OPERATOR)['hosts']}
         asked = ''.join(f'&node={each}' for each in nodes)
         seen = self.read(f'{_WEEK}&rows=true{asked}')['hosts']
         mine = self.red['reservations'][0]['nodes']
@@ -116,12 +90,12 @@ class TestCalendar(testtools.TestCase):
                          {each['node_uuid'] for each in seen})
         last = list(nodes)[-1]
         self.assertEqual([nodes[last]], [each['id'] for each in self.read(
-            f'{_WEEK}&rows=true&node={last}', who=_OPERATOR)['hosts']])
+            f'{_WEEK}&rows=true&node={last}', who=asking.OPERATOR)['hosts']])
         self.send('GET', f'{_WEEK}&rows=true&node=x', 400)
 
     def test_nodes_that_are_named_and_hidden(self) -> None:
         """Are as if they were not there: no lease, no sequence, no page."""
-        hosts = self.read(f'{_WEEK}&rows=true', who=_OPERATOR)['hosts']
+        hosts = self.read(f'{_WEEK}&rows=true', who=asking.OPERATOR)['hosts']
         mine = {each['uuid'] for each in self.red['reservations'][0]['nodes']}
         hidden, = (each['node_uuid'] for each in hosts
                    if each['bookings'] and each['node_uuid'] not in mine)
@@ -182,7 +156,7 @@ class TestCalendar(testtools.TestCase):
                 ('&'.join(['resource_class=a'] * 101), 'at most 100'),
                 ('hosts=true', 'There is no query parameter')):
             answer = world.request(self.served, 'GET', f'{_PATH}?{query}',
-                                   **_MEMBER)
+                                   **asking.MEMBER)
             if said is None:
                 self.assertEqual(200, answer.status, answer.body)
                 continue
@@ -227,7 +201,8 @@ class TestCalendar(testtools.TestCase):
 
     def test_nodes_that_a_project_may_not_know(self) -> None:
         """Have no name; those of its leases have, and those it owns."""
-        for who, names in ((_OPERATOR, 4), (_MEMBER, 2), (_OTHER, None)):
+        for who, names in ((asking.OPERATOR, 4), (asking.MEMBER, 2),
+                           (asking.OTHER, None)):
             found = self.read(f'{_WEEK}&rows=true', who=who)
             named = [each for each in found['hosts'] if each['name']]
             if names is None:
@@ -253,7 +228,7 @@ class TestCalendar(testtools.TestCase):
     def test_viewers_have_tags_of_their_own(self) -> None:
         """And queries, and pages."""
         tags = {self.send('GET', path, who=who).headers['ETag']
-                for who in (_OPERATOR, _MEMBER, _OTHER)
+                for who in (asking.OPERATOR, asking.MEMBER, asking.OTHER)
                 for path in (_WEEK, f'{_WEEK}&rows=true',
                              f'{_WEEK}&rows=true&limit=2',
                              f'{_WEEK}&rows=true&marker=2',
@@ -283,14 +258,15 @@ class TestCalendar(testtools.TestCase):
                 'GET', path, accept_encoding=header).headers)
 
 
-class TestRacks(testtools.TestCase):
+class TestRacks(asking.AskingCase):
     """Gold hosts in two racks and in none; the racks are named by the hosts
     themselves, or by their nodes."""
 
+    options = {'api__calendar_rack_property': 'rack'}
+    member = asking.OPERATOR
+
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World(
-            api__calendar_rack_property='rack'))
         for name, of_host, of_node in (
                 ('one', {'rack': 'r2'}, {}), ('two', {}, {'rack': 'r1'}),
                 ('three', {'rack': 'r2'}, {'rack': 'r1'}), ('four', {}, {}),
@@ -298,31 +274,18 @@ class TestRacks(testtools.TestCase):
             self.served.ironic.add(
                 name=name, properties=of_node,
                 resource_class='silver' if name == 'five' else 'gold')
-            self.send('POST', '/v1/os-hosts', 201, {'name': name, **of_host})
-
-    def send(self, method: str, path: str, status: int = 200,
-             document: Any = None, **more: Any) -> Any:
-        answer = world.request(self.served, method, path, document,
-                               **{**_OPERATOR, **more})
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json
+            self.ask('POST', '/v1/os-hosts', 201, {'name': name, **of_host})
 
     def read(self, query: str, **more: Any) -> dict[str, Any]:
-        return self.send('GET', f'{_WEEK}&{query}', **more)['calendar']
+        return self.ask('GET', f'{_WEEK}&{query}', **more)['calendar']
 
     def names(self, query: str) -> list[str]:
         return [each['name'] for each in self.read(
             f'rows=true&resource_class=gold&{query}')['hosts']]
 
     def test_classes_rack_by_rack(self) -> None:
-        made = self.send('POST', '/v1/leases', 201, {
-            'name': 'lease', 'start_date': '2050-01-02 00:00',
-            'end_date': '2050-01-03 00:00', 'reservations': [{
-                'resource_type': 'physical:host', 'min': 2, 'max': 2,
-                'hypervisor_properties': '',
-                'resource_properties': '["==", "$rack", "r2"]'}]})
-        self.assertEqual('PENDING', made['lease']['status'])
-        gold, silver = self.read('racks=true', **_MEMBER)['classes']
+        self.book('02 00', '03 00', 2, '["==", "$rack", "r2"]')
+        gold, silver = self.read('racks=true', who=asking.MEMBER)['classes']
         self.assertEqual(
             [('r1', 1, [[0, 1]]),
              ('r2', 2, [[0, 2], [_DAY, 0], [2 * _DAY, 2]]),
@@ -345,7 +308,7 @@ class TestRacks(testtools.TestCase):
         self.assertEqual(['one'], [each['name'] for each in first['hosts']])
         following, = first['links']
         path = following['href'].partition('/v1/')[2]
-        second = self.send('GET', f'/v1/{path}')['calendar']
+        second = self.ask('GET', f'/v1/{path}')['calendar']
         self.assertEqual((['three'], []), (
             [each['name'] for each in second['hosts']], second['links']))
 
@@ -353,7 +316,7 @@ class TestRacks(testtools.TestCase):
         """The document of who has it already is another one then."""
         before = self.read('racks=true&rows=true')
         host = before['hosts'][0]
-        self.send('PUT', f'/v1/os-hosts/{host["id"]}', 200, {'rack': 'r3'})
+        self.ask('PUT', f'/v1/os-hosts/{host["id"]}', 200, {'rack': 'r3'})
         after = self.read('racks=true')
         self.assertNotEqual(before['sequence'], after['sequence'])
         self.assertEqual(
@@ -362,39 +325,30 @@ class TestRacks(testtools.TestCase):
 
     def test_how_to_ask_for_a_rack(self) -> None:
         """For who may; a tag of before is no tag of afterwards."""
-        def read_as_member(**more: str) -> world.Answer:
-            return world.request(self.served, 'GET', _WEEK, **_MEMBER, **more)
-
-        def told(answer: world.Answer) -> str | None:
-            found: str | None = answer.json['calendar']['rack_property']
-            return found
-
-        before = read_as_member()
-        self.assertEqual('rack', told(before))
+        def told(**more: str) -> tuple[str | None, str]:
+            answer = self.send('GET', _WEEK, who=asking.MEMBER, **more)
+            return (answer.json['calendar']['rack_property'],
+                    answer.headers['ETag'])
+        before, tag = told()
+        self.assertEqual('rack', before)
         self.assertEqual('rack', self.read('')['rack_property'])
-        self.send('PATCH', '/v1/os-hosts/properties/rack', 200,
-                  {'private': True})
+        self.ask('PATCH', '/v1/os-hosts/properties/rack', 200,
+                 {'private': True})
         self.assertEqual('rack', self.read('')['rack_property'])
-        self.assertIsNone(told(read_as_member(
-            if_none_match=before.headers['ETag'])))
+        self.assertIsNone(told(if_none_match=tag)[0])
         self.assertNotIn('rack_property', self.read(
-            '', openstack_api_version='baremetal-reservation 1.18'))
+            '', version='baremetal-reservation 1.18'))
 
     def test_older_versions_know_no_racks(self) -> None:
         for query in ('racks=true', 'rack=r1'):
-            self.send('GET', f'{_WEEK}&{query}', 400,
-                      openstack_api_version='baremetal-reservation 1.7')
+            self.ask('GET', f'{_WEEK}&{query}', 400,
+                     version='baremetal-reservation 1.7')
 
 
-class TestNoRacks(testtools.TestCase):
+class TestNoRacks(asking.AskingCase):
+
+    nodes = {'one': {'resource_class': 'gold', 'properties': {'rack': 'r1'}}}
 
     def test_no_rack_without_the_option(self) -> None:
-        served = self.useFixture(world.World())
-        served.ironic.add(name='one', resource_class='gold')
-        for method, path, document in (
-                ('POST', '/v1/os-hosts', {'name': 'one', 'rack': 'r1'}),
-                ('GET', f'{_WEEK}&racks=true', None)):
-            answer = world.request(served, method, path, document,
-                                   **_OPERATOR)
-        self.assertEqual([[]], [each['racks'] for each in
-                                answer.json['calendar']['classes']])
+        found = self.ask('GET', f'{_WEEK}&racks=true')['calendar']
+        self.assertEqual([[]], [each['racks'] for each in found['classes']])

@@ -23,7 +23,6 @@ import icalendar
 import sqlalchemy as sa
 import testtools
 
-from ironic_reservations.api import identity
 from ironic_reservations.api.calendar import feed
 from ironic_reservations.db import tables
 from ironic_reservations.engine.calendar import tokens as calendar_tokens
@@ -53,8 +52,7 @@ class NoauthFeedTest(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.world = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        self.world = self.useFixture(world.OpenWorld())
         for index in range(3):
             node = self.world.ironic.add(name=f'n{index}',
                                          resource_class='gold')

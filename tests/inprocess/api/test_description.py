@@ -20,7 +20,6 @@ from typing import Any
 
 import testtools
 
-from ironic_reservations.api import identity
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers.v1 import host_shape
 from ironic_reservations.api.types import basic
@@ -41,8 +40,7 @@ class TestDescription(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.world = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        self.world = self.useFixture(world.OpenWorld())
         self.described: Any = world.request(
             self.world, 'GET', '/openapi.json').json
         self.schemas = self.described['components']['schemas']

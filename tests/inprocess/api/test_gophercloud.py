@@ -28,7 +28,6 @@ from typing import cast
 import testtools
 import yaml
 
-from ironic_reservations.api import identity
 from tests import small_nova
 from tests.inprocess.api import world
 
@@ -115,9 +114,9 @@ class GophercloudTest(testtools.TestCase):
             'resources:CUSTOM_GOLD': '1', **{
                 f'resources:{name}': '0'
                 for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}})
-        self.world = self.useFixture(world.World(
-            identity.administrator, 'noauth', nova__enabled=True,
-            placement__enabled=True, nova__endpoint_override=nova.endpoint))
+        self.world = self.useFixture(world.OpenWorld(
+            nova__enabled=True, placement__enabled=True,
+            nova__endpoint_override=nova.endpoint))
         self.world.ironic.add(
             name='compute-1', resource_class='gold', properties=(
                 ('cpus', '64'), ('cpu_arch', 'x86_64'),

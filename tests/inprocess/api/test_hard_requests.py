@@ -16,19 +16,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import Any
 
 import fixtures
-import testtools
 
 from ironic_reservations.engine import hard_requests
+from tests.inprocess.api import asking
 from tests.inprocess.api import world
-
-_RED = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_BLUE = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
-_OPERATOR = {'x_roles': 'admin,member,reader',
-             'openstack_system_scope': 'all'}
 
 
 class _Planned(fixtures.Fixture):
@@ -58,49 +52,28 @@ class _Planned(fixtures.Fixture):
         self._begun.close()
 
 
-class TestHardRequests(testtools.TestCase):
+class TestHardRequests(asking.AskingCase):
     """Two nodes, each with a lease that can be nowhere else.
 
     At each instant one of them is free, so that only a search shows that no
     node is free for all the time.
     """
 
+    options = {'api__max_hard_requests': 3,
+               'api__max_hard_requests_per_project': 2}
+    nodes = {name: {'resource_class': name} for name in ('first', 'second')}
+
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World(
-            api__max_hard_requests=3, api__max_hard_requests_per_project=2))
-        for name in ('first', 'second'):
-            self.served.ironic.add(name=name, resource_class=name)
-        self.served.ironic.nodes()
-        for name in ('first', 'second'):
-            self._send('POST', '/v1/os-hosts', 201, {'name': name}, _OPERATOR)
-        self._lease(10, 12, 201, resource_class='first')
-        self._lease(12, 14, 201, resource_class='second')
+        for start, end, name in (('01 10', '01 12', 'first'),
+                                 ('01 12', '01 14', 'second')):
+            self.book(start, end, 1, f'["==", "$resource_class", "{name}"]')
         self._planned = self.useFixture(_Planned(self.served))
 
-    def _send(self, method: str, path: str, status: int,
-              document: Any = None, who: dict[str, str] = _RED,
+    def _hard(self, status: int, who: dict[str, str] = asking.MEMBER,
               **more: Any) -> Any:
-        answer = world.request(self.served, method, path, document,
-                               **who, **more)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer
-
-    def _lease(self, begin: int, end: int, status: int,
-               who: dict[str, str] = _RED, resource_class: str = '',
-               **more: Any) -> Any:
-        return self._send('POST', '/v1/leases', status, {
-            'name': f'{resource_class} {begin} {end}',
-            'start_date': f'2050-01-01 {begin}:00',
-            'end_date': f'2050-01-01 {end}:00', 'reservations': [{
-                'resource_type': 'physical:host', 'min': 1, 'max': 1,
-                'resource_properties': json.dumps(
-                    ['==', '$resource_class', resource_class])
-                if resource_class else ''}]}, who, **more)
-
-    def _hard(self, status: int, who: dict[str, str] = _RED,
-              **more: Any) -> Any:
-        return self._lease(10, 14, status, who, **more)
+        return self.send('POST', '/v1/leases', status,
+                         asking.lease('01 10', '01 14'), who, **more)
 
     def test_project_has_too_many(self) -> None:
         for _ in range(2):
@@ -109,13 +82,13 @@ class TestHardRequests(testtools.TestCase):
         refused = self._hard(429)
         self.assertEqual('request.too_many_hard', refused.json['code'])
         self.assertEqual('2', refused.headers['Retry-After'])
-        self._hard(409, _BLUE)
+        self._hard(409, asking.OTHER)
 
     def test_process_has_too_many(self) -> None:
         for project in ('green', 'red', None):
-            self._hard(409, _BLUE)
+            self._hard(409, asking.OTHER)
             self._planned.begin(project)
-        for who in (_BLUE, _OPERATOR):
+        for who in (asking.OTHER, asking.OPERATOR):
             refused = self._hard(503, who)
             self.assertEqual('service.planner_busy', refused.json['code'])
             self.assertEqual('2', refused.headers['Retry-After'])
@@ -123,15 +96,15 @@ class TestHardRequests(testtools.TestCase):
     def test_easy_requests_are_served_meanwhile(self) -> None:
         for _ in range(2):
             self._planned.begin('red')
-        self._send('GET', '/healthcheck', 200)
-        self._send('GET', '/v1/leases', 200)
-        self._lease(14, 16, 201)
-        found = self._send(
+        self.send('GET', '/healthcheck')
+        self.send('GET', '/v1/leases')
+        self.book('01 14', '01 16')
+        found = self.ask(
             'GET', '/v1/availability?start_date=2050-01-01 10:00&'
             'end_date=2050-01-01 12:00&resource_class=first&count=1&'
-            'duration=3600', 200)
+            'duration=3600')
         self.assertEqual('2050-01-01T12:00:00.000000',
-                         found.json['availability']['earliest'])
+                         found['availability']['earliest'])
 
     def test_refused_request_is_served_when_others_have_ended(self) -> None:
         """With the same key: nothing was done the first time."""

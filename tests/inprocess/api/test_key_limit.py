@@ -22,75 +22,55 @@ import testtools
 
 from ironic_reservations import errors
 from ironic_reservations.engine import key_limit
-from tests.inprocess.api import world
-
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_OTHER = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
-_OPERATOR = {'x_roles': 'admin,member,reader',
-             'openstack_system_scope': 'all'}
+from tests.inprocess.api import asking
 
 
-class TestKeyLimit(testtools.TestCase):
+class TestKeyLimit(asking.AskingCase):
     """A project makes and ends a lease and a reservation, for ever."""
+
+    options = {'api__max_keys_per_day': 4}
+    nodes = {'host': {'owner': 'red'}}
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World(api__max_keys_per_day=4))
-        self.served.ironic.add(name='host', owner='red')
-        self.node, = [each.uuid for each in self.served.ironic.nodes()]
-        self._send('POST', '/v1/os-hosts', 201, {'name': 'host'}, _OPERATOR)
         self._number = itertools.count()
 
-    def _send(self, method: str, path: str, status: int,
-              document: Any = None, who: dict[str, str] = _MEMBER,
-              **more: Any) -> Any:
-        answer = world.request(self.served, method, path, document,
-                               **who, **more)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer
-
-    def _lease(self, status: int = 201, who: dict[str, str] = _MEMBER,
+    def _lease(self, status: int = 201, who: dict[str, str] = asking.MEMBER,
                key: bool = True) -> Any:
         number = next(self._number)
-        made = self._send(
-            'POST', '/v1/leases', status, {
-                'name': f'lease {number}', 'start_date': '2050-01-01 10:00',
-                'end_date': '2050-01-01 12:00', 'reservations': [
-                    {'resource_type': 'physical:host', 'min': 1, 'max': 1}]},
-            who, **({'idempotency_key': f'key {number}'} if key else {}))
+        made = self.send(
+            'POST', '/v1/leases', status, asking.lease(
+                '01 10', '01 12', name=f'lease {number}'), who,
+            **({'idempotency_key': f'key {number}'} if key else {}))
         if status == 201:
-            self._send('DELETE', f'/v1/leases/{made.json["lease"]["id"]}',
-                       204, who=who)
+            self.send('DELETE', f'/v1/leases/{made.json["lease"]["id"]}',
+                      204, who=who)
         return made
+
+    def _reserve(self, status: int) -> Any:
+        node, = self.served.ironic.nodes()
+        return self.ask('POST', '/v1/reservations', status, {
+            'uuid': str(uuid.uuid4()), 'instance_uuid': str(uuid.uuid4()),
+            'node_uuid': [node.uuid]})
 
     def test_requests_that_keep_a_key_are_counted(self) -> None:
         for _ in range(2):
             self._lease()
-        made = self._send('POST', '/v1/reservations', 201, {
-            'uuid': str(uuid.uuid4()), 'instance_uuid': str(uuid.uuid4()),
-            'node_uuid': [self.node]}).json['reservation']
-        self._send('DELETE', f'/v1/reservations/{made["uuid"]}', 204)
+        made = self._reserve(201)['reservation']
+        self.send('DELETE', f'/v1/reservations/{made["uuid"]}', 204)
         self._lease()
         refused = self._lease(429)
-        self.assertEqual('request.too_many_keys',
-                         refused.json['code'])
+        self.assertEqual('request.too_many_keys', refused.json['code'])
         self.assertEqual('21600', refused.headers['Retry-After'])
-        self._send('POST', '/v1/reservations', 429, {
-            'uuid': str(uuid.uuid4()), 'instance_uuid': str(uuid.uuid4()),
-            'node_uuid': [self.node]})
+        self._reserve(429)
 
     def test_change_is_counted(self) -> None:
-        made = self._send('POST', '/v1/leases', 201, {
-            'name': 'a', 'start_date': '2050-01-01 10:00',
-            'end_date': '2050-01-01 12:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]})
-        path = f'/v1/leases/{made.json["lease"]["id"]}'
+        path = f'/v1/leases/{self.book("01 10", "01 12")["id"]}'
         for number in range(5):
-            self._send('PUT', path, 200 if number < 4 else 429,
-                       {'name': f'name {number}'},
-                       idempotency_key=f'key {number}')
-        self.assertEqual('name 3', self._send(
-            'GET', path, 200).json['lease']['name'])
+            self.send('PUT', path, 200 if number < 4 else 429,
+                      {'name': f'name {number}'},
+                      idempotency_key=f'key {number}')
+        self.assertEqual('name 3', self.ask('GET', path)['lease']['name'])
 
     def test_nothing_else_is_limited(self) -> None:
         """Others, administrators, and requests without a key."""
@@ -98,8 +78,8 @@ class TestKeyLimit(testtools.TestCase):
             self._lease()
         self._lease(429)
         self._lease(key=False)
-        self._lease(who=_OPERATOR)
-        self._lease(who=_OTHER)
+        self._lease(who=asking.OPERATOR)
+        self._lease(who=asking.OTHER)
 
     def test_no_limit(self) -> None:
         self.served.conf.set_override('max_keys_per_day', 0, 'api')

@@ -19,42 +19,26 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from typing import Any
 
 import sqlalchemy as sa
-import testtools
 
 from ironic_reservations.db import connection
 from ironic_reservations.db import tables
-from tests.inprocess.api import world
-
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
+from tests.inprocess.api import asking
 
 
-class TestLeaseList(testtools.TestCase):
+class TestLeaseList(asking.AskingCase):
     """Four leases: one over since a month, one since a day, two to come."""
+
+    options = {'api__max_limit': 2}
+    nodes = {'compute-1': {'resource_class': 'gold'}}
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World(api__max_limit=2))
-        self.served.ironic.add(name='compute-1', resource_class='gold')
-        self._send('POST', '/v1/os-hosts', 201, {'name': 'compute-1'},
-                   _OPERATOR)
-        made = [self._send('POST', '/v1/leases', 201, {
-            'name': str(day), 'start_date': f'2050-01-{day:02} 10:00',
-            'end_date': f'2050-01-{day:02} 12:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]})
-            for day in (1, 2, 3, 4)]
-        self._end(made[0]['lease']['id'], 30)
-        self._end(made[2]['lease']['id'], 1)
-
-    def _send(self, method: str, path: str, status: int,
-              document: Any = None, who: dict[str, str] = _MEMBER) -> Any:
-        answer = world.request(self.served, method, path, document, **who)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json
+        made = [self.book(f'0{day} 10', f'0{day} 12', name=str(day))
+                for day in (1, 2, 3, 4)]
+        self._end(made[0]['id'], 30)
+        self._end(made[2]['id'], 1)
 
     def _end(self, lease_id: str, days: int) -> None:
         """Have a lease be over since some days."""
@@ -70,7 +54,7 @@ class TestLeaseList(testtools.TestCase):
         """Return the names on each page, from link to link."""
         pages = []
         while path:
-            page = self._send('GET', path, 200)
+            page = self.ask('GET', path)
             pages.append([lease['name'] for lease in page['leases']])
             path = page.get('next', '')
             path = path[path.index('/v1/'):] if path else ''
@@ -87,6 +71,6 @@ class TestLeaseList(testtools.TestCase):
 
     def test_one_that_is_not_listed_can_be_shown(self) -> None:
         """By its id, until it is forgotten."""
-        first = self._send('GET', '/v1/leases?limit=1', 200)['leases'][0]
-        shown = self._send('GET', f'/v1/leases/{first["id"]}', 200)
+        first = self.ask('GET', '/v1/leases?limit=1')['leases'][0]
+        shown = self.ask('GET', f'/v1/leases/{first["id"]}')
         self.assertEqual('TERMINATED', shown['lease']['status'])

@@ -18,115 +18,88 @@ from typing import Any
 from urllib.parse import quote
 
 import fixtures
-import testtools
 
+from tests.inprocess.api import asking
 from tests.inprocess.api import world
 
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
 _DAY = 'start_date=2050-01-01 00:00&end_date=2050-01-03 00:00'
 
 
-def _ask(text: str) -> dict[str, Any]:
-    return {'name': 'day', 'start_date': '2050-01-01 10:00',
-            'end_date': '2050-01-02 10:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': 1, 'max': 1,
-                 'hypervisor_properties': '', 'resource_properties': text}]}
+class TestRoles(asking.AskingCase):
+    """An application with a host, and the file of policies of an operator."""
 
+    def serve(self) -> world.World:
+        self.policy = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'policy.yaml')
+        self.policy.write_text('')
+        return world.World(oslo_policy__policy_file=str(self.policy))
 
-class TestRoles(testtools.TestCase):
-    """An application with a host, and the file of policies of an operator.
-    """
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = '/v1/os-hosts/' + self.open_host(
+            'compute-1', resource_class='gold')['id']
 
-    def _serve(self, policy: str = '') -> world.World:
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
-                            'policy.yaml')
-        path.write_text(policy)
-        served = self.useFixture(world.World(
-            oslo_policy__policy_file=str(path)))
-        served.ironic.add(name='compute-1', resource_class='gold')
-        self._send(served, 'POST', '/v1/os-hosts', 201, _OPERATOR,
-                   {'name': 'compute-1'})
-        return served
+    def allow(self, *rules: str) -> None:
+        """Write the file of policies."""
+        self.policy.write_text('\n'.join(rules))
 
-    def _send(self, served: world.World, method: str, path: str, status: int,
-              who: dict[str, str], document: Any = None) -> Any:
-        answer = world.request(served, method, path, document, **who)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json if answer.body else None
+    def as_operator(self, method: str, path: str, document: Any = None) -> Any:
+        return self.ask(method, path, 200, document, asking.OPERATOR)
 
-    def _lease(self, served: world.World) -> str:
-        made = self._send(served, 'POST', '/v1/leases', 201, _MEMBER, {
-            'name': 'day', 'start_date': '2050-01-01 10:00',
-            'end_date': '2050-01-02 10:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]})
-        return f'/v1/leases/{made["lease"]["id"]}'
+    def name_a_rack_and_a_private_price(self) -> None:
+        self.as_operator('PUT', self.path, {'rack': 'r1', 'price': '9'})
+        self.as_operator('PATCH', '/v1/os-hosts/properties/price',
+                         {'private': True})
 
     def test_members_see_what_is_free_and_not_the_hosts(self) -> None:
         """Blazar: members see neither hosts nor allocations, hence not what
         is available.
         """
-        served = self._serve()
-        self._lease(served)
-        shown = self._send(served, 'GET', f'/v1/availability?{_DAY}', 200,
-                           {**_MEMBER, 'x_project_id': 'blue'})
+        self.book('01 10', '02 10')
+        shown = self.ask('GET', f'/v1/availability?{_DAY}', who=asking.OTHER)
         (gold,) = shown['availability']['classes']
         self.assertEqual(('gold', 1, [1, 0, 1]), (
             gold['resource_class'], gold['hosts'],
             [span['free'] for span in gold['spans']]))
-        self._send(served, 'GET', '/v1/os-hosts', 403, _MEMBER)
+        self.ask('GET', '/v1/os-hosts', 403)
 
     def test_operator_shows_members_when_hosts_are_promised(self) -> None:
         """The proofs of others, and private properties, stay hidden."""
-        served = self._serve(
-            '"reservation:host:get": "role:reader"\n'
-            '"reservation:host:get_allocation_times": "role:reader"\n')
-        host = self._send(served, 'GET', '/v1/os-hosts', 200,
-                          _OPERATOR)['hosts'][0]
-        path = f'/v1/os-hosts/{host["id"]}'
-        self._send(served, 'PUT', path, 200, _OPERATOR,
-                   {'rack': 'r1', 'price': '9'})
-        self._send(served, 'PATCH', '/v1/os-hosts/properties/price', 200,
-                   _OPERATOR, {'private': True})
-        lease = self._lease(served)
-        other = {**_MEMBER, 'x_project_id': 'blue'}
-        shown = [self._send(served, 'GET', '/v1/os-hosts', 200,
-                            other)['hosts'][0],
-                 self._send(served, 'GET', path, 200, other)['host']]
+        self.allow('"reservation:host:get": "role:reader"',
+                   '"reservation:host:get_allocation_times": "role:reader"')
+        self.name_a_rack_and_a_private_price()
+        lease, path = self.book('01 10', '02 10')['id'], self.path
+        shown = [self.ask('GET', '/v1/os-hosts', who=asking.OTHER)['hosts'][0],
+                 self.ask('GET', path, who=asking.OTHER)['host']]
         for each in shown:
             self.assertEqual('r1', each['rack'])
             self.assertNotIn('price', each)
-        self.assertEqual('9', self._send(served, 'GET', path, 200,
-                                         _OPERATOR)['host']['price'])
-        whole, = self._send(served, 'GET', '/v1/os-hosts/allocations', 200,
-                            _OPERATOR)['allocations']
-        for who in (other, _MEMBER):
-            times, = self._send(served, 'GET', '/v1/os-hosts/allocations',
-                                200, who)['allocations']
-            self.assertEqual(times, self._send(
-                served, 'GET', f'{path}/allocation', 200, who)['allocation'])
+        self.assertEqual('9', self.as_operator('GET', path)['host']['price'])
+        everywhere = '/v1/os-hosts/allocations'
+        whole, = self.as_operator('GET', everywhere)['allocations']
+        for who in (asking.OTHER, asking.MEMBER):
+            times, = self.ask('GET', everywhere, who=who)['allocations']
+            self.assertEqual(times, self.ask(
+                'GET', f'{path}/allocation', who=who)['allocation'])
             (proof,), (stand_in,) = (whole['reservations'],
                                      times['reservations'])
             self.assertEqual({**proof, 'lease_id': None,
                               'id': stand_in['id']}, stand_in)
             self.assertNotEqual(proof['id'], stand_in['id'])
         # Whoever knows a lease does not learn which hosts it has.
-        for query in (f'lease_id={lease.rpartition("/")[2]}',
-                      f'reservation_id={proof["id"]}'):
-            for at in ('/v1/os-hosts/allocations', f'{path}/allocation'):
-                self._send(served, 'GET', f'{at}?{query}', 403, other)
-                self._send(served, 'GET', f'{at}?{query}', 200, _OPERATOR)
+        for query in (f'lease_id={lease}', f'reservation_id={proof["id"]}'):
+            for at in (everywhere, f'{path}/allocation'):
+                self.ask('GET', f'{at}?{query}', 403, who=asking.OTHER)
+                self.as_operator('GET', f'{at}?{query}')
 
     def test_availability_oracle(self) -> None:
         """Yes and no told names, owners and what is private, one by one."""
-        served = self._serve()
-        host = self._send(served, 'GET', '/v1/os-hosts', 200,
-                          _OPERATOR)['hosts'][0]
-        self._send(served, 'PUT', f'/v1/os-hosts/{host["id"]}', 200,
-                   _OPERATOR, {'rack': 'r1', 'price': '9'})
-        self._send(served, 'PATCH', '/v1/os-hosts/properties/price', 200,
-                   _OPERATOR, {'private': True})
+        self.name_a_rack_and_a_private_price()
+        host = self.as_operator('GET', self.path)['host']
+
+        def available(text: str) -> str:
+            return (f'/v1/availability?{_DAY}'
+                    f'&resource_properties={quote(text)}')
         told = set()
         for name, value in (
                 ('name', 'compute-1'), ('name', 'other'),
@@ -135,30 +108,27 @@ class TestRoles(testtools.TestCase):
                 ('price', '9'), ('price', '8'), ('no_such_thing', '1')):
             for text in (f'["==", "${name}", "{value}"]',
                          f'["not", ["==", "${name}", "{value}"]]'):
+                wish = asking.lease('01 10', '02 10', 1, text)
                 for method, path, body in (
-                        ('GET', f'/v1/availability?{_DAY}'
-                                f'&resource_properties={quote(text)}', None),
-                        ('POST', '/v1/leases', _ask(text)),
-                        ('POST', '/v1/leases?dry_run=true', _ask(text))):
-                    answer = world.request(served, method, path, body,
-                                           **_MEMBER)
+                        ('GET', available(text), None),
+                        ('POST', '/v1/leases', wish),
+                        ('POST', '/v1/leases?dry_run=true', wish)):
+                    answer = world.request(self.served, method, path, body,
+                                           **asking.MEMBER)
                     told.add((answer.status, answer.code,
                               answer.detail.replace(name, 'X')))
-                self._send(served, 'GET', f'/v1/availability?{_DAY}'
-                           f'&resource_properties={quote(text)}', 200,
-                           _OPERATOR)
+                self.as_operator('GET', available(text))
         self.assertEqual(1, len(told), told)
         for text in ('["==", "$rack", "r1"]', '["==", "$vcpus", "4"]',
                      '["==", "$resource_class", "gold"]',
                      '["==", "$owner", "red"]'):
-            self._send(served, 'GET', f'/v1/availability?{_DAY}'
-                       f'&resource_properties={quote(text)}', 200, _MEMBER)
+            self.ask('GET', available(text))
 
     def test_who_may_look_may_not_end(self) -> None:
         """esi-leap: DELETE checks the policy of GET."""
-        served = self._serve('"reservation:lease:delete": "!"\n')
-        path = self._lease(served)
-        for who in (_MEMBER, _OPERATOR):
-            self._send(served, 'GET', path, 200, who)
-            self._send(served, 'DELETE', path, 403, who)
-        self._send(served, 'GET', path, 200, _MEMBER)
+        self.allow('"reservation:lease:delete": "!"')
+        path = f'/v1/leases/{self.book("01 10", "02 10")["id"]}'
+        for who in (asking.MEMBER, asking.OPERATOR):
+            self.ask('GET', path, who=who)
+            self.ask('DELETE', path, 403, who=who)
+        self.ask('GET', path)

@@ -19,54 +19,37 @@ import uuid
 
 import testtools
 
-from ironic_reservations.api import identity
 from ironic_reservations.engine import limit_usage
 from ironic_reservations.engine import limits
+from tests.inprocess.api import asking
 from tests.inprocess.api import world
 
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_OTHER = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
 _PATH = '/v1/limits'
 
 
-class _Served(testtools.TestCase):
+class _Served(asking.AskingCase):
     """A project with two leases that meet, and a reservation."""
+
+    options = {'leases__project_limits': True,
+               'leases__max_leases_per_project': 2,
+               'leases__max_hosts_per_project': 0,
+               'leases__max_horizon': 10 ** 10,
+               'leases__max_host_hours_per_project': 9}
+    nodes = {f'host-{number}': {'owner': 'red'} for number in range(4)}
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World(
-            leases__project_limits=True, leases__max_leases_per_project=2,
-            leases__max_hosts_per_project=0, leases__max_horizon=10 ** 10,
-            leases__max_host_hours_per_project=9))
-        for number in range(4):
-            self.served.ironic.add(name=f'host-{number}', owner='red')
-            self._send('POST', '/v1/os-hosts', 201,
-                       {'name': f'host-{number}'}, _OPERATOR)
-        for begin, hosts in ((10, 1), (11, 2)):
-            self._send('POST', '/v1/leases', 201, {
-                'name': f'from {begin}',
-                'start_date': f'2050-01-01 {begin}:00',
-                'end_date': f'2050-01-01 {begin + 2}:00', 'reservations': [
-                    {'resource_type': 'physical:host', 'min': hosts,
-                     'max': hosts}]})
-        self._send('POST', '/v1/reservations', 201, {
+        self.book('01 10', '01 12', 1)
+        self.book('01 11', '01 13', 2)
+        self.ask('POST', '/v1/reservations', 201, {
             'instance_uuid': str(uuid.uuid4()), 'node_uuid': [
                 node.uuid for node in self.served.ironic.nodes()]})
 
-    def _send(self, method: str, path: str, status: int,
-              document: Any = None, who: dict[str, str] = _MEMBER,
-              **more: Any) -> Any:
-        answer = world.request(self.served, method, path, document,
-                               **who, **more)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json
-
     def _read(self, path: str = _PATH,
-              who: dict[str, str] = _MEMBER) -> dict[str, tuple[Any, Any]]:
+              who: dict[str, str] | None = None
+              ) -> dict[str, tuple[Any, Any]]:
         """Return what is allowed and used, by the limit."""
-        told = self._send('GET', path, 200, who=who)['limits']
+        told = self.ask('GET', path, who=who)['limits']
         return {each['limit']: (each['allowed'], each['used'])
                 for each in told['absolute']}
 
@@ -91,11 +74,7 @@ class TestLimits(_Served):
 
     def test_what_is_refused_says_the_same(self) -> None:
         """By the same names, with the same numbers."""
-        refused = self._send('POST', '/v1/leases', 403, {
-            'name': 'third', 'start_date': '2050-01-02 10:00',
-            'end_date': '2050-01-02 12:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]}
-        )['details']
+        refused = self.book('02 10', '02 12', status=403)['details']
         self.assertEqual((refused['allowed'], refused['used']),
                          self._read()[refused['limit']])
 
@@ -106,17 +85,17 @@ class TestLimits(_Served):
         found = self._read()
         self.assertEqual([(3600, None), (3, None)],
                          [found[name] for name in limits.EXTENSIONS])
-        older = self._send('GET', _PATH, 200,
-                           version='baremetal-reservation 1.15')
+        older = self.ask('GET', _PATH, version=asking.since(15))
         self.assertEqual(
             set(found) - set(limits.EXTENSIONS),
             {each['limit'] for each in older['limits']['absolute']})
 
     def test_each_project_for_itself(self) -> None:
         """Another one has nothing, and cannot look at this one."""
-        self.assertEqual((2, 0), self._read(who=_OTHER)[
+        self.assertEqual((2, 0), self._read(who=asking.OTHER)[
             'max_leases_per_project'])
-        refused = self._send('GET', f'{_PATH}?project=red', 403, who=_OTHER)
+        refused = self.ask('GET', f'{_PATH}?project=red', 403,
+                           who=asking.OTHER)
         self.assertEqual('reservation:limits:get_all',
                          refused['errors'][0]['policy'])
         self.assertEqual(self._read(), self._read(f'{_PATH}?project=red'))
@@ -124,9 +103,10 @@ class TestLimits(_Served):
     def test_who_may_exceed_limits_has_none(self) -> None:
         """And sees those of projects as their members do."""
         self.assertEqual({None}, {
-            allowed for allowed, _ in self._read(who=_OPERATOR).values()})
+            allowed for allowed, _
+            in self._read(who=asking.OPERATOR).values()})
         self.assertEqual(self._read(),
-                         self._read(f'{_PATH}?project=red', _OPERATOR))
+                         self._read(f'{_PATH}?project=red', asking.OPERATOR))
 
     def test_all_switched_off(self) -> None:
         """What is used can be seen all the same."""
@@ -138,8 +118,7 @@ class TestLimits(_Served):
     def test_older_versions_have_nothing_there(self) -> None:
         """As before."""
         for method in ('GET', 'POST', 'OPTIONS'):
-            refused = self._send(method, _PATH, 404,
-                                 version='baremetal-reservation 1.5')
+            refused = self.ask(method, _PATH, 404, version=asking.since(5))
             self.assertEqual(
                 ('request.not_found', 'There is nothing at this path.'),
                 (refused['errors'][0]['code'],
@@ -147,11 +126,11 @@ class TestLimits(_Served):
 
     def test_bad_requests(self) -> None:
         """Are refused by name."""
-        self._send('POST', _PATH, 405, {})
-        self._send('GET', f'{_PATH}?project=', 400)
-        self._send('GET', f'{_PATH}?tenant=red', 400)
-        self._send('GET', _PATH, 403, who={'x_roles': 'nobody',
-                                           'x_project_id': 'red'})
+        self.ask('POST', _PATH, 405, {})
+        self.ask('GET', f'{_PATH}?project=', 400)
+        self.ask('GET', f'{_PATH}?tenant=red', 400)
+        self.ask('GET', _PATH, 403, who={'x_roles': 'nobody',
+                                         'x_project_id': 'red'})
 
     def test_every_limit_has_its_unit(self) -> None:
         """And is told."""
@@ -169,10 +148,10 @@ class TestByClass(_Served):
         self.served.conf.set_override(
             'max_hosts_per_class', {'gold': 4}, 'leases')
 
-    def _of_class(self, who: dict[str, str] = _MEMBER,
+    def _of_class(self, who: dict[str, str] | None = None,
                   path: str = _PATH) -> list[tuple[Any, ...]]:
-        told = self._send('GET', path, 200, who=who,
-                          version='baremetal-reservation 1.13')['limits']
+        told = self.ask('GET', path, who=who, version=asking.since(13)
+                        )['limits']
         return [(each['limit'], each['resource_class'], each['allowed'],
                  each['used']) for each in told['absolute']
                 if each['resource_class'] is not None]
@@ -182,9 +161,9 @@ class TestByClass(_Served):
         self.assertEqual([('max_hosts_per_class', 'gold', 4, 3),
                           ('max_host_hours_per_class', 'gold', None, 6)],
                          self._of_class())
-        self.assertEqual([], self._of_class(_OPERATOR))
-        self.assertEqual(self._of_class(),
-                         self._of_class(_OPERATOR, f'{_PATH}?project=red'))
+        self.assertEqual([], self._of_class(asking.OPERATOR))
+        self.assertEqual(self._of_class(), self._of_class(
+            asking.OPERATOR, f'{_PATH}?project=red'))
 
 
 class TestWithoutKeystone(testtools.TestCase):
@@ -192,9 +171,8 @@ class TestWithoutKeystone(testtools.TestCase):
 
     def test_what_is_set_holds(self) -> None:
         """And the defaults do not."""
-        served = self.useFixture(world.World(
-            identity.administrator, 'noauth', leases__project_limits=True,
-            leases__max_leases_per_project=3))
+        served = self.useFixture(world.OpenWorld(
+            leases__project_limits=True, leases__max_leases_per_project=3))
         told = world.request(served, 'GET', _PATH).json['limits']
         self.assertIsNone(told['project_id'])
         self.assertEqual(

@@ -25,9 +25,9 @@ import uuid
 
 import bcrypt
 import fixtures
-import testtools
 
 from ironic_reservations import clock
+from tests.inprocess.api import asking
 from tests.inprocess.api import on_its_own
 from tests.inprocess.api import world
 
@@ -35,28 +35,26 @@ _LEASES = '/v1/leases'
 _RESERVATIONS = '/v1/reservations'
 
 
-class TestNoauth(testtools.TestCase):
+class TestNoauth(asking.AskingCase):
     """Everybody is an administrator, and all are one project."""
 
-    options: dict[str, Any] = {'auth_strategy': 'noauth'}
-    headers: dict[str, str] = {}
+    member = operator = {}
+    options = {'auth_strategy': 'noauth'}
 
-    def serve(self, **options: Any) -> None:
-        """Serve with what the operator has set."""
-        self.served = self.useFixture(on_its_own.Standalone(
-            leases__project_limits=True, **self.options, **options))
+    def serve(self) -> world.World:
+        return on_its_own.Standalone(leases__project_limits=True,
+                                     **self.options)
+
+    def setUp(self) -> None:
+        super().setUp()
         for number in range(3):
-            self.served.ironic.add(name=f'host-{number}')
-            self.send('POST', '/v1/os-hosts', 201,
-                      {'name': f'host-{number}'})
+            self.open_host(f'host-{number}')
 
-    def send(self, method: str, path: str, status: int,
-             document: Any = None) -> Any:
-        """Send a request, which is to have a status."""
-        answer = world.request(self.served, method, path, document,
-                               **self.headers)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer
+    def limit(self, **limits: int) -> None:
+        """Set limits, as ``group__name``."""
+        for name, value in limits.items():
+            group, _, option = name.partition('__')
+            self.served.conf.set_override(option, value, group)
 
     def lease(self, status: int, begin: float, end: float,
               hosts: int = 1) -> Any:
@@ -67,8 +65,7 @@ class TestNoauth(testtools.TestCase):
             **{f'{key}_date': (now + datetime.timedelta(hours=hours)
                                ).isoformat()
                for key, hours in (('start', begin), ('end', end))},
-            'reservations': [{'resource_type': 'physical:host',
-                              'min': hosts, 'max': hosts}]})
+            'reservations': asking.hosts(hosts)})
 
     def refused(self, limit: str, *args: Any) -> list[dict[str, Any]]:
         """Ask for a lease beyond a limit."""
@@ -80,7 +77,7 @@ class TestNoauth(testtools.TestCase):
 
     def test_longest_lease(self) -> None:
         """When it is made, and when it is extended."""
-        self.serve(leases__max_duration=7200)
+        self.limit(leases__max_duration=7200)
         offer = self.refused('max_duration', 1, 3.1)[0]
         self.send('POST', _LEASES, 201, offer['lease'])
         made = self.lease(201, 1, 2).json['lease']
@@ -91,20 +88,20 @@ class TestNoauth(testtools.TestCase):
 
     def test_latest_end(self) -> None:
         """Of one lease."""
-        self.serve(leases__max_horizon=7200)
+        self.limit(leases__max_horizon=7200)
         self.refused('max_horizon', 1, 2.1)
         self.lease(201, 1, 1.9)
 
     def test_leases_of_all_are_counted_together(self) -> None:
         """There is no project to tell them apart by."""
-        self.serve(leases__max_leases_per_project=2)
+        self.limit(leases__max_leases_per_project=2)
         self.lease(201, 1, 2)
         self.lease(201, 3, 4)
         self.refused('max_leases_per_project', 5, 6)
 
     def test_hosts_of_all_are_counted_together(self) -> None:
         """What is left is offered."""
-        self.serve(leases__max_hosts_per_project=2)
+        self.limit(leases__max_hosts_per_project=2)
         self.lease(201, 1, 2)
         offer = self.refused('max_hosts_per_project', 1, 2, 2)[0]
         self.send('POST', _LEASES, 201, offer['lease'])
@@ -117,7 +114,7 @@ class TestNoauth(testtools.TestCase):
 
     def test_reservations_that_wait(self) -> None:
         """Of all together; and none is renewed for ever."""
-        self.serve(reservations__max_per_project=2,
+        self.limit(reservations__max_per_project=2,
                    reservations__max_lifetime=700)
         made = self.reserve(201).json['reservation']
         self.reserve(201)
@@ -131,12 +128,11 @@ class TestNoauth(testtools.TestCase):
 
     def test_defaults_are_for_projects(self) -> None:
         """A cloud of one project may be used by that one."""
-        self.serve()
         self.lease(201, 24 * 740, 24 * 1200, 3)
 
     def test_what_is_set_and_switched_off(self) -> None:
         """One line lifts all."""
-        self.serve(leases__max_duration=7200)
+        self.limit(leases__max_duration=7200)
         self.served.conf.set_override('project_limits', False, 'leases')
         self.lease(201, 1, 4)
 
@@ -144,8 +140,7 @@ class TestNoauth(testtools.TestCase):
 class TestHttpBasic(TestNoauth):
     """Whoever is in the file is an administrator: the same holds."""
 
-    def setUp(self) -> None:
-        super().setUp()
+    def serve(self) -> world.World:
         users = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
                              'htpasswd')
         hashed = bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()
@@ -153,4 +148,5 @@ class TestHttpBasic(TestNoauth):
         self.options = {'auth_strategy': 'http_basic',
                         'http_basic_auth_user_file': str(users)}
         token = base64.b64encode(b'olga:secret').decode()
-        self.headers = {'authorization': f'Basic {token}'}
+        self.member = self.operator = {'authorization': f'Basic {token}'}
+        return super().serve()

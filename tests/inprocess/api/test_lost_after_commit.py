@@ -24,17 +24,13 @@ from typing import Any
 from unittest import mock
 import uuid
 
-import testtools
-
 from ironic_reservations import errors
 from ironic_reservations.db import connection
+from tests.inprocess.api import asking
 from tests.inprocess.api import world
 
 _OWNER = {'x_roles': 'member,reader', 'x_project_id': 'owners'}
 _OTHER = {'x_roles': 'member,reader', 'x_project_id': 'others'}
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_VERSION = 'reservation 1.0, baremetal-reservation latest'
 
 #: A request: its method, path and body.
 _Request = tuple[str, str, Any]
@@ -48,8 +44,7 @@ def _ahead(hours: int) -> str:
 
 def _lease(start: int) -> dict[str, Any]:
     return {'name': 'one', 'start_date': _ahead(start),
-            'end_date': _ahead(start + 1), 'reservations': [
-                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]}
+            'end_date': _ahead(start + 1), 'reservations': asking.hosts()}
 
 
 @contextlib.contextmanager
@@ -81,38 +76,32 @@ def _gone_after(commits: int) -> Iterator[mock.Mock]:
         yield missed
 
 
-class TestLostAfterCommit(testtools.TestCase):
+class TestLostAfterCommit(asking.AskingCase):
+
+    options = {'leases__owner_notice': 30 * 86400,
+               'leases__cleaning_time': 60}
+    version = 'reservation 1.0, baremetal-reservation latest'
 
     def setUp(self) -> None:
         super().setUp()
-        self.served = self.useFixture(world.World(
-            leases__owner_notice=30 * 86400, leases__cleaning_time=60))
         self.host = self._node()
         for node in (self.host, self._node()):
-            self._made(_OPERATOR, '/v1/os-hosts', {'name': node})
+            self._made(asking.OPERATOR, '/v1/os-hosts', {'name': node})
 
     def _node(self) -> str:
         """Enroll a node, and return its uuid."""
         return self.served.ironic.add(
             resource_class='gold', owner=_OWNER['x_project_id']).uuid
 
-    def _ask(self, who: dict[str, str], method: str, path: str,
-             document: Any = None) -> Any:
-        return world.request(self.served, method, path, document,
-                             version=_VERSION, **who)
-
     def _made(self, who: dict[str, str], path: str, document: Any) -> Any:
-        answer = self._ask(who, 'POST', path, document)
-        self.assertEqual(201, answer.status, answer.body)
-        return next(iter(answer.json.values()))
+        return next(iter(
+            self.ask('POST', path, 201, document, who).values()))
 
     def _all(self) -> list[Any]:
         """Return what there is."""
-        answers = [self._ask(_OPERATOR, 'GET', path) for path in (
+        return [self.ask('GET', path, who=asking.OPERATOR) for path in (
             '/v1/leases', '/v1/reservations', '/v1/os-hosts',
             '/v1/maintenances')]
-        self.assertEqual({200}, {answer.status for answer in answers})
-        return [answer.json for answer in answers]
 
     def _check(self, who: dict[str, str],
                prepare: Callable[[], _Request]) -> None:
@@ -122,7 +111,8 @@ class TestLostAfterCommit(testtools.TestCase):
             request = prepare()
             before = self._all()
             with _gone_after(commits) as missed:
-                answer = self._ask(who, *request)
+                answer = world.request(self.served, *request,
+                                       version=self.version, **who)
             if before != self._all():
                 changed += 1
                 if answer.status >= 300:
@@ -164,14 +154,14 @@ class TestLostAfterCommit(testtools.TestCase):
 
     def test_hosts(self) -> None:
         def there() -> str:
-            made = self._made(_OPERATOR, '/v1/os-hosts',
+            made = self._made(asking.OPERATOR, '/v1/os-hosts',
                               {'name': self._node()})
             return f'/v1/os-hosts/{made["id"]}'
         for prepare in (
                 lambda: ('POST', '/v1/os-hosts', {'name': self._node()}),
                 lambda: ('PUT', there(), {'rack': '1'}),
                 lambda: ('DELETE', there(), None)):
-            self._check(_OPERATOR, prepare)
+            self._check(asking.OPERATOR, prepare)
 
     def test_maintenance(self) -> None:
         starts = itertools.count(1)
@@ -183,9 +173,9 @@ class TestLostAfterCommit(testtools.TestCase):
                     'ends_at': f'{_ahead(start + 1)}:00Z'}
 
         def there() -> str:
-            made = self._made(_OPERATOR, '/v1/maintenances', new())
+            made = self._made(asking.OPERATOR, '/v1/maintenances', new())
             return f'/v1/maintenances/{made["uuid"]}'
         for prepare in (
                 lambda: ('POST', '/v1/maintenances', new()),
                 lambda: ('DELETE', there(), None)):
-            self._check(_OPERATOR, prepare)
+            self._check(asking.OPERATOR, prepare)

@@ -24,7 +24,6 @@ import pecan
 import testtools
 
 from ironic_reservations import errors
-from ironic_reservations.api import identity
 from ironic_reservations.engine.reservations import find
 from tests.inprocess.api import world
 
@@ -46,8 +45,7 @@ class TestDatabaseDown(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.log = self.useFixture(fixtures.FakeLogger())
-        self.world = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        self.world = self.useFixture(world.OpenWorld())
         self.world.engine.database.close()
         broken = world.configuration(
             self.useFixture(fixtures.TempDir()).path,
@@ -83,8 +81,7 @@ class TestIronicDown(testtools.TestCase):
 
     def test_nothing_is_promised(self) -> None:
         """A node that cannot be confirmed is not reserved."""
-        served = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        served = self.useFixture(world.OpenWorld())
         with mock.patch.object(
                 served.ironic, 'node',
                 side_effect=errors.IronicUnavailable('Ironic is away.')):
@@ -101,8 +98,7 @@ class TestBug(testtools.TestCase):
     def test_the_log_tells_and_the_answer_does_not(self) -> None:
         """The request id leads from one to the other."""
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
-        served = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        served = self.useFixture(world.OpenWorld())
         with mock.patch.object(find, 'page',
                                side_effect=KeyError('password')):
             answer = world.request(served, 'GET', PATH)
@@ -121,8 +117,7 @@ class TestRequestLog(testtools.TestCase):
             self) -> None:
         """A uuid is a proof, and the log has more readers than the API."""
         log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
-        served = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        served = self.useFixture(world.OpenWorld())
         answer = world.request(served, 'GET', f'{PATH}/{UUID}')
         told = answer.json['errors'][0]['request_id']
         self.assertIn(
@@ -139,8 +134,7 @@ class TestRequestLog(testtools.TestCase):
                      f'{PATH}%252F{UUID}', f'{PATH.upper()}/{UUID.upper()}',
                      f'{PATH}/x/{UUID}', f'/{"a" * 150}{PATH}/{UUID}'):
             log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
-            served = self.useFixture(
-                world.World(identity.administrator, 'noauth'))
+            served = self.useFixture(world.OpenWorld())
             world.request(served, 'GET', path)
             self.assertIn('GET /', log.output)
             for told in log.output.splitlines():
@@ -151,8 +145,7 @@ class TestRequestLog(testtools.TestCase):
     def test_line_of_the_log_stays_one_line(self) -> None:
         """Whatever a path holds."""
         log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
-        served = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        served = self.useFixture(world.OpenWorld())
         world.request(served, 'GET', '/v1/a\nb')
         self.assertIn('GET /v1/a\\nb - 404', log.output)
 
@@ -165,8 +158,7 @@ class TestSurroundings(testtools.TestCase):
         self.useFixture(fixtures.FakeLogger())
 
     def _location(self, environ: dict[str, Any], **options: Any) -> str:
-        served = self.useFixture(
-            world.World(identity.administrator, 'noauth', **options))
+        served = self.useFixture(world.OpenWorld(**options))
         node = served.ironic.add()
         made = world.request(
             served, 'POST', PATH,
@@ -215,8 +207,7 @@ class TestSurroundings(testtools.TestCase):
 
     def test_metrics_can_be_switched_off(self) -> None:
         """And then there is nothing at their path."""
-        served = self.useFixture(world.World(
-            identity.administrator, 'noauth', api__metrics=False))
+        served = self.useFixture(world.OpenWorld(api__metrics=False))
         self.assertEqual(
             404, world.request(served, 'GET', '/metrics').status)
 
@@ -229,7 +220,6 @@ class TestSurroundings(testtools.TestCase):
                 fixture.make_app()
                 return 'undisturbed'
 
-        fixture = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        fixture = self.useFixture(world.OpenWorld())
         answer = world.request(pecan.make_app(Other()), 'GET', '/')
         self.assertEqual((200, b'undisturbed'), (answer.status, answer.body))

@@ -18,19 +18,14 @@ import pathlib
 import re
 from typing import Any
 
-import testtools
-
-from tests.inprocess.api import world
+from tests.inprocess.api import asking
 
 PAGE = (pathlib.Path(__file__).parents[3] / 'doc' / 'source' / 'admin'
         / 'owners.rst')
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
 _OWNER = {'x_roles': 'member,reader',
           'x_project_id': 'b2f7c04e9d1a4c5f8e6d3a7b90c1d2e4'}
 _OTHER = {**_OWNER, 'x_project_id': 'a2f7c04e9d1a4c5f8e6d3a7b90c1d2e4'}
-_OLD, _NEW = 'baremetal-reservation 1.16', 'baremetal-reservation 1.17'
-
+_OLD, _NEW = asking.since(16), asking.since(17)
 
 
 def _ahead(hours: int) -> str:
@@ -48,53 +43,44 @@ def _examples() -> tuple[Any, Any]:
     return others, owners
 
 
-class TestOwnerNotice(testtools.TestCase):
+class TestOwnerNotice(asking.AskingCase):
     """The page's examples, with a node of its owner's."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        self.served = self.useFixture(world.World(
-            leases__owner_notice=86400, leases__cleaning_time=1800))
-        self.served.ironic.add(name='gold-0', resource_class='gold',
-                               owner=_OWNER['x_project_id'])
-        self._send(201, _OPERATOR, {'name': 'gold-0'}, '/v1/os-hosts')
+    options = {'leases__owner_notice': 86400, 'leases__cleaning_time': 1800}
+    nodes = {'gold-0': {'resource_class': 'gold',
+                        'owner': _OWNER['x_project_id']}}
 
-    def _send(self, status: int, who: dict[str, str], document: Any,
-              path: str = '/v1/leases') -> Any:
-        answer = world.request(self.served, 'POST', path, document, **who)
-        self.assertEqual(status, answer.status, answer.body)
-        return answer.json
+    def _post(self, status: int, who: dict[str, str], document: Any) -> Any:
+        return self.ask('POST', '/v1/leases', status, document, who)
 
     def test_others_get_it_for_as_long_as_the_notice_lasts(self) -> None:
         """And the owner after it."""
         others, owners = _examples()
-        refused = self._send(409, _OTHER, others)
+        refused = self._post(409, _OTHER, others)
         details = refused['details']
         self.assertEqual(['hosts_are_lent'],
                          [each['code'] for each in details['reasons']])
         self.assertNotIn(_OWNER['x_project_id'], json.dumps(refused))
-        self._send(201, _OWNER, owners)
+        self._post(201, _OWNER, owners)
 
     def test_plan_and_calendar_tell_since_1_17(self) -> None:
         """As before in older versions, and to the owner."""
         for who, lent in ((_OTHER, True), (_OWNER, False)):
-            made = self._send(201, who, {
+            made = self._post(201, who, {
                 'name': 'short', 'start_date': _ahead(1),
-                'end_date': _ahead(2), 'reservations': [
-                    {'resource_type': 'physical:host', 'min': 1, 'max': 1}]}
+                'end_date': _ahead(2), 'reservations': asking.hosts()}
             )['lease']
             path = f'/v1/leases/{made["id"]}'
-            new, old = (self._read(path, who, f'reservation 1.0, {version}')[
-                'lease']['reservations'][0]['nodes'][0]
-                for version in (_NEW, _OLD))
+            new, old = (self._read(path, who, version)['lease'][
+                'reservations'][0]['nodes'][0] for version in (_NEW, _OLD))
             self.assertEqual({'uuid', 'state'}, old.keys())
             self.assertEqual({'uuid', 'state', 'lent_until'}, new.keys())
             self.assertIs(lent, new['lent_until'] is not None)
-            self.assertEqual(204, world.request(
-                self.served, 'DELETE', path, **who).status)
+            self.ask('DELETE', path, 204, who=who)
         path = '/v1/calendar?from=2050-01-01T00:00Z&to=2050-01-02T00:00Z'
-        for who, version, free in ((_OTHER, _NEW, 0), (_OPERATOR, _NEW, 0),
-                                   (_OWNER, _NEW, 1), (_OTHER, _OLD, 1)):
+        for who, version, free in (
+                (_OTHER, _NEW, 0), (asking.OPERATOR, _NEW, 0),
+                (_OWNER, _NEW, 1), (_OTHER, _OLD, 1)):
             found = self._read(path, who, version)['calendar']
             self.assertEqual([[0, free]], found['classes'][0]['steps'])
 
@@ -102,9 +88,9 @@ class TestOwnerNotice(testtools.TestCase):
         """And until when, where that is within the window."""
         later = '/v1/calendar?rows=true&from=2050-01-01T00:00Z'
         soon = f'/v1/calendar?rows=true&to={_ahead(1).replace(" ", "T")}Z'
-        before, since = (f'baremetal-reservation 1.{minor}'
-                         for minor in (18, 19))
-        for who, lent in ((_OTHER, True), (_OPERATOR, True), (_OWNER, False)):
+        before, since = asking.since(18), asking.since(19)
+        for who, lent in ((_OTHER, True), (asking.OPERATOR, True),
+                          (_OWNER, False)):
             far, near = (self._read(path, who, since)['calendar']
                          for path in (later, soon))
             for found in (far, near):
@@ -116,24 +102,21 @@ class TestOwnerNotice(testtools.TestCase):
             self.assertNotIn('lent_until', old)
 
     def _read(self, path: str, who: dict[str, str], version: str) -> Any:
-        answer = world.request(self.served, 'GET', path, version=version,
-                               **who)
-        self.assertEqual(200, answer.status, answer.body)
-        return answer.json
+        return self.ask('GET', path, who=who, version=version)
 
     def test_only_its_own_nodes_may_a_project_ask_for(self) -> None:
         """Nobody finds out who owns the nodes."""
         _, owners = _examples()
-        refused = self._send(400, _OTHER, owners)
+        refused = self._post(400, _OTHER, owners)
         self.assertIn('There is no property $owner', json.dumps(refused))
         # Who may ask for any property is still not the owner.
-        self._send(409, _OPERATOR, owners)
-        self._send(201, _OWNER, owners)
+        self._post(409, asking.OPERATOR, owners)
+        self._post(201, _OWNER, owners)
 
     def test_what_ends_in_time_is_granted(self) -> None:
         """An offer, posted unchanged."""
         others, _ = _examples()
-        offers = self._send(409, _OTHER, {
+        offers = self._post(409, _OTHER, {
             **others, 'start_date': 'now'})['details']['offers']
         self.assertEqual(['shorter'], [each['kind'] for each in offers])
-        self._send(201, _OTHER, offers[0]['lease'])
+        self._post(201, _OTHER, offers[0]['lease'])

@@ -23,7 +23,6 @@ import testtools
 from webob import exc as webob_exc
 
 from ironic_reservations import policies
-from ironic_reservations.api import identity
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers import root
 from ironic_reservations.api.middleware import metrics
@@ -47,8 +46,7 @@ class TestRoutes(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.world = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        self.world = self.useFixture(world.OpenWorld())
         engine = self.world.engine
         self.root = root.RootController(
             engine, policies.Enforcer(self.world.conf, 'noauth'),

@@ -19,7 +19,6 @@ from typing import Any
 import testscenarios
 import testtools
 
-from ironic_reservations.api import identity
 from tests.inprocess.api import world
 
 PATH = '/v1/reservations'
@@ -57,8 +56,7 @@ class TestSentences(testscenarios.WithScenarios, testtools.TestCase):
 
     def test_sentence(self) -> None:
         """It is told as it is written."""
-        served = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        served = self.useFixture(world.OpenWorld())
         method, path, document, raw = (*self.request, None, None)[:4]
         answer = world.request(served, method, path, document, raw=raw)
         self.assertEqual(self.sentence, answer.detail)

@@ -21,7 +21,6 @@ import fixtures
 import testtools
 
 from ironic_reservations import errors
-from ironic_reservations.api import identity
 from ironic_reservations.guard import refusals
 from tests.inprocess.api import world
 
@@ -39,8 +38,7 @@ class TestUnseenCharacters(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.world = self.useFixture(
-            world.World(identity.administrator, 'noauth'))
+        self.world = self.useFixture(world.OpenWorld())
         self.node = self.world.ironic.add(resource_class='gold')
 
     def test_names_and_properties_are_refused_with_them(self) -> None:

@@ -164,6 +164,13 @@ class World(fixtures.Fixture):
         return []
 
 
+class OpenWorld(World):
+    """The same without authentication: everybody is an administrator."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(identity.administrator, 'noauth', **options)
+
+
 def configuration(state_path: str, text: str = '',
                   **options: Any) -> cfg.ConfigOpts:
     """Return a configuration of its own, with nothing read from this host.
