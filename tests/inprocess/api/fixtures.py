@@ -59,22 +59,24 @@ class FourNodes(fixture.GabbiFixture):
     """
 
     options: dict[str, Any] = {}
+    nodes = NODES
 
     def start_fixture(self) -> None:
         """Start with an empty database."""
         global _world
         _world = world_module.World(**self.options)
         _world.setUp()
-        for name, what in NODES.items():
-            os.environ[name] = _world.ironic.add(**what).uuid
-        os.environ['HEX_GOLD_1'] = (
-            os.environ['GOLD_1'].replace('-', '').upper())
+        for name, what in self.nodes.items():
+            node = _world.ironic.add(**what)
+            os.environ[name] = node.uuid
+            os.environ[f'HEX_{name}'] = node.uuid.replace('-', '').upper()
 
     def stop_fixture(self) -> None:
         """Remove everything."""
         global _world
-        for name in (*NODES, 'HEX_GOLD_1'):
-            os.environ.pop(name, None)
+        for name in self.nodes:
+            for each in (name, f'HEX_{name}'):
+                os.environ.pop(each, None)
         assert _world is not None
         _world.cleanUp()
         _world = None
@@ -131,3 +133,19 @@ class PublicEndpoint(FourNodes):
     """The same, behind a proxy that the operator has named."""
 
     options = {'api__public_endpoint': 'https://cloud.example/baremetal/'}
+
+
+class SampleNodes(FourNodes):
+    """The two nodes of the samples of the API reference, of the project red.
+
+    $NODE_1 and $NODE_2 are their uuids.
+    """
+
+    options = {'api__public_endpoint': 'https://baremetal.example.com'}
+    nodes = {f'NODE_{number}': {
+        'uuid': uuid, 'name': f'node-{number}', 'resource_class': 'gold',
+        'owner': 'red', 'traits': frozenset(('CUSTOM_RAID',)), 'properties': (
+            ('cpu_arch', 'x86_64'), ('cpus', '64'), ('local_gb', '2000'),
+            ('memory_mb', '262144'))} for number, uuid in (
+                (1, '96b3a7ff-df46-4211-94c3-a5570a0881aa'),
+                (2, 'f985d47a-c858-48ac-b0ae-4f6f433f0c24'))}

@@ -157,9 +157,13 @@ class World(fixtures.Fixture):
         else:
             length = int(environ['CONTENT_LENGTH'])
             what = json.loads(environ['wsgi.input'].read(length))
-            if 'traits' in what:
-                what['traits'] = frozenset(what['traits'])
-            self.ironic.change(path[1], **what)
+            if path[0] == 'options':
+                for name, value in what.items():
+                    self.conf.set_override(name, value, path[1])
+            else:
+                if 'traits' in what:
+                    what['traits'] = frozenset(what['traits'])
+                self.ironic.change(path[1], **what)
         start_response('204 No Content', [])
         return []
 

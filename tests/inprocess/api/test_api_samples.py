@@ -1,0 +1,128 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The samples of the API reference are what the API takes and gives.
+
+The stories in samples/ send each of them to the whole application, or compare
+its answer with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import json
+import pathlib
+import re
+from typing import Any
+import unittest
+import uuid
+
+from gabbi import handlers
+from gabbi import suitemaker
+from gabbi import utils
+from gabbi.handlers import base
+import testtools
+
+from ironic_reservations.api import wsgi
+from tests.inprocess.api import fixtures
+
+SAMPLES = pathlib.Path(__file__).parents[3] / 'api-ref/source/samples'
+_STORIES = pathlib.Path(__file__).parent / 'samples'
+_PREFIX = '/reservation'
+_NODES = {node['uuid'] for node in fixtures.SampleNodes.nodes.values()}
+#: The instance of the samples.
+_INSTANCE = 'ef1896b0-a794-425e-9396-e7557ad1bf61'
+#: What differs from one run to the next, and what stands for it.
+_CHANGING = (
+    (r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00', '(time)'),
+    (r'20[0-4]\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(\+00:00| UTC)?',
+     '(time)'),
+    (r'req-[0-9a-f-]{36}', '(request)'),
+    (r'"[0-9a-f]{32}"', '"(sequence)"'),
+    (r'"now": -\d+', '"now": 0'))
+
+
+def settled(name: str, text: str) -> Any:
+    """Put placeholders where values differ from one run to the next.
+
+    :param name: of the sample; which of its hosts a lease gets may differ.
+    """
+    text = json.dumps(json.loads(text))
+    for pattern, placeholder in _CHANGING:
+        text = re.sub(pattern, placeholder, text)
+    kept = () if name.startswith('leases/') else {*_NODES, _INSTANCE}
+    return json.loads(re.sub(
+        r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}',
+        lambda found: found[0] if found[0] in kept else '(uuid)', text))
+
+
+def sample(name: str) -> Any:
+    """Read a sample."""
+    return settled(name, (SAMPLES / f'{name}.json').read_text())
+
+
+class Answered(base.ResponseHandler):
+    """``response_sample``: the sample that the answer is."""
+
+    test_key_suffix = 'sample'
+    test_key_value: list[str] = []
+
+    def action(self, test: Any, name: str, value: Any = None) -> None:
+        """Compare them."""
+        test.assertEqual(sample(name), settled(name, test.output))
+
+
+class Sent(base.ResponseHandler):
+    """``response_to_sample``: the sample that was sent, with values of now."""
+
+    test_key_suffix = 'to_sample'
+    test_key_value: list[str] = []
+
+    def action(self, test: Any, name: str, value: Any = None) -> None:
+        """Compare them."""
+        test.assertEqual(sample(name), settled(name, json.dumps(
+            test.replace_template(test.test_data['data']))))
+
+
+def _application(environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+    """Serve it at the root, and below the prefix that Ironic has for it."""
+    if environ['PATH_INFO'].startswith(_PREFIX):
+        environ['SCRIPT_NAME'] = _PREFIX
+        environ['PATH_INFO'] = environ['PATH_INFO'].removeprefix(_PREFIX)
+    return fixtures.current_app()(environ, start_response)
+
+
+class TestSamples(testtools.TestCase):
+
+    def test_no_sample_is_left_out(self) -> None:
+        """One that no story reads could say anything."""
+        told = ''.join(path.read_text() for path in _STORIES.iterdir())
+        self.assertEqual(
+            {str(path.relative_to(SAMPLES)) for path
+             in SAMPLES.rglob('*.json')},
+            {f'{"".join(name)}.json' for name in re.findall(
+                r'<@(\S+)\.json|sample: \[(\S+)\]', told)})
+
+
+def load_tests(loader: unittest.TestLoader, tests: unittest.TestSuite,
+               pattern: str | None) -> unittest.TestSuite:
+    """Make a test of each request of each story."""
+    for path in sorted(_STORIES.iterdir()):
+        tests.addTest(suitemaker.test_suite_from_dict(
+            loader, path.stem, utils.load_yaml(
+                yaml_file=str(path), safe=True),
+            str(SAMPLES), str(uuid.uuid4()), None, fixtures,
+            lambda: _application, test_loader_name=__name__,
+            handlers=[each() for each in (
+                *handlers.RESPONSE_HANDLERS, Answered, Sent)]))
+    return tests
