@@ -340,6 +340,9 @@ class TestOverHttp(testtools.TestCase):
         conf.set_override('endpoint_override', url, 'ironic')
         return conf
 
+    def _client(self, nodes, closes=()):
+        return ironic.Ironic.over_http(self._conf(self._serve(nodes, closes)))
+
     def _serve(self, nodes, closes=()):
         """Serve, with connections that are kept.
 
@@ -379,7 +382,7 @@ class TestOverHttp(testtools.TestCase):
 
     def test_nodes_are_read_at_the_endpoint(self):
         nodes = Nodes([BODY, {**BODY, 'uuid': 'bb'}], page=1)
-        client = ironic.Ironic.over_http(self._conf(self._serve(nodes)))
+        client = self._client(nodes)
         self.assertEqual(['aa', 'bb'],
                          [node.uuid for node in client.nodes()])
         self.assertEqual('aa', client.node('aa').uuid)
@@ -388,7 +391,7 @@ class TestOverHttp(testtools.TestCase):
 
     def test_nodes_are_changed_at_the_endpoint(self):
         nodes = Nodes([BODY])
-        client = ironic.Ironic.over_http(self._conf(self._serve(nodes)))
+        client = self._client(nodes)
         client.undeploy('aa')
         self.assertEqual([('PUT', '/v1/nodes/aa/states/provision',
                            {'target': 'deleted'})], nodes.changes)
@@ -396,7 +399,7 @@ class TestOverHttp(testtools.TestCase):
     def test_failing_ironic_is_unavailable(self):
         nodes = Nodes([BODY])
         nodes.status = 500
-        client = ironic.Ironic.over_http(self._conf(self._serve(nodes)))
+        client = self._client(nodes)
         self.assertRaises(errors.IronicUnavailable, client.node, 'aa')
 
     def test_silence_is_unavailable(self):
@@ -411,22 +414,19 @@ class TestOverHttp(testtools.TestCase):
     def test_read_over_a_connection_that_was_being_closed(self):
         """A server closes one that was idle, just as it is used again."""
         nodes = Nodes([BODY])
-        client = ironic.Ironic.over_http(self._conf(
-            self._serve(nodes, closes=(2,))))
+        client = self._client(nodes, closes=(2,))
         for _ in range(2):
             self.assertEqual('aa', client.node('aa').uuid)
         self.assertEqual(2, len(nodes.asked))
 
     def test_read_that_breaks_twice_is_told(self):
-        client = ironic.Ironic.over_http(self._conf(
-            self._serve(Nodes([BODY]), closes=(1, 2))))
+        client = self._client(Nodes([BODY]), closes=(1, 2))
         self.assertRaises(errors.IronicUnavailable, client.node, 'aa')
 
     def test_change_is_not_sent_twice(self):
         """It may have been made before the connection broke."""
         nodes = Nodes([BODY])
-        client = ironic.Ironic.over_http(self._conf(
-            self._serve(nodes, closes=(1,))))
+        client = self._client(nodes, closes=(1,))
         self.assertRaises(errors.IronicUnavailable, client.write_lessee,
                           'aa', 'project')
         self.assertEqual([], nodes.changes)

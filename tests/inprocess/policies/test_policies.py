@@ -78,45 +78,6 @@ TABLE = {
 }
 
 
-_LEASE = 'reservation:lease:'
-_HOST = 'reservation:host:'
-_OPEN = (f'{_HOST}list_properties', 'reservation:availability:get',
-         'reservation:calendar:get', 'reservation:calendar:token',
-         'reservation:limits:get', 'reservation:usage:get')
-_OWN_READER = (f'{_LEASE}get', f'{_LEASE}list', *_OPEN)
-_ANY_READER = (f'{_LEASE}list', *_OPEN)
-_OWN_MEMBER = (f'{_LEASE}create', f'{_LEASE}update', f'{_LEASE}delete',
-               *_OWN_READER)
-_ANY_MEMBER = (f'{_LEASE}create', *_ANY_READER)
-_SEES_ALL = (*_OWN_READER, f'{_LEASE}list_all', f'{_HOST}get',
-             f'{_HOST}get_allocations', f'{_HOST}get_allocation_times',
-             f'{_HOST}list_private_properties',
-             'reservation:calendar:get_hosts', 'reservation:limits:get_all',
-             'reservation:usage:get_all',
-             'reservation:maintenance:get')
-_ALL = (*_SEES_ALL, f'{_LEASE}create', f'{_LEASE}update', f'{_LEASE}delete',
-        f'{_HOST}create', f'{_HOST}update', f'{_HOST}delete',
-        f'{_LEASE}exceed_limits', f'{_LEASE}set_priority',
-        f'{_HOST}update_property',
-        'reservation:maintenance:create', 'reservation:maintenance:delete')
-
-#: Caller: the rules of leases that let it, on its own project and on
-#: another's.
-LEASES_TABLE = {
-    'nobody in particular': ((), ()),
-    'project reader': (_OWN_READER, _ANY_READER),
-    'project member': (_OWN_MEMBER, _ANY_MEMBER),
-    'project manager': (_OWN_MEMBER, _ANY_MEMBER),
-    'admin': (_OWN_MEMBER, _ANY_MEMBER),
-    'service': (_ANY_READER, _ANY_READER),
-    'system reader': (_SEES_ALL, _SEES_ALL),
-    'system service': (_SEES_ALL, _SEES_ALL),
-    'system member': (_ALL, _ALL),
-    'system admin': (_ALL, _ALL),
-    'anonymous': ((), ()),
-}
-
-
 class TestRules(testtools.TestCase):
 
     def test_every_rule_can_be_read(self):
@@ -130,22 +91,23 @@ class TestRules(testtools.TestCase):
 
 
 class TestRoles(testtools.TestCase):
+    """Of reservations; test_as_ironic has the rules of leases as well."""
 
     def setUp(self):
         super().setUp()
         self.conf = project_conf.load(config_files=[])
         self.enforcer = policies.Enforcer(self.conf, 'keystone')
 
+    def _with_file(self, text):
+        """Return an enforcer of an operator's own file."""
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                            'policy.yaml')
+        path.write_text(text)
+        self.conf.set_override('policy_file', str(path), 'oslo_policy')
+        return policies.Enforcer(self.conf, 'keystone')
+
     def test_table_is_complete(self):
         self.assertEqual(set(CALLERS), set(TABLE))
-        self.assertEqual(set(CALLERS), set(LEASES_TABLE))
-        self.assertEqual(
-            {f'baremetal:reservation:{rule}' for rule in (
-                *RULES, 'vouch', 'use_any_proof', 'act_without_proof',
-                'exceed_limits')}
-            | set(_ALL),
-            {rule.name for rule in policies.list_rules()
-             if ':' in rule.name})
 
     def test_every_role_may_what_the_table_says_and_no_more(self):
         for (name, caller), (which, target), rule in itertools.product(
@@ -155,27 +117,12 @@ class TestRoles(testtools.TestCase):
                 self.enforcer.check(caller, f'baremetal:reservation:{rule}',
                                     target), (name, rule, target))
 
-    def test_leases_and_hosts(self):
-        for (name, caller), (which, target), rule in itertools.product(
-                CALLERS.items(), enumerate((OWN, FOREIGN)), _ALL):
-            self.assertEqual(
-                rule in LEASES_TABLE[name][which],
-                self.enforcer.check(caller, rule, target),
-                (name, rule, target))
-
     def test_rows_of_no_project_are_for_those_who_see_all(self):
         for name, caller in CALLERS.items():
             self.assertEqual(
                 'list_all' in TABLE[name][0],
                 self.enforcer.check(caller, 'baremetal:reservation:get',
                                     {'project_id': None}), name)
-
-    def test_limits_of_projects_are_exceeded_by_the_cloud_alone(self):
-        for name, caller in CALLERS.items():
-            self.assertEqual(
-                name in ('system member', 'system admin'),
-                self.enforcer.check(
-                    caller, 'baremetal:reservation:exceed_limits', OWN), name)
 
     def test_refusal_names_the_rule(self):
         refused = self.assertRaises(
@@ -198,11 +145,8 @@ class TestRoles(testtools.TestCase):
             OWN)
 
     def test_operators_file_overrides_the_defaults(self):
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
-                            'policy.yaml')
-        path.write_text('"baremetal:reservation:create": "role:chosen"\n')
-        self.conf.set_override('policy_file', str(path), 'oslo_policy')
-        enforcer = policies.Enforcer(self.conf, 'keystone')
+        enforcer = self._with_file(
+            '"baremetal:reservation:create": "role:chosen"\n')
         rule = 'baremetal:reservation:create'
         self.assertTrue(enforcer.check(_in_project('chosen'), rule, OWN))
         self.assertFalse(enforcer.check(CALLERS['project member'], rule,
@@ -210,26 +154,18 @@ class TestRoles(testtools.TestCase):
 
     def test_file_is_read_before_the_first_request(self):
         """By one thread: what several do refuses some of their requests."""
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
-                            'policy.yaml')
-        path.write_text('"baremetal:reservation:create": "role:chosen"\n')
-        self.conf.set_override('policy_file', str(path), 'oslo_policy')
-        enforcer = policies.Enforcer(self.conf, 'keystone')
+        enforcer = self._with_file(
+            '"baremetal:reservation:create": "role:chosen"\n')
         with mock.patch.object(policy.Rules, 'load', side_effect=(
                 AssertionError('by the first request'))):
             self.assertTrue(enforcer.check(
                 _in_project('chosen'), 'baremetal:reservation:create', OWN))
 
     def test_file_that_cannot_be_read_is_named(self):
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
-                            'policy.yaml')
-        self.conf.set_override('policy_file', str(path), 'oslo_policy')
         for content in ('"baremetal:reservation:create": [\n',
                         '"baremetal:reservation:create": 3\n', '- a\n'):
-            path.write_text(content)
-            failed = self.assertRaises(cfg.Error, policies.Enforcer,
-                                       self.conf, 'keystone')
-            self.assertIn(str(path), str(failed))
+            failed = self.assertRaises(cfg.Error, self._with_file, content)
+            self.assertIn(self.conf.oslo_policy.policy_file, str(failed))
             self.assertIn('cannot be read', str(failed))
 
     def test_folder_with_a_file_that_cannot_be_read_is_named(self):
@@ -244,11 +180,7 @@ class TestRoles(testtools.TestCase):
         """As the page about limits has them: a project, a role."""
         page = pathlib.Path('doc/source/admin/limits.rst').read_text()
         example = page.split('.. code-block:: yaml\n\n')[1].split('\n\n')[0]
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
-                            'policy.yaml')
-        path.write_text(textwrap.dedent(example))
-        self.conf.set_override('policy_file', str(path), 'oslo_policy')
-        enforcer = policies.Enforcer(self.conf, 'keystone')
+        enforcer = self._with_file(textwrap.dedent(example))
         for caller, exempt in (
                 (_caller('member', project_id='1f8c04a6b0d94d3f8d2d1c9b6f0e7a'
                          '55'), True),
