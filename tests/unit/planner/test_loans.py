@@ -116,20 +116,14 @@ class TestPlans(testtools.TestCase):
         self.assertTrue(possible or found is True)
 
     def test_refusal_tells_which_hosts_are_not_lent_for_so_long(self):
-        wanted = bookings.Demand('demand', 0, 5, 2, 2, 0b011, 1, lent=0b101,
-                                 lent_until=5)
-        refused = planning.plan(oracle.Case((None,) * 3, (), ()).timeline,
-                                [wanted])
-        self.assertEqual((0b010, 0b001), (refused.demand.eligible,
-                                          refused.demand.lent))
-
-    def test_refusal_tells_of_no_lent_host_that_would_not_do(self):
-        wanted = bookings.Demand('demand', 0, 5, 2, 2, 0b010, 1, lent=0b101,
-                                 lent_until=5)
-        refused = planning.plan(oracle.Case((None,) * 3, (), ()).timeline,
-                                [wanted])
-        self.assertEqual((0b010, 0), (refused.demand.eligible,
-                                      refused.demand.lent))
+        """And of none that would not do."""
+        for eligible, lent in ((0b011, 0b001), (0b010, 0)):
+            wanted = bookings.Demand('demand', 0, 5, 2, 2, eligible, 1,
+                                     lent=0b101, lent_until=5)
+            refused = planning.plan(
+                oracle.Case((None,) * 3, (), ()).timeline, [wanted])
+            self.assertEqual((0b010, lent), (refused.demand.eligible,
+                                             refused.demand.lent))
 
 
 class TestLoans(testtools.TestCase):

@@ -78,51 +78,56 @@ def granted(answer):
             else [len(row) for row in answer.granted])
 
 
-class TestFlawsOfBlazar(testtools.TestCase):
+class _TestCase(testtools.TestCase):
+
+    def grants(self, counts, *args, **more):
+        """Check how many each demand gets; None: all are refused."""
+        self.assertEqual(counts, granted(plan(*args, **more)))
+
+    def short(self, answer, number):
+        """Check that so many are too few at some instant, for certain."""
+        self.assertEqual((plans.Cause.SHORTAGE, number),
+                         (answer.cause, answer.short))
+
+
+class TestFlawsOfBlazar(_TestCase):
     """Each is named by what went wrong there."""
 
     def test_128_vcpus_on_a_host_of_64_are_refused(self):
         big = [{'VCPU': 64}]
-        self.assertEqual([8], granted(plan(big, (), ask(0, 5, 8, 8))))
+        self.grants([8], big, (), ask(0, 5, 8, 8))
         answer = plan(big, (), ask(0, 5, 16, 8))
-        self.assertEqual((plans.Cause.SHORTAGE, 8),
-                         (answer.cause, answer.short))
+        self.short(answer, 8)
         first = plan(big, (), ask(0, 5, 8, 8, 'first'))
-        self.assertIsNone(granted(plan(
-            big, first.timeline.promised(), ask(4, 6, 8, 8, 'second'))))
+        self.grants(None, big, first.timeline.promised(),
+                    ask(4, 6, 8, 8, 'second'))
 
     def test_windows_back_to_back_are_accepted(self):
         promised = (there('before', 0, 5, 0, 4), there('after', 8, 9, 0, 4))
-        self.assertEqual([4], granted(plan([SMALL], promised,
-                                           ask(5, 8, 4))))
-        self.assertIsNone(granted(plan([SMALL], promised, ask(4, 8))))
-        self.assertIsNone(granted(plan([SMALL], promised, ask(5, 9))))
+        self.grants([4], [SMALL], promised, ask(5, 8, 4))
+        self.grants(None, [SMALL], promised, ask(4, 8))
+        self.grants(None, [SMALL], promised, ask(5, 9))
 
     def test_peak_outside_the_window_does_not_refuse(self):
         promised = [there(name, start, end, 0, 2) for name, start, end in (
             ('a', 0, 5), ('b', 0, 5), ('c', 5, 9), ('d', 9, 20),
             ('e', 9, 20))]
-        self.assertEqual([2], granted(plan([SMALL], promised,
-                                           ask(5, 9, 2))))
+        self.grants([2], [SMALL], promised, ask(5, 9, 2))
 
     def test_peaks_of_several_times_are_not_added_up(self):
         promised = [there('a', 0, 5, 0, 3), there('b', 5, 9, 0, 3)]
-        self.assertEqual([1], granted(plan([SMALL], promised, ask(0, 9))))
+        self.grants([1], [SMALL], promised, ask(0, 9))
 
     def test_more_instances_than_hosts_share_them(self):
-        self.assertEqual([8], granted(plan([SMALL] * 2, (), ask(0, 5, 8))))
+        self.grants([8], [SMALL] * 2, (), ask(0, 5, 8))
 
     def test_host_and_instances_never_share_a_host_at_one_time(self):
         taken = plan([SMALL], (), host(0, 5))
-        self.assertIsNone(granted(plan(
-            [SMALL], taken.timeline.promised(), ask(4, 6))))
-        self.assertEqual([1], granted(plan(
-            [SMALL], taken.timeline.promised(), ask(5, 6))))
+        self.grants(None, [SMALL], taken.timeline.promised(), ask(4, 6))
+        self.grants([1], [SMALL], taken.timeline.promised(), ask(5, 6))
         shared = plan([SMALL], (), ask(0, 5))
-        self.assertIsNone(granted(plan(
-            [SMALL], shared.timeline.promised(), host(4, 6))))
-        self.assertEqual([1], granted(plan(
-            [SMALL], shared.timeline.promised(), host(5, 6))))
+        self.grants(None, [SMALL], shared.timeline.promised(), host(4, 6))
+        self.grants([1], [SMALL], shared.timeline.promised(), host(5, 6))
 
     def test_hosts_pinned_at_creation_do_not_refuse_the_third_lease(self):
         promised = (there('L1', 0, 2, 0, 4), there('L2', 4, 6, 1, 4))
@@ -131,28 +136,26 @@ class TestFlawsOfBlazar(testtools.TestCase):
         self.assertEqual(1, len(answer.moves))
 
 
-class TestAffinity(testtools.TestCase):
+class TestAffinity(_TestCase):
 
     def test_true_is_one_host_or_none(self):
         answer = plan([SMALL] * 2, [there('a', 0, 5, 0, movable=False)],
                       ask(0, 5, 4, affinity=True))
         self.assertEqual([1] * 4, nodes_of(answer))
-        self.assertIsNone(granted(plan([SMALL] * 2, (),
-                                       ask(0, 5, 5, affinity=True))))
+        self.grants(None, [SMALL] * 2, (), ask(0, 5, 5, affinity=True))
 
     def test_false_is_as_many_hosts_as_instances(self):
         answer = plan([SMALL] * 3, (), ask(0, 5, 3, affinity=False))
         self.assertEqual([0, 1, 2], nodes_of(answer))
         answer = plan([SMALL] * 3, (), ask(0, 5, 4, affinity=False))
-        self.assertEqual((plans.Cause.SHORTAGE, 1),
-                         (answer.cause, answer.short))
+        self.short(answer, 1)
 
     def test_null_packs_and_leaves_whole_hosts(self):
         first = plan([SMALL] * 4, (), ask(0, 5, 2, name='first'))
         second = plan([SMALL] * 4, first.timeline.promised(), ask(0, 5, 2))
         self.assertEqual(nodes_of(first), nodes_of(second))
-        self.assertEqual([3], granted(plan(
-            [SMALL] * 4, second.timeline.promised(), host(0, 5, 3))))
+        self.grants([3], [SMALL] * 4, second.timeline.promised(),
+                    host(0, 5, 3))
 
     def test_as_many_together_as_nobody_has_cost_nothing(self):
         """Ten to the twelfth: each of them would take a while."""
@@ -174,7 +177,7 @@ class TestAffinity(testtools.TestCase):
                                      id=f'g/{node}') for node in range(2)]
         answer = plan([SMALL] * 2, group, host(0, 5))
         self.assertEqual(plans.Cause.NO_ASSIGNMENT, answer.cause)
-        self.assertEqual([1], granted(plan([SMALL] * 3, group, host(0, 5))))
+        self.grants([1], [SMALL] * 3, group, host(0, 5))
 
     def test_group_with_affinity_grows_where_it_is(self):
         begun = there('new', 0, 5, 1, 2, affinity=True, movable=False)
@@ -183,19 +186,19 @@ class TestAffinity(testtools.TestCase):
         self.assertEqual([1, 1], nodes_of(answer))
         self.assertEqual(['new/1', 'new/2'],
                          [each.id for each in answer.granted[0]])
-        self.assertIsNone(granted(plan([SMALL] * 2, [begun], ask(
-            0, 5, 3, affinity=True, first=1))))
+        self.grants(None, [SMALL] * 2, [begun],
+                    ask(0, 5, 3, affinity=True, first=1))
 
     def test_group_without_affinity_grows_on_other_hosts(self):
         begun = there('new', 0, 5, 1, affinity=False, movable=False)
         answer = plan([SMALL] * 3, [begun], ask(
             0, 5, 2, affinity=False, first=1))
         self.assertEqual([0, 2], nodes_of(answer))
-        self.assertIsNone(granted(plan([SMALL] * 3, [begun], ask(
-            0, 5, 3, affinity=False, first=1))))
+        self.grants(None, [SMALL] * 3, [begun],
+                    ask(0, 5, 3, affinity=False, first=1))
 
 
-class TestNodesOfIronic(testtools.TestCase):
+class TestNodesOfIronic(_TestCase):
 
     def test_group_that_grows_is_not_torn_apart_by_another_demand(self):
         """Which would take its node, and have it moved elsewhere."""
@@ -214,24 +217,19 @@ class TestNodesOfIronic(testtools.TestCase):
                     plans.Refusal)
 
     def test_instance_takes_the_whole_node(self):
-        self.assertEqual([2], granted(plan([IRONIC] * 2, (), ask(0, 5, 2))))
+        self.grants([2], [IRONIC] * 2, (), ask(0, 5, 2))
         answer = plan([IRONIC] * 2, (), ask(0, 5, 3))
-        self.assertEqual((plans.Cause.SHORTAGE, 1),
-                         (answer.cause, answer.short))
+        self.short(answer, 1)
 
     def test_two_instances_cannot_be_together_there(self):
-        self.assertIsNone(granted(plan([IRONIC] * 2, (),
-                                       ask(0, 5, 2, affinity=True))))
-        self.assertEqual([1], granted(plan([IRONIC] * 2, (),
-                                           ask(0, 5, affinity=True))))
+        self.grants(None, [IRONIC] * 2, (), ask(0, 5, 2, affinity=True))
+        self.grants([1], [IRONIC] * 2, (), ask(0, 5, affinity=True))
 
     def test_margin_is_for_nodes_of_ironic_alone(self):
-        self.assertEqual([1], granted(plan(
-            [SMALL], [there('a', 0, 5, 0, 4, margin=2)], ask(5, 6, 1, 4))))
-        self.assertIsNone(granted(plan(
-            [IRONIC], [there('a', 0, 5, 0, margin=2)], ask(6, 7))))
-        self.assertEqual([1], granted(plan(
-            [IRONIC], [there('a', 0, 5, 0, margin=2)], ask(7, 8))))
+        self.grants([1], [SMALL], [there('a', 0, 5, 0, 4, margin=2)],
+                    ask(5, 6, 1, 4))
+        self.grants(None, [IRONIC], [there('a', 0, 5, 0, margin=2)], ask(6, 7))
+        self.grants([1], [IRONIC], [there('a', 0, 5, 0, margin=2)], ask(7, 8))
 
     def test_compute_hosts_come_before_nodes_of_ironic(self):
         answer = plan([IRONIC, SMALL, IRONIC], (), ask(0, 5, 5))
@@ -270,7 +268,7 @@ class TestNodesOfIronic(testtools.TestCase):
                                       for move in answer.moves])
 
 
-class TestRefusals(testtools.TestCase):
+class TestRefusals(_TestCase):
 
     def test_started_share_is_proof_that_no_host_is_whole(self):
         answer = plan([SMALL], [there('stays', 0, 9, 0, movable=False)],
@@ -291,8 +289,7 @@ class TestRefusals(testtools.TestCase):
                     there('b', 3, 6, 0, 1, movable=False),
                     there('c', 1, 9, 1, 2, movable=False)]
         answer = plan([SMALL] * 2, promised, ask(0, 8, 2, 2))
-        self.assertEqual((plans.Cause.SHORTAGE, 1),
-                         (answer.cause, answer.short))
+        self.short(answer, 1)
         self.assertEqual([
             (1, 1, (shares.Spell(1, 8, 'VCPU', 2),)),
             (0, 0, (shares.Spell(2, 4, 'VCPU', 2),))],
@@ -306,19 +303,16 @@ class TestRefusals(testtools.TestCase):
                     there('moves', 1, 9, 1, 1)]
         answer = plan([SMALL] * 3, promised, ask(
             1, 9, 2, 4, eligible=0b011))
-        self.assertEqual((plans.Cause.SHORTAGE, 1),
-                         (answer.cause, answer.short))
-        self.assertEqual([1], granted(plan([SMALL] * 3, promised, ask(
-            1, 9, 1, 4, eligible=0b011))))
+        self.short(answer, 1)
+        self.grants([1], [SMALL] * 3, promised,
+                    ask(1, 9, 1, 4, eligible=0b011))
 
     def test_no_more_is_said_to_be_short_than_would_not_fit(self):
         """Where no host is too full for what stays, but all together are."""
         promised = [there('a', 0, 9, 0, 2), there('b', 0, 9, 1, 2)]
         answer = plan([SMALL] * 2, promised, ask(0, 9, 2, 4))
-        self.assertEqual((plans.Cause.SHORTAGE, 1),
-                         (answer.cause, answer.short))
-        self.assertEqual([1], granted(plan([SMALL] * 2, promised,
-                                           ask(0, 9, 1, 4))))
+        self.short(answer, 1)
+        self.grants([1], [SMALL] * 2, promised, ask(0, 9, 1, 4))
 
     def test_only_what_is_short_is_told(self):
         size = inventories.of_sizes(1, 9, 1)
@@ -382,8 +376,7 @@ class TestRefusals(testtools.TestCase):
                       limits=at_once)
         self.assertEqual((plans.Cause.SEARCH_LIMIT, None),
                          (answer.cause, answer.at))
-        self.assertEqual([1], granted(plan([IRONIC, SMALL], promised,
-                                           ask(2, 9, 1, 3))))
+        self.grants([1], [IRONIC, SMALL], promised, ask(2, 9, 1, 3))
         promised = [there('a', 0, 5, 0, 2), there('b', 0, 5, 1, 3)]
         answer = plan([IRONIC, SMALL], promised, ask(2, 9, 1, 3),
                       limits=at_once)
@@ -412,7 +405,7 @@ class TestRefusals(testtools.TestCase):
                               **wrong)
 
 
-class TestRepair(testtools.TestCase):
+class TestRepair(_TestCase):
 
     def test_whole_hosts_take_what_shares_leave(self):
         answer = plan([SMALL] * 3, (),
@@ -448,5 +441,5 @@ class TestRepair(testtools.TestCase):
 
     def test_what_shrank_below_what_has_started_takes_nothing_new(self):
         promised = [there('a', 0, 5, 0, 9, movable=False)]
-        self.assertIsNone(granted(plan([SMALL], promised, ask(0, 1))))
-        self.assertEqual([4], granted(plan([SMALL], promised, ask(5, 9, 4))))
+        self.grants(None, [SMALL], promised, ask(0, 1))
+        self.grants([4], [SMALL], promised, ask(5, 9, 4))

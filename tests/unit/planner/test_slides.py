@@ -102,27 +102,25 @@ class TestSlides(testtools.TestCase):
             bookings.Booking(f'there {number}', *window, 0, 1)
             for number, window in enumerate(windows)), ())
 
+    def _slid(self, *window, there=(), grain=1, **more):
+        """Slide one for two units of time on a node, within a window."""
+        return slides.slide(
+            self._one_node(*there).timeline, (), [slides.Sliding(
+                (bookings.Demand('a', 0, 2, 1, 1, 1),), *window)], grain,
+            **more)
+
     def test_it_stays_where_it_is(self):
         """Even where it could begin earlier."""
-        found = slides.slide(self._one_node().timeline, (), [slides.Sliding(
-            (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 9, 5)])
-        self.assertEqual((5,), found.starts)
+        self.assertEqual((5,), self._slid(0, 9, 5).starts)
 
     def test_it_begins_as_early_as_it_can(self):
-        found = slides.slide(
-            self._one_node((1, 3), (4, 7)).timeline, (), [slides.Sliding(
-                (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 9)])
-        self.assertEqual((7,), found.starts)
+        self.assertEqual((7,), self._slid(
+            0, 9, there=[(1, 3), (4, 7)]).starts)
 
     def test_even_starts_come_first(self):
-        found = slides.slide(
-            self._one_node((0, 7)).timeline, (), [slides.Sliding(
-                (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 9)], 5)
-        self.assertEqual((7,), found.starts)
-        found = slides.slide(
-            self._one_node((0, 7)).timeline, (), [slides.Sliding(
-                (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 10)], 5)
-        self.assertEqual((10,), found.starts)
+        for latest, start in ((9, 7), (10, 10)):
+            self.assertEqual((start,), self._slid(
+                0, latest, there=[(0, 7)], grain=5).starts)
 
     def test_one_that_makes_room_goes_where_another_one_made_room(self):
         """What is firm pushes one, which pushes the next one."""
@@ -134,17 +132,12 @@ class TestSlides(testtools.TestCase):
         self.assertEqual({3, 6}, set(found.starts))
 
     def test_what_is_not_permitted_is_not_tried(self):
-        found = slides.slide(self._one_node().timeline, (), [slides.Sliding(
-            (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 0)],
-            permits=lambda starts: False)
-        self.assertIs(True, found)
+        self.assertIs(True, self._slid(0, 0, permits=lambda starts: False))
 
     def test_what_is_not_permitted_proves_nothing_of_other_starts(self):
         """It may be permitted where nothing lets go."""
-        found = slides.slide(self._one_node().timeline, (), [slides.Sliding(
-            (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 9)],
-            permits=lambda starts: starts == {0: 3})
-        self.assertIs(False, found)
+        self.assertIs(False, self._slid(
+            0, 9, permits=lambda starts: starts == {0: 3}))
 
     def test_all_are_permitted_together(self):
         found = slides.slide(
@@ -154,16 +147,15 @@ class TestSlides(testtools.TestCase):
             permits=lambda starts: len(set(starts.values())) == len(starts))
         self.assertEqual({0, 2}, set(found.starts))
 
-    def _hard(self):
-        """Return what can only be refused after looking for long."""
-        return (self._one_node((0, 4), (5, 9)).timeline, (), [slides.Sliding(
-            (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 6)])
+    def _hard(self, **more):
+        """Ask for what can only be refused after looking for long."""
+        return self._slid(0, 6, there=[(0, 4), (5, 9)], **more)
 
     def test_it_is_given_up_after_so_many_steps(self):
         """Of all plans together."""
-        self.assertIs(True, slides.slide(*self._hard()))
-        self.assertIs(False, slides.slide(*self._hard(), units=0))
-        self.assertIs(False, slides.slide(*self._hard(), units=2))
+        self.assertIs(True, self._hard())
+        self.assertIs(False, self._hard(units=0))
+        self.assertIs(False, self._hard(units=2))
 
     def test_it_is_given_up_when_it_is_late(self):
         looks = []
@@ -171,14 +163,11 @@ class TestSlides(testtools.TestCase):
         def late():
             looks.append(True)
             return len(looks) > 2
-        self.assertIs(False, slides.slide(*self._hard(), late=late))
+        self.assertIs(False, self._hard(late=late))
 
     def test_it_is_given_up_after_so_many_plans(self):
         """Which proves nothing."""
-        found = slides.slide(
-            self._one_node((0, 4), (5, 9)).timeline, (), [slides.Sliding(
-                (bookings.Demand('a', 0, 2, 1, 1, 1),), 0, 6)], tries=1)
-        self.assertIs(False, found)
+        self.assertIs(False, self._hard(tries=1))
 
     def test_plan_that_was_given_up_proves_nothing(self):
         """Though no other limit was reached."""
