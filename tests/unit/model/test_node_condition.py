@@ -12,8 +12,6 @@
 
 """One table of node conditions: total, as Ironic has it, asked by all."""
 
-import datetime
-import itertools
 import pathlib
 import re
 
@@ -21,33 +19,19 @@ from ironic.common import state_machine
 from ironic.common import states as ironic_states
 import testtools
 
-from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
-from ironic_reservations.model import node_reservation
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import pick
 from tests import world
+from tests.unit.model import nodes_of_all_conditions
 
 ROOT = pathlib.Path(__file__).parents[3] / 'ironic_reservations'
 Condition = node_condition.Condition
-#: All states that a node can be in; some are names of what Ironic shows only
-#: as a target, or for no time at all.
-STATES = sorted(ironic_states.ALL_STATES | {
-    state for state in state_machine.machine.states if state
-} | {node_condition.GONE}) + [None]
-
-
-def nodes():
-    """Yield a node in every combination of what its condition rests on."""
-    for state, maintenance, retired, instance in itertools.product(
-            STATES, (False, True), (False, True), (None, 'instance')):
-        yield mirrored_node.Node('node', provision_state=state,
-                                 retired=retired, maintenance=maintenance,
-                                 instance_uuid=instance)
+STATES = nodes_of_all_conditions.STATES
+nodes = nodes_of_all_conditions.nodes
 
 
 class TestTable(testtools.TestCase):
@@ -109,7 +93,7 @@ class TestTable(testtools.TestCase):
                          node_condition.broken(gone))
 
 
-class TestEverybodyAgrees(world.TestCase):
+class TestEverybodyAgrees(testtools.TestCase):
     """All who ask whether a node will do say the same of it."""
 
     def _standing(self, node):
@@ -122,48 +106,6 @@ class TestEverybodyAgrees(world.TestCase):
                 pick.NodeRequest('instance'), 'node', node, None, world.NOON,
                 world.ALL_NODES) is None, node)
             self.assertEqual(usable, self._standing(node).ready(), node)
-
-    def test_the_database_finds_what_is_usable_and_nothing_else(self):
-        around = self.new_world()
-        there = [mirrored_node.Node(
-            world.new_uuid(), provision_state=node.provision_state,
-            maintenance=node.maintenance, retired=node.retired,
-            instance_uuid=node.instance_uuid) for node in nodes()]
-        around.write_mirror(there)
-        with around.engine.database.read() as connection:
-            found = db_nodes.read_candidates(
-                connection, db_nodes.NodeRequirements(), world.ALL_NODES,
-                world.NOON, '', len(there) + 1, world.new_uuid()).nodes
-        self.assertEqual(
-            {node.uuid for node in there
-             if node_condition.of(node) is Condition.USABLE}, set(found))
-
-    def test_the_database_says_why_a_reservation_is_suspended(self):
-        """As the table does, for each reservation that waits to be used."""
-        around = self.new_world()
-        there = [mirrored_node.Node(world.new_uuid(), maintenance=maintenance,
-                                    retired=retired)
-                 for maintenance in (False, True)
-                 for retired in (False, True)]
-        around.write_mirror(there)
-        for node in there:
-            for state in node_reservation.State:
-                held = node_reservation.Reservation(
-                    world.new_uuid(), node.uuid, world.new_uuid(),
-                    world.NOON, None,
-                    world.NOON + datetime.timedelta(hours=1), state=state)
-                with around.engine.database.write() as connection:
-                    db_reservations.insert(connection, held)
-                with around.engine.database.read() as connection:
-                    read = db_reservations.read_by_uuid(connection, held.uuid)
-                self.assertEqual(node_condition.suspends(node),
-                                 read.unusable)
-                self.assertEqual(
-                    state is node_reservation.State.RESERVED
-                    and node_condition.broken(node) is not None,
-                    read.suspended is not None)
-                with around.engine.database.write() as connection:
-                    db_reservations.delete(connection, read)
 
     def test_what_is_broken_serves_nothing_new_and_is_flagged(self):
         for node in nodes():
