@@ -20,7 +20,6 @@ import io
 import json
 import pathlib
 import types
-import uuid
 
 import fixtures
 from ironicclient import exc
@@ -78,14 +77,6 @@ class CommandsTest(base.ClientTestCase):
             self.service.sent('POST')[0]['body'])
         self.assertEqual(self.two, shown['node_uuid'])
         self.assertEqual(1, len(self.service.sent('GET', '/v1/nodes')))
-
-    def test_create_shows_what_the_server_has(self):
-        """All fields but the links."""
-        shown = self.create('one')
-        held = dict(self.service.reservations[shown['uuid']])
-        del held['links']
-        self.assertEqual(held, shown)
-        uuid.UUID(shown['instance_uuid'])
 
     def test_create_by_class_and_trait(self):
         """No list of nodes is sent."""
@@ -153,15 +144,6 @@ class CommandsTest(base.ClientTestCase):
                      for r in self.service.sent('POST')}
         self.assertEqual((3, 1), (len(self.service.sent('POST')),
                                   len(instances)))
-
-    def test_create_tells_reasons(self):
-        """Each node's, by the name that was typed, on a line of its own."""
-        self.service.answers = [fake.refused(self.one, self.two)]
-        error = self.assertRaises(exc.Conflict, self.create, 'one', 'two')
-        self.assertEqual(
-            [f'  node one ({self.one}): is in maintenance [maintenance]',
-             f'  node two ({self.two}): is in maintenance [maintenance]'],
-            str(error).splitlines()[1:])
 
     def test_list(self):
         """Five columns; more with --long, others with --fields."""
@@ -312,23 +294,6 @@ class CommandsTest(base.ClientTestCase):
         with contextlib.redirect_stderr(io.StringIO()):
             self.assertRaises(SystemExit, self.run_command,
                               reservation.RenewReservation, held['uuid'])
-
-    def test_delete_goes_on_after_a_failure(self):
-        """And tells of it at the end."""
-        held = self.create('one')
-        error = self.assertRaises(
-            exc.ClientException, self.run_command,
-            reservation.DeleteReservation, base.UNKNOWN, held['uuid'])
-        self.assertIn(base.UNKNOWN, str(error))
-        self.assertIn('reservation.not_found', str(error))
-        self.assertEqual({}, self.service.reservations)
-
-    def test_delete_says_so(self):
-        """In the words of the other commands."""
-        held = self.create('one')
-        self.assertEqual(
-            f'Deleted reservation {held["uuid"]}\n',
-            self.run_command(reservation.DeleteReservation, held['uuid']))
 
     def test_deploy(self):
         """The node is active; a program can read what is printed."""

@@ -26,13 +26,12 @@ import sys
 import fixtures
 
 from tests.unit.client import base
-from tests.unit.client import fake
 
 PLUGIN = pathlib.Path(__file__).parents[3] / 'plugins' / 'ironic-cli'
 
 
 class IronicCommandTest(base.ClientTestCase):
-    """The four commands of the specification."""
+    """What no real service shows of it; tests.inprocess has the rest."""
 
     def setUp(self) -> None:
         """Make the plugin importable, and forget this shell's settings."""
@@ -54,37 +53,6 @@ class IronicCommandTest(base.ClientTestCase):
             status = self.main.main([*argv, *args])
         return status, out.getvalue(), err.getvalue()
 
-    def test_create_list_show_delete(self):
-        """As tables."""
-        status, out, err = self.ironic(
-            'reservation-create', self.one, base.INSTANCE)
-        self.assertEqual((0, ''), (status, err))
-        held, = self.service.reservations.values()
-        self.assertRegex(out, r'\| Property +\| Value')
-        self.assertRegex(out, rf'\| uuid +\| {held["uuid"]} +\|')
-        status, out, _ = self.ironic('reservation-list')
-        self.assertRegex(out, r'\| UUID +\| Node UUID +\| Instance UUID')
-        self.assertIn(f'| {held["uuid"]} | {self.one} | {base.INSTANCE} |',
-                      out)
-        status, out, _ = self.ironic('reservation-show', held['uuid'])
-        self.assertRegex(out, rf'\| node_uuid +\| {self.one} +\|')
-        self.assertRegex(out, r'\| updated_at +\|  +\|')
-        status, out, _ = self.ironic('reservation-delete', held['uuid'])
-        self.assertEqual((0, f'Deleted reservation {held["uuid"]}\n'),
-                         (status, out))
-        self.assertEqual({}, self.service.reservations)
-
-    def test_json(self):
-        """For scripts."""
-        _, out, _ = self.ironic('--json', 'reservation-create', self.one,
-                                base.INSTANCE)
-        made = json.loads(out)
-        self.assertEqual(self.one, made['node_uuid'])
-        _, out, _ = self.ironic('--json', 'reservation-list')
-        self.assertEqual([made], json.loads(out))
-        _, out, _ = self.ironic('--json', 'reservation-show', made['uuid'])
-        self.assertEqual(made, json.loads(out))
-
     def test_list_shows_all_pages(self):
         """The old command knew no pages here."""
         self.service.page = 1
@@ -93,16 +61,6 @@ class IronicCommandTest(base.ClientTestCase):
                     base.OTHER_INSTANCE)
         _, out, _ = self.ironic('--json', 'reservation-list')
         self.assertEqual(2, len(json.loads(out)))
-
-    def test_an_error_is_one_line(self):
-        """On standard error, with status 1."""
-        self.service.answers = [fake.refused(self.one)]
-        status, out, err = self.ironic('reservation-create', self.one,
-                                       base.INSTANCE)
-        self.assertEqual((1, ''), (status, out))
-        self.assertEqual(1, len(err.splitlines()))
-        self.assertIn('[reservation.no_node_available]', err)
-        self.assertIn(f'; node {self.one}: is in maintenance', err)
 
     def test_the_endpoint_from_the_environment(self):
         """Either of the names that were in use."""

@@ -151,11 +151,3 @@ class SdkTest(base.ClientTestCase):
         self.assertEqual({'meta_data': {}}, put['body']['configdrive'])
         self.conn.baremetal.get_node(self.one)
         self.assertIsNone(self.service.requests[-1]['proof'])
-
-    def test_deploy_of_a_reservation_that_is_gone(self):
-        """The guard's code is in the error."""
-        made = sdk.reserve(self.conn, [self.one])
-        self.service.reservations.clear()
-        error = self.assertRaises(exceptions.ForbiddenException, sdk.deploy,
-                                  self.conn, made)
-        self.assertEqual('reservation.proof_required', error.code)
