@@ -15,6 +15,7 @@
 import hypothesis
 from hypothesis import strategies as st
 import os_resource_classes
+import testscenarios
 import testtools
 
 from ironic_reservations.model import flavors
@@ -39,66 +40,60 @@ def totals(specs=None, **sizes):
     return flavors.read(flavor(specs, **sizes)).totals()
 
 
-class TestResources(testtools.TestCase):
+_NO_VCPU = {'MEMORY_MB': 8192, 'DISK_GB': 40}
+#: What is asked for of each class, by extra specs and sizes.
+_TOTALS = {
+    'sizes_are_asked_for_by_default': ({}, {}, SIZES),
+    'custom_class_is_added_to_the_sizes':
+        (GOLD, {}, {**SIZES, 'CUSTOM_GOLD': 1}),
+    'zero_removes_a_size': ({'resources:VCPU': '0'}, {}, _NO_VCPU),
+    'zeros_and_a_custom_class_are_the_bare_metal_flavor':
+        ({**NO_SIZES, **GOLD}, {}, {'CUSTOM_GOLD': 1}),
+    'amount_overrides_a_size':
+        ({'resources:VCPU': '2'}, {}, {**SIZES, 'VCPU': 2}),
+    'zero_in_a_group_removes_the_size_too':
+        ({'resources1:VCPU': '0'}, {}, _NO_VCPU),
+    'pcpu_takes_the_place_of_vcpu':
+        ({'resources:PCPU': '2'}, {}, {**_NO_VCPU, 'PCPU': 2}),
+    'same_class_in_two_groups_is_summed':
+        ({'resources:CUSTOM_GOLD': '2', 'resources_b:CUSTOM_GOLD': '3'}, {},
+         {**SIZES, 'CUSTOM_GOLD': 5}),
+    'ephemeral_disk_is_disk':
+        ({}, {'ephemeral_gb': 20}, {**SIZES, 'DISK_GB': 60}),
+    'boot_from_volume_drops_the_root_disk':
+        ({}, {'boots_from_volume': True, 'ephemeral_gb': 20, 'swap_mb': 5},
+         {**SIZES, 'DISK_GB': 21}),
+    'boot_from_volume_without_other_disks':
+        ({}, {'boots_from_volume': True}, {'VCPU': 4, 'MEMORY_MB': 8192}),
+    'other_keys_are_of_no_account': (
+        {'quota:vif': '1', 'resource:VCPU': 'x', 'resources': 'x',
+         'capabilities:boot_mode': 'uefi', 'hw:cpu_policy': 'shared',
+         'hw:mem_encryption': 'false'}, {}, SIZES),
+    **{f'swap_of_{swap}_is_rounded_up_to_gigabytes':
+       ({}, {'swap_mb': swap}, {**SIZES, 'DISK_GB': disk})
+       for swap, disk in ((0, 40), (1, 41), (1024, 41), (1025, 42))},
+    **{f'amount_{text!r}_is_what_int_reads':
+       ({'resources:CUSTOM_GOLD': text}, {}, {**SIZES, 'CUSTOM_GOLD': amount})
+       for text, amount in ((' 1 ', 1), ('+1', 1), ('1_0', 10), ('007', 7))}}
+
+
+class TestTotals(testscenarios.WithScenarios, testtools.TestCase):
     """Each line of the table of what Nova does with extra specs."""
 
-    def test_sizes_are_asked_for_by_default(self):
-        self.assertEqual(SIZES, totals())
+    scenarios = [(name, dict(zip(('specs', 'sizes', 'expected'), row,
+                                 strict=True)))
+                 for name, row in _TOTALS.items()]
 
-    def test_custom_class_is_added_to_the_sizes(self):
-        self.assertEqual({**SIZES, 'CUSTOM_GOLD': 1}, totals(GOLD))
+    def test_totals(self):
+        self.assertEqual(self.expected, totals(self.specs, **self.sizes))
 
-    def test_zero_removes_a_size(self):
-        self.assertEqual({'MEMORY_MB': 8192, 'DISK_GB': 40},
-                         totals({'resources:VCPU': '0'}))
 
-    def test_zeros_and_a_custom_class_are_the_bare_metal_flavor(self):
-        self.assertEqual({'CUSTOM_GOLD': 1}, totals({**NO_SIZES, **GOLD}))
-
-    def test_amount_overrides_a_size(self):
-        self.assertEqual({**SIZES, 'VCPU': 2},
-                         totals({'resources:VCPU': '2'}))
-
-    def test_zero_in_a_group_removes_the_size_too(self):
-        self.assertEqual({'MEMORY_MB': 8192, 'DISK_GB': 40},
-                         totals({'resources1:VCPU': '0'}))
+class TestResources(testtools.TestCase):
 
     def test_amount_in_a_group_takes_the_place_of_the_size(self):
         request = flavors.read(flavor({'resources1:VCPU': '2'}))
         self.assertEqual({**SIZES, 'VCPU': 2}, request.totals())
         self.assertEqual((('VCPU', 2),), request.groups[1].resources)
-
-    def test_pcpu_takes_the_place_of_vcpu(self):
-        self.assertEqual({'PCPU': 2, 'MEMORY_MB': 8192, 'DISK_GB': 40},
-                         totals({'resources:PCPU': '2'}))
-
-    def test_amounts_are_what_int_reads(self):
-        for text, amount in ((' 1 ', 1), ('+1', 1), ('1_0', 10), ('007', 7)):
-            self.assertEqual(amount, totals(
-                {'resources:CUSTOM_GOLD': text})['CUSTOM_GOLD'], text)
-
-    def test_same_class_in_two_groups_is_summed(self):
-        self.assertEqual(5, totals(
-            {'resources:CUSTOM_GOLD': '2', 'resources_b:CUSTOM_GOLD': '3'}
-        )['CUSTOM_GOLD'])
-
-    def test_swap_is_rounded_up_to_gigabytes(self):
-        for swap, disk in ((0, 40), (1, 41), (1024, 41), (1025, 42)):
-            self.assertEqual(disk, totals(swap_mb=swap)['DISK_GB'])
-
-    def test_ephemeral_disk_is_disk(self):
-        self.assertEqual(60, totals(ephemeral_gb=20)['DISK_GB'])
-
-    def test_boot_from_volume_drops_the_root_disk(self):
-        self.assertEqual(21, totals(
-            boots_from_volume=True, ephemeral_gb=20, swap_mb=5)['DISK_GB'])
-        self.assertNotIn('DISK_GB', totals(boots_from_volume=True))
-
-    def test_other_keys_are_of_no_account(self):
-        self.assertEqual(SIZES, totals(
-            {'quota:vif': '1', 'resource:VCPU': 'x', 'resources': 'x',
-             'capabilities:boot_mode': 'uefi', 'hw:cpu_policy': 'shared',
-             'hw:mem_encryption': 'false'}))
 
     def test_standard_classes_are_those_of_openstack(self):
         self.assertEqual(set(os_resource_classes.STANDARDS),
