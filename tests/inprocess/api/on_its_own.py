@@ -14,19 +14,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import bcrypt
+
 from ironic_reservations.api import standalone
 from ironic_reservations.api import wsgi
 from tests.inprocess.api import world
 
 
-class Standalone(world.World):
-    """The application with the authentication of its configuration."""
-
-    # NOTE: the fixture of keystonemiddleware answers for this Keystone.
-    file = ('[keystone_authtoken]\n'
+def keystone_at(url: str) -> str:
+    """Return a configuration that asks a Keystone."""
+    return ('[keystone_authtoken]\n'
             'www_authenticate_uri = http://keystone.example/\n'
-            'auth_type = password\n'
-            'auth_url = http://keystone.example/\n')
+            f'auth_type = password\nauth_url = {url}/\n')
+
+
+def passwords(**users: str) -> str:
+    """Return the text of a file of users with their passwords."""
+    return ''.join(
+        f'{user}:{bcrypt.hashpw(word.encode(), bcrypt.gensalt(4)).decode()}\n'
+        for user, word in users.items())
+
+
+class Standalone(world.World):
+    """The application with the authentication of its configuration.
+
+    :param file: its text; by default the fixture of keystonemiddleware
+        answers for the Keystone there.
+    """
+
+    def __init__(self, file: str = keystone_at('http://keystone.example'),
+                 **options: Any) -> None:
+        super().__init__(**options)
+        self.file = file
 
     def make_app(self) -> wsgi.Application:
         """Make it as ironic-reservations-api does."""

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+import datetime
+import functools
 import json
 import logging
 import re
@@ -27,108 +29,105 @@ from pycadf import host as cadf_host
 from pycadf import identifier
 from pycadf import reason as cadf_reason
 from pycadf import resource
-import testtools
 
 from ironic_reservations.engine import audit
 from ironic_reservations.engine import sweep
+from tests.inprocess.api import asking
 from tests.inprocess.api import world
 
-_MEMBER = {'x_roles': 'member,reader', 'x_project_id': 'red',
-           'x_user_id': 'ada', 'x_user_name': 'Ada'}
-_ADMIN = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-          'openstack_system_scope': 'all'}
+_MEMBER = {**asking.MEMBER, 'x_user_id': 'ada', 'x_user_name': 'Ada'}
 _CHANGES = {'post': 'create', 'put': 'update', 'patch': 'update',
             'delete': 'delete'}
 
 
-class TestAudit(testtools.TestCase):
+class TestAudit(asking.AskingCase):
     """An application whose audit is read from the log."""
+
+    member = _MEMBER
 
     def setUp(self) -> None:
         super().setUp()
+        self.node = self.served.ironic.add(owner='red').uuid
         self.logged = self.useFixture(fixtures.FakeLogger(
             'ironic_reservations.audit', level=logging.INFO,
             format='%(message)s'))
-
-    def _serve(self, **options: Any) -> world.World:
-        served = self.useFixture(world.World(**options))
-        self.node = served.ironic.add(owner='red').uuid
-        return served
 
     def _events(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in
                 self.logged.output.splitlines()]
 
-    def _reserve(self, served: world.World,
-                 **who: str) -> world.Answer:
-        return world.request(served, 'POST', '/v1/reservations', {
+    def _told(self, *keys: str) -> list[tuple[Any, ...]]:
+        """Return what the events have: keys, as ``reason.reasonCode``."""
+        return [tuple(functools.reduce(
+            lambda found, key: found.get(key), key.split('.'), each)
+            for key in keys) for each in self._events()]
+
+    def _check_targets(self, kind: str) -> None:
+        for each in self._events():
+            self.assertTrue(each['target']['typeURI'].endswith(f'/{kind}'))
+
+    def _reserve(self, status: int = 201, **who: str) -> Any:
+        return self.ask('POST', '/v1/reservations', status, {
             'instance_uuid': str(uuid.uuid4()), 'node_uuid': [self.node],
-            'ttl': 60}, **(who or _MEMBER))
+            'ttl': 60}, who or None)
 
     def test_life_of_a_reservation(self) -> None:
         """Each step names who took it; the proof is nowhere."""
-        served = self._serve()
-        proof = self._reserve(served).json['reservation']['uuid']
-        self.assertEqual(409, self._reserve(served).status)
+        proof = self._reserve()['reservation']['uuid']
+        self._reserve(409)
         path = f'/v1/reservations/{proof}'
-        world.request(served, 'PATCH', path, [
-            {'op': 'replace', 'path': '/ttl', 'value': 90}], **_MEMBER)
-        world.request(served, 'GET', path, **_MEMBER)
-        self.assertEqual(404, world.request(
-            served, 'DELETE', path, x_roles='admin,member,reader',
-            x_project_id='blue', x_user_id='mallory').status)
-        world.request(served, 'DELETE', path, **_MEMBER)
+        self.ask('PATCH', path, 200, [
+            {'op': 'replace', 'path': '/ttl', 'value': 90}])
+        self.ask('GET', path)
+        self.ask('DELETE', path, 404, who={
+            'x_roles': 'admin,member,reader', 'x_project_id': 'blue',
+            'x_user_id': 'mallory'})
+        self.ask('DELETE', path, 204)
         self.assertEqual(
             [('create', 'success', 'Ada', '201'),
              ('create', 'failure', 'Ada', '409'),
              ('update', 'success', 'Ada', '200'),
              ('delete', 'failure', 'mallory', '404'),
              ('delete', 'success', 'Ada', '204')],
-            [(each['action'], each['outcome'], each['initiator']['name'],
-              each['reason']['reasonCode']) for each in self._events()])
+            self._told('action', 'outcome', 'initiator.name',
+                       'reason.reasonCode'))
         self.assertEqual(
             'reservation.no_node_available',
             self._events()[1]['reason']['policyType'])
-        named = {each['target']['id'] for each in self._events()}
-        self.assertEqual({audit.digest(proof),
-                          audit.identifier('unknown')}, named)
+        self.assertEqual(
+            {(audit.digest(proof),), (audit.identifier('unknown'),)},
+            {*self._told('target.id')})
         for secret in (proof, proof[:8], proof.replace('-', '')):
             self.assertNotIn(secret, self.logged.output)
-        first = self._events()[0]
         self.assertEqual(
             ('http://schemas.dmtf.org/cloud/audit/1.0/event', 'activity',
              'api', 'red', '127.0.0.1'),
-            (first['typeURI'], first['eventType'], first['observer']['name'],
-             first['initiator']['project_id'],
-             first['initiator']['host']['address']))
+            self._told('typeURI', 'eventType', 'observer.name',
+                       'initiator.project_id', 'initiator.host.address')[0])
 
     def test_what_ends_by_itself(self) -> None:
         """The service is told to have ended it, and why."""
-        served = self._serve()
-        proof = self._reserve(served).json['reservation']['uuid']
-        served.clock.ahead += served.clock.ahead.resolution * 61_000_000
-        sweep.sweep(served.engine)
-        last = self._events()[-1]
+        proof = self._reserve()['reservation']['uuid']
+        self.served.clock.ahead += datetime.timedelta(seconds=61)
+        sweep.sweep(self.served.engine)
         self.assertEqual(
             ('delete', 'success', 'service', 'ironic-reservations',
              audit.digest(proof), 'expired'),
-            (last['action'], last['outcome'], last['observer']['name'],
-             last['initiator']['name'], last['target']['id'],
-             last['reason']['reasonCode']))
+            self._told('action', 'outcome', 'observer.name', 'initiator.name',
+                       'target.id', 'reason.reasonCode')[-1])
 
     def test_identifiers_are_valid_whoever_did_it_to_what(self) -> None:
         """CADF wants uuids; pycadf warned of each other one."""
-        served = self._serve()
         user = uuid.uuid4().hex
         with warnings.catch_warnings():
             warnings.simplefilter('error')
             # NOTE: of keystone, of LDAP behind it, and of a file.
             for who in (user, user * 2, 'ada', ''):
-                self._reserve(served, x_roles='member', x_project_id='red',
-                              x_user_id=who)
-            world.request(served, 'DELETE', '/v1/os-hosts/17', **_MEMBER)
-            world.request(served, 'DELETE', '/v1/os-hosts/rack-7', **_MEMBER)
-            served.engine.announcer.audit.record(
+                self._reserve(409 if self._events() else 201, x_roles='member',
+                              x_project_id='red', x_user_id=who)
+            for host in ('17', 'rack-7'):
+                self.ask('DELETE', f'/v1/os-hosts/{host}', 403)
+            self.served.engine.announcer.audit.record(
                 audit.Way.GUARD, 'deny', 'node', 'rack-7')
         events = self._events()
         self.assertEqual(7, len(events))
@@ -147,10 +146,9 @@ class TestAudit(testtools.TestCase):
 
     def test_events_are_what_pycadf_makes_of_the_same(self) -> None:
         """It checks each value; here nothing does while a request waits."""
-        served = self._serve()
-        self._reserve(served)
-        self._reserve(served)
-        record = served.engine.announcer.audit.record
+        self._reserve()
+        self._reserve(409)
+        record = self.served.engine.announcer.audit.record
         for way in audit.Way:
             record(way, 'update', 'lease', str(uuid.uuid4()))
         for action in ('create', 'update', 'delete', 'allow', 'deny'):
@@ -165,70 +163,50 @@ class TestAudit(testtools.TestCase):
 
     def test_token_of_a_calendar(self) -> None:
         """Is told by whose it is, and never itself."""
-        served = self._serve()
-        made = world.request(served, 'POST', '/v1/calendar/token', **_MEMBER)
-        self.assertEqual(201, made.status, made.body)
-        world.request(served, 'DELETE', '/v1/calendar/token', **_MEMBER)
-        self.assertEqual(
-            [('create', '201'), ('delete', '204')],
-            [(each['action'], each['reason']['reasonCode'])
-             for each in self._events()])
-        for each in self._events():
-            self.assertTrue(
-                each['target']['typeURI'].endswith('/calendar_token'))
-        self.assertNotIn(made.json['calendar_token']['token'],
-                         self.logged.output)
+        made = self.ask('POST', '/v1/calendar/token', 201)
+        self.ask('DELETE', '/v1/calendar/token', 204)
+        self.assertEqual([('create', '201'), ('delete', '204')],
+                         self._told('action', 'reason.reasonCode'))
+        self._check_targets('calendar_token')
+        self.assertNotIn(made['calendar_token']['token'], self.logged.output)
 
     def test_maintenance_window(self) -> None:
         """It takes nodes from others: who booked it, and who ended it."""
-        served = self._serve()
-        served.look_outside()
+        self.served.look_outside()
         wanted = {'name': 'firmware', 'nodes': [self.node],
                   'ends_at': '2050-01-01T00:00:00+00:00'}
-        tried = world.request(served, 'POST', '/v1/maintenances?dry_run=true',
-                              wanted, **_ADMIN)
-        self.assertEqual(200, tried.status, tried.body)
-        refused = world.request(served, 'POST', '/v1/maintenances', wanted,
-                                **_MEMBER)
-        self.assertEqual(403, refused.status, refused.body)
-        made = world.request(served, 'POST', '/v1/maintenances', wanted,
-                             **_ADMIN)
-        self.assertEqual(201, made.status, made.body)
-        window = made.json['maintenance']['uuid']
-        self.assertEqual(204, world.request(
-            served, 'DELETE', f'/v1/maintenances/{window}', **_ADMIN).status)
+        self.ask('POST', '/v1/maintenances?dry_run=true', 200, wanted,
+                 asking.OPERATOR)
+        self.ask('POST', '/v1/maintenances', 403, wanted)
+        window = self.ask('POST', '/v1/maintenances', 201, wanted,
+                          asking.OPERATOR)['maintenance']['uuid']
+        self.ask('DELETE', f'/v1/maintenances/{window}', 204,
+                 who=asking.OPERATOR)
         self.assertEqual(
             [('create', 'failure', '403', audit.identifier('unknown')),
              ('create', 'success', '201', window),
              ('delete', 'success', '204', window)],
-            [(each['action'], each['outcome'], each['reason']['reasonCode'],
-              each['target']['id']) for each in self._events()])
-        for each in self._events():
-            self.assertTrue(
-                each['target']['typeURI'].endswith('/maintenance'))
+            self._told('action', 'outcome', 'reason.reasonCode', 'target.id'))
+        self._check_targets('maintenance')
 
     def test_property_of_hosts(self) -> None:
         """It is the target, and no host is called so."""
-        served = self._serve()
-        world.request(served, 'PATCH', '/v1/os-hosts/properties/rack',
-                      {'private': True}, **_ADMIN)
-        (event,) = self._events()
-        self.assertEqual('rack', event['target']['name'])
-        self.assertTrue(
-            event['target']['typeURI'].endswith('/host_property'))
+        self.ask('PATCH', '/v1/os-hosts/properties/rack', 404,
+                 {'private': True}, asking.OPERATOR)
+        self.assertEqual([('rack',)], self._told('target.name'))
+        self._check_targets('host_property')
 
     def test_whatever_changes_something_is_recorded(self) -> None:
         """All that the description has, so that none is forgotten."""
-        served = self._serve()
-        described = world.request(served, 'GET', '/openapi.json').json
+        described = self.ask('GET', '/openapi.json')
         walked = 0
         for path, operations in described['paths'].items():
             for method in operations.keys() & _CHANGES.keys():
                 before = len(self._events())
                 world.request(
-                    served, method.upper(),
+                    self.served, method.upper(),
                     re.sub('{[^}]+}', str(uuid.uuid4()), path),
-                    None if method == 'delete' else {}, **_ADMIN)
+                    None if method == 'delete' else {}, **asking.OPERATOR)
                 self.assertEqual(
                     [_CHANGES[method]],
                     [each['action'] for each in self._events()[before:]],
@@ -238,21 +216,13 @@ class TestAudit(testtools.TestCase):
 
     def test_dry_run_that_is_false_is_recorded(self) -> None:
         """It changes something; one that is true does not, however spelt."""
-        served = self._serve()
-        host = world.request(
-            served, 'POST', '/v1/os-hosts', {'name': self.node}, **_ADMIN)
-        self.assertEqual(201, host.status, host.body)
+        self.open_host('host')
         before = len(self._events())
         for query, status, recorded in (
                 ('dry_run=true', 200, 0), ('dry%5Frun=TRUE', 200, 0),
                 ('dry_run=maybe', 400, 1), ('x=dry_run', 400, 1),
                 ('dry_run=false', 201, 1)):
-            answer = world.request(served, 'POST', f'/v1/leases?{query}', {
-                'name': query, 'start_date': '2050-01-01 00:00',
-                'end_date': '2050-01-02 00:00', 'reservations': [
-                    {'resource_type': 'physical:host', 'min': 1, 'max': 1}]},
-                **_MEMBER)
-            self.assertEqual(status, answer.status, answer.body)
+            self.book('01 00', '02 00', status=status, query=f'?{query}')
             events = self._events()[before:]
             self.assertEqual(recorded, len(events), query)
             before += recorded
@@ -262,14 +232,14 @@ class TestAudit(testtools.TestCase):
 
     def test_nobody_fills_the_log_without_credentials(self) -> None:
         """401 is not recorded."""
-        served = self._serve()
-        self.assertEqual(401, self._reserve(served, x_user_id='x').status)
+        self._reserve(401, x_user_id='x')
         self.assertEqual([], self._events())
 
     def test_switched_off(self) -> None:
         """Nothing is written."""
-        served = self._serve(audit__log=False)
-        self.assertEqual(201, self._reserve(served).status)
+        self.served = self.useFixture(world.World(audit__log=False))
+        self.node = self.served.ironic.add(owner='red').uuid
+        self._reserve()
         self.assertEqual([], self._events())
 
 

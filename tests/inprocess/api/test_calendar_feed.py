@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+from typing import Any
 from urllib import parse
 
 import fixtures
@@ -27,9 +28,10 @@ from ironic_reservations.api.calendar import feed
 from ironic_reservations.db import tables
 from ironic_reservations.engine.calendar import tokens as calendar_tokens
 from ironic_reservations.model import leases
+from tests.inprocess.api import asking
+from tests.inprocess.api import on_its_own
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import small_keystone
-from tests.inprocess.api.calendar.base import Standalone
 
 TOKEN = '/v1/calendar/token'
 FEED = '/v1/leases.ics'
@@ -41,49 +43,38 @@ def _lease(name: str = 'mine', **more: str) -> dict[str, object]:
     start, end = (f'{now + datetime.timedelta(days=days):%Y-%m-%d %H:%M}'
                   for days in (1, 3))
     return {'name': name, 'start_date': start, 'end_date': end,
-            'events': [], 'reservations': [{
-                'resource_type': 'physical:host', 'min': 1, 'max': 1,
-                'hypervisor_properties': '', 'resource_properties': ''}],
-            **more}
+            'events': [], 'reservations': asking.hosts(), **more}
 
 
-class NoauthFeedTest(testtools.TestCase):
+class NoauthFeedTest(asking.AskingCase):
     """What is in a calendar, and who opens it."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        self.world = self.useFixture(world.OpenWorld())
-        for index in range(3):
-            node = self.world.ironic.add(name=f'n{index}',
-                                         resource_class='gold')
-            self.assertEqual(201, world.request(
-                self.world, 'POST', '/v1/os-hosts',
-                {'name': node.uuid}).status)
+    nodes = {f'n{index}': {'resource_class': 'gold'} for index in range(3)}
+    member = operator = {}
 
-    def book(self, name: str = 'mine') -> dict[str, object]:
+    def serve(self) -> world.World:
+        return world.OpenWorld()
+
+    def lease(self, name: str = 'mine') -> Any:
         """Make a lease."""
-        made = world.request(self.world, 'POST', '/v1/leases', _lease(name))
-        self.assertEqual(201, made.status, made.body)
-        return made.json['lease']
+        return self.ask('POST', '/v1/leases', 201, _lease(name))['lease']
 
     def new_token(self) -> str:
         """Make a token."""
-        made = world.request(self.world, 'POST', TOKEN)
-        self.assertEqual(201, made.status, made.body)
-        token = made.json['calendar_token']['token']
-        self.assertEqual(f'http://api.example{FEED}?token={token}',
-                         made.json['calendar_token']['url'])
-        return token
+        made = self.ask('POST', TOKEN, 201)['calendar_token']
+        self.assertEqual(f'http://api.example{FEED}?token={made["token"]}',
+                         made['url'])
+        return str(made['token'])
 
     def read(self, token: str, **headers: str) -> world.Answer:
         """Ask as a calendar program does."""
         return world.request(
-            self.world, 'GET', f'{FEED}?{parse.urlencode({"token": token})}',
+            self.served, 'GET', f'{FEED}?{parse.urlencode({"token": token})}',
             version=None, **headers)
 
     def test_events(self) -> None:
         """Each lease is one, whatever it is called."""
-        plain, nasty = self.book(), self.book(NASTY)
+        plain, nasty = self.lease(), self.lease(NASTY)
         answer = self.read(self.new_token())
         self.assertEqual((200, 'text/calendar; charset=UTF-8'),
                          (answer.status, answer.headers['Content-Type']))
@@ -120,19 +111,17 @@ class NoauthFeedTest(testtools.TestCase):
 
     def test_no_proof_is_in_it(self) -> None:
         """Whoever reads it may not deploy with it."""
-        lease = self.book()
+        lease = self.lease()
         text = self.read(self.new_token()).body.decode()
         self.assertNotIn(lease['reservations'][0]['id'], text)
 
     def test_change_is_a_later_revision(self) -> None:
         """Of the same event; no change is no new answer."""
-        lease, token = self.book(), self.new_token()
+        lease, token = self.lease(), self.new_token()
         first = self.read(token)
         again = self.read(token, if_none_match=first.headers['ETag'])
         self.assertEqual((304, b''), (again.status, again.body))
-        changed = world.request(self.world, 'PUT',
-                                f'/v1/leases/{lease["id"]}', {'name': 'new'})
-        self.assertEqual(200, changed.status, changed.body)
+        self.ask('PUT', f'/v1/leases/{lease["id"]}', 200, {'name': 'new'})
         second = self.read(token, if_none_match=first.headers['ETag'])
         before, after = (
             icalendar.Calendar.from_ical(each.body).walk('VEVENT')[0]
@@ -143,19 +132,18 @@ class NoauthFeedTest(testtools.TestCase):
 
     def test_more_than_a_page(self) -> None:
         """Are all there."""
-        self.world.conf.set_override('max_limit', 2, 'api')
+        self.served.conf.set_override('max_limit', 2, 'api')
         for index in range(3):
-            self.book(f'lease-{index}')
+            self.lease(f'lease-{index}')
         body = self.read(self.new_token()).body
         self.assertEqual(3, body.count(b'BEGIN:VEVENT'))
 
     def test_token_is_told_once(self) -> None:
         """And kept as a hash."""
         token = self.new_token()
-        shown = world.request(self.world, 'GET', TOKEN)
-        self.assertEqual(['created_at'],
-                         list(shown.json['calendar_token']))
-        with self.world.engine.database.read() as connection:
+        self.assertEqual(['created_at'], list(
+            self.ask('GET', TOKEN)['calendar_token']))
+        with self.served.engine.database.read() as connection:
             row = connection.execute(sa.select(
                 tables.calendar_tokens)).one()
         self.assertNotIn(token, str(row))
@@ -170,12 +158,10 @@ class NoauthFeedTest(testtools.TestCase):
         self.assertEqual('calendar.not_found', self.read(old).code)
         self.assertEqual(200, self.read(new).status)
         for _ in range(2):
-            self.assertEqual(204, world.request(
-                self.world, 'DELETE', TOKEN).status)
+            self.ask('DELETE', TOKEN, 204)
         self.assertEqual((404, 'calendar.not_found'), (
             self.read(new).status, self.read(new).code))
-        shown = world.request(self.world, 'GET', TOKEN)
-        self.assertIsNone(shown.json['calendar_token'])
+        self.assertIsNone(self.ask('GET', TOKEN)['calendar_token'])
 
     def test_tokens_that_nobody_has(self) -> None:
         """Are all answered alike."""
@@ -188,19 +174,17 @@ class NoauthFeedTest(testtools.TestCase):
             self.assertEqual(404, answer.status, wrong)
             said.add((answer.code, answer.detail))
         self.assertEqual(1, len(said))
-        none = world.request(self.world, 'GET', FEED, version=None)
+        none = self.send('GET', FEED, 404, version=None)
         self.assertEqual('calendar.not_found', none.code)
         for query in (f'token={right}&token={right}', f'token={right}&x=1',
                       'token=%ff'):
-            self.assertEqual(400, world.request(
-                self.world, 'GET', f'{FEED}?{query}').status, query)
+            self.ask('GET', f'{FEED}?{query}', 400)
 
     def test_read_only(self) -> None:
         """There is nothing but reading."""
         token = self.new_token()
         for method in ('POST', 'PUT', 'DELETE', 'PATCH'):
-            self.assertEqual(405, world.request(
-                self.world, method, f'{FEED}?token={token}').status)
+            self.ask(method, f'{FEED}?token={token}', 405)
 
     def test_token_is_in_no_log(self) -> None:
         """Whatever is done with it."""
@@ -222,9 +206,7 @@ class NoauthFeedTest(testtools.TestCase):
     def test_older_version(self) -> None:
         """Has no token to make, but shows what others have made."""
         for method in ('GET', 'POST', 'DELETE'):
-            self.assertEqual(404, world.request(
-                self.world, method, TOKEN,
-                version='baremetal-reservation 1.6').status)
+            self.ask(method, TOKEN, 404, version='baremetal-reservation 1.6')
 
 
 class KeystoneFeedTest(testtools.TestCase):
@@ -233,17 +215,13 @@ class KeystoneFeedTest(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.keystone = self.useFixture(small_keystone.SmallKeystone())
-        self.useFixture(fixtures.MockPatchObject(
-            Standalone, 'file',
-            '[keystone_authtoken]\n'
-            'www_authenticate_uri = http://public.example/\n'
-            'auth_type = password\n'
-            f'auth_url = {self.keystone.url}/\n'
-            '[ironic]\nauth_type = password\n'
+        self.world = self.useFixture(on_its_own.Standalone(
+            on_its_own.keystone_at(self.keystone.url)
+            + '[ironic]\nauth_type = password\n'
             f'auth_url = {self.keystone.url}/\n'
             'username = anna\npassword = secret\nproject_name = red\n'
-            'user_domain_name = Default\nproject_domain_name = Default\n'))
-        self.world = self.useFixture(Standalone(auth_strategy='keystone'))
+            'user_domain_name = Default\nproject_domain_name = Default\n',
+            auth_strategy='keystone'))
         self.keystone.roles = ['member', 'reader']
 
     def _as(self, *roles: str, **more: str) -> dict[str, str]:

@@ -30,7 +30,21 @@ _ANY = None
 _NODES = [str(uuid.UUID(int=number)) for number in range(1, 9)]
 
 
-class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
+class _VersionedCase(testscenarios.WithScenarios, fuzzing.FuzzCase):
+
+    minor: int | None
+
+    def fuzz_nodes(self, refused: bool) -> None:
+        """Send what is made up about nodes, at a version."""
+        for node in _NODES:
+            self.world.ironic.add(uuid=node)
+        if self.minor is not _ANY:
+            self.version = {versions.HEADER: f'{versions.SERVICE_TYPE} '
+                                             f'1.{self.minor}'}
+        self.fuzz(_NODES, refused)
+
+
+class TestNeverA500(_VersionedCase):
     """Every operation, at every version, with good data and with bad."""
 
     scenarios = [
@@ -45,19 +59,13 @@ class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
         # NOTE: that one takes nothing but a version.
         if operation != 'show_version' or minor is _ANY]
 
-    minor: int | None
     mode: schemathesis.GenerationMode
 
     def test_answers_are_as_described(self) -> None:
         """No 500, no answer that the description does not have."""
-        for node in _NODES:
-            self.world.ironic.add(uuid=node)
-        if self.minor is not _ANY:
-            self.version = {versions.HEADER: f'{versions.SERVICE_TYPE} '
-                                             f'1.{self.minor}'}
         # NOTE: not at an old version, where most is.
-        self.fuzz(_NODES, refused=self.mode is fuzzing.NEGATIVE
-                  and self.minor == versions.MAXIMUM)
+        self.fuzz_nodes(refused=self.mode is fuzzing.NEGATIVE
+                        and self.minor == versions.MAXIMUM)
 
     def aim(self, case: Any, node: str) -> None:
         """Have a request hit something: nodes and a reservation that are."""
@@ -72,7 +80,7 @@ class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
             case.path_parameters['uuid'] = made.json['reservation']['uuid']
 
 
-class TestMaintenances(testscenarios.WithScenarios, fuzzing.FuzzCase):
+class TestMaintenances(_VersionedCase):
     """Maintenance windows, at the latest version, or at any."""
 
     scenarios = [
@@ -86,17 +94,9 @@ class TestMaintenances(testscenarios.WithScenarios, fuzzing.FuzzCase):
         if operation == 'create_maintenance' or minor is _ANY
         or mode is fuzzing.POSITIVE]
 
-    minor: int | None
-    mode: schemathesis.GenerationMode
-
     def test_answers_are_as_described(self) -> None:
         """No 500, no answer that the description does not have."""
-        for node in _NODES:
-            self.world.ironic.add(uuid=node)
-        if self.minor is not _ANY:
-            self.version = {versions.HEADER: f'{versions.SERVICE_TYPE} '
-                                             f'1.{self.minor}'}
-        self.fuzz(_NODES, refused=False)
+        self.fuzz_nodes(refused=False)
 
     def aim(self, case: Any, node: str) -> None:
         """Have a request name a node that is."""

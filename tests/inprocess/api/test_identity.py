@@ -18,7 +18,6 @@ import base64
 import pathlib
 import uuid
 
-import bcrypt
 import fixtures
 from keystonemiddleware import fixture as ksm_fixture
 from oslo_config import cfg
@@ -69,8 +68,7 @@ class TestHttpBasic(testtools.TestCase):
         super().setUp()
         users = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
                              'htpasswd')
-        hashed = bcrypt.hashpw(b'secret:1', bcrypt.gensalt(4)).decode()
-        users.write_text(f'olga:{hashed}\n')
+        users.write_text(on_its_own.passwords(olga='secret:1'))
         self.served = self.useFixture(on_its_own.Standalone(
             auth_strategy='http_basic', http_basic_auth_user_file=str(users)))
 

@@ -23,7 +23,6 @@ import pathlib
 from typing import Any
 import uuid
 
-import bcrypt
 import fixtures
 
 from ironic_reservations import clock
@@ -143,8 +142,7 @@ class TestHttpBasic(TestNoauth):
     def serve(self) -> world.World:
         users = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
                              'htpasswd')
-        hashed = bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()
-        users.write_text(f'olga:{hashed}\n')
+        users.write_text(on_its_own.passwords(olga='secret'))
         self.options = {'auth_strategy': 'http_basic',
                         'http_basic_auth_user_file': str(users)}
         token = base64.b64encode(b'olga:secret').decode()

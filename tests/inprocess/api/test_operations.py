@@ -113,17 +113,24 @@ class TestBug(testtools.TestCase):
 class TestRequestLog(testtools.TestCase):
     """What an operator finds about a request."""
 
+    def setUp(self) -> None:
+        super().setUp()
+        self.served = self.useFixture(world.OpenWorld())
+
+    def _logged(self, path: str) -> tuple[str, world.Answer]:
+        with fixtures.FakeLogger(level=logging.INFO) as log:
+            answer = world.request(self.served, 'GET', path)
+            return log.output, answer
+
     def test_refusal_is_logged_by_its_id_and_code_without_the_proof(
             self) -> None:
         """A uuid is a proof, and the log has more readers than the API."""
-        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
-        served = self.useFixture(world.OpenWorld())
-        answer = world.request(served, 'GET', f'{PATH}/{UUID}')
+        log, answer = self._logged(f'{PATH}/{UUID}')
         told = answer.json['errors'][0]['request_id']
         self.assertIn(
             f'[{told}] GET {PATH}/{UUID[:8]}... - 404 reservation.not_found',
-            log.output)
-        self.assertNotIn(UUID, log.output)
+            log)
+        self.assertNotIn(UUID, log)
 
     def test_no_spelling_of_a_path_has_the_proof_logged(self) -> None:
         """Some are answered, and others are refused with a proof in them."""
@@ -133,21 +140,17 @@ class TestRequestLog(testtools.TestCase):
                      f'{PATH}//{UUID}', f'{PATH}/ {UUID}', f'{PATH}{UUID}',
                      f'{PATH}%252F{UUID}', f'{PATH.upper()}/{UUID.upper()}',
                      f'{PATH}/x/{UUID}', f'/{"a" * 150}{PATH}/{UUID}'):
-            log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
-            served = self.useFixture(world.OpenWorld())
-            world.request(served, 'GET', path)
-            self.assertIn('GET /', log.output)
-            for told in log.output.splitlines():
+            log, _ = self._logged(path)
+            self.assertIn('GET /', log)
+            for told in log.splitlines():
                 digits = re.sub('[^0-9a-f]', '', told.lower().rpartition(
                     'reservations')[2].partition(' - ')[0])
                 self.assertLess(len(digits), 12, told)
 
     def test_line_of_the_log_stays_one_line(self) -> None:
         """Whatever a path holds."""
-        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
-        served = self.useFixture(world.OpenWorld())
-        world.request(served, 'GET', '/v1/a\nb')
-        self.assertIn('GET /v1/a\\nb - 404', log.output)
+        log, _ = self._logged('/v1/a\nb')
+        self.assertIn('GET /v1/a\\nb - 404', log)
 
 
 class TestSurroundings(testtools.TestCase):

@@ -89,9 +89,7 @@ class TestOwnServer(ServerCase):
 
     def test_serves_until_sigterm(self) -> None:
         """Says where, makes its database, and ends by itself."""
-        process = self._start(
-            '-m', 'ironic_reservations.cmd.api',
-            '--config-file', str(self.conf), '--port', '0')
+        process = self._serve('--port', '0')
         line = ''
         while process.poll() is None and 'serves' not in line:
             # NOTE: oslo.log may write there too.
@@ -108,34 +106,29 @@ class TestOwnServer(ServerCase):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(0, process.wait(_WITHIN), self._said())
 
-    def test_port_that_is_taken(self) -> None:
-        """Ends with a sentence, not with a traceback."""
-        with socket.create_server(('127.0.0.1', 0)) as taken:
-            process = self._start(
-                '-m', 'ironic_reservations.cmd.api',
-                '--config-file', str(self.conf),
-                '--port', str(taken.getsockname()[1]))
-            self.assertEqual(1, process.wait(_WITHIN))
+    def _serve(self, *options: str) -> Any:
+        return self._start('-m', 'ironic_reservations.cmd.api',
+                           '--config-file', str(self.conf), *options)
+
+    def _assert_ends_with(self, sentence: str, *options: str) -> None:
+        """Check that it ends with a sentence, not with a traceback."""
+        self.assertEqual(1, self._serve(*options).wait(_WITHIN))
+        self.assertIn(sentence, self._said())
         self.assertNotIn('Traceback', self._said())
+
+    def test_port_that_is_taken(self) -> None:
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            port = str(taken.getsockname()[1])
+            self._assert_ends_with(port, '--port', port)
 
     def test_port_to_share_that_is_not_named(self) -> None:
-        """Ends with a sentence, not with a traceback."""
         with self.conf.open('a') as file:
             file.write('[api]\nreuse_port = true\n')
-        process = self._start('-m', 'ironic_reservations.cmd.api',
-                              '--config-file', str(self.conf))
-        self.assertEqual(1, process.wait(_WITHIN))
-        self.assertIn('reuse_port', self._said())
-        self.assertNotIn('Traceback', self._said())
+        self._assert_ends_with('reuse_port')
 
     def test_option_that_is_wrong(self) -> None:
-        """Ends with a sentence, not with a traceback."""
         self.conf.write_text('[DEFAULT]\nauth_strategy = trust\n')
-        process = self._start('-m', 'ironic_reservations.cmd.api',
-                              '--config-file', str(self.conf))
-        self.assertEqual(1, process.wait(_WITHIN))
-        self.assertIn('auth_strategy', self._said())
-        self.assertNotIn('Traceback', self._said())
+        self._assert_ends_with('auth_strategy')
 
 
 class TestGunicorn(ServerCase):

@@ -19,22 +19,14 @@ from typing import Any
 
 import testtools
 
-from ironic_reservations.api import standalone
 from ironic_reservations.api import wsgi
+from tests.inprocess.api import on_its_own
 from tests.inprocess.api import world
 
 HOME = '/reservation/calendar/'
 SESSION = f'{HOME}session'
 COOKIE = 'ironic_reservations_calendar'
 LEASES = f'{HOME}api/v1/leases'
-
-
-class Standalone(world.World):
-    """The application with the authentication of its configuration."""
-
-    def make_app(self) -> wsgi.Application:
-        """Make it as ironic-reservations-api does."""
-        return standalone.with_engine(self.conf, self.engine)
 
 
 class Browser:
@@ -88,7 +80,12 @@ class TestCase(testtools.TestCase):
         self.served = self.serve()
         self.browser = Browser(self.served)
 
+    def check(self, answer: world.Answer, status: int, code: str,
+              about: object = '') -> None:
+        """Check how a request is refused."""
+        self.assertEqual((status, code), (answer.status, answer.code), about)
+
     def serve(self) -> world.World:
         """Start the service."""
-        return self.useFixture(Standalone(
+        return self.useFixture(on_its_own.Standalone(
             auth_strategy=self.strategy, **self.options))

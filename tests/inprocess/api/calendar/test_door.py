@@ -69,8 +69,7 @@ class DoorTest(base.TestCase):
         for name in ('', 'x.js', 'vendor', 'vendor/', 'vendor/LICENSE',
                      'secret.html', 'page.js/', 'PAGE.JS', 'page'):
             answer = self.browser.send('GET', f'{base.HOME}static/{name}')
-            self.assertEqual((404, 'request.not_found'),
-                             (answer.status, answer.code), name)
+            self.check(answer, 404, 'request.not_found', name)
 
     def test_file_is_not_sent_twice(self) -> None:
         """A name with a version is not even asked for again."""
@@ -122,8 +121,7 @@ class DoorTest(base.TestCase):
                 '/reservation/calendar/api/v1/le%0aases',
                 '/reservation/calendar/api/v1/\xff'):
             answer = self.browser.send('GET', path)
-            self.assertEqual((400, 'request.malformed'),
-                             (answer.status, answer.code), path)
+            self.check(answer, 400, 'request.malformed', path)
 
     def test_encoded_slash_is_refused(self) -> None:
         """Where the server tells what came over the wire."""
@@ -134,8 +132,7 @@ class DoorTest(base.TestCase):
             for key in ('REQUEST_URI', 'RAW_URI'):
                 answer = self.browser.send('GET', base.LEASES,
                                            environ={key: raw})
-                self.assertEqual((400, 'request.malformed'),
-                                 (answer.status, answer.code), raw)
+                self.check(answer, 400, 'request.malformed', raw)
         fine = self.browser.send('GET', base.LEASES, environ={
             'REQUEST_URI': f'{base.LEASES}?x=%2f'.partition('?')[0]})
         self.assertEqual(200, fine.status)
@@ -186,8 +183,7 @@ class DoorTest(base.TestCase):
                                  ('POST', base.LEASES)):
                 answer = self.browser.send(method, path, {},
                                            sec_fetch_site=site)
-                self.assertEqual((403, 'identity.csrf_token_invalid'),
-                                 (answer.status, answer.code))
+                self.check(answer, 403, 'identity.csrf_token_invalid')
 
     def test_links_stay_below_the_page(self) -> None:
         """A page follows them as they are."""
@@ -207,8 +203,7 @@ class OffTest(base.TestCase):
         for path in ('/reservation/calendar', base.HOME, base.SESSION,
                      base.LEASES, f'{base.HOME}static/index.html'):
             answer = self.browser.send('GET', path)
-            self.assertEqual((404, 'request.not_found'),
-                             (answer.status, answer.code), path)
+            self.check(answer, 404, 'request.not_found', path)
 
 
 class BehindProxyTest(base.TestCase):

@@ -30,16 +30,12 @@ from ironic_reservations.api.calendar import attempts
 from ironic_reservations.api.calendar import password_file
 from ironic_reservations.db import tables
 from ironic_reservations.engine.calendar import tokens as calendar_tokens
+from tests.inprocess.api import on_its_own
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import base
 
 TOKEN = f'{base.HOME}api/v1/calendar/token'
 OLGA = {'username': 'olga', 'password': 'secret:1'}
-
-
-def _line(user: str, password: str, rounds: int = 4) -> str:
-    hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds))
-    return f'{user}:{hashed.decode()}\n'
 
 
 class HttpBasicTest(base.TestCase):
@@ -50,11 +46,13 @@ class HttpBasicTest(base.TestCase):
     def serve(self) -> world.World:
         self.users = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path, 'htpasswd')
-        self.users.write_text(_line('olga', 'secret:1')
-                              + _line('ünal', 'päss')
-                              + _line('olga2', 'other'))
+        self.write_users(olga='secret:1', ünal='päss', olga2='other')
         self.options = {'http_basic_auth_user_file': str(self.users)}
         return super().serve()
+
+    def write_users(self, **users: str) -> None:
+        """Write their file."""
+        self.users.write_text(on_its_own.passwords(**users))
 
     def sign_in(self, who: dict[str, str] = OLGA) -> world.Answer:
         """Sign in."""
@@ -63,8 +61,7 @@ class HttpBasicTest(base.TestCase):
     def assert_ended(self) -> None:
         """There is no session: neither for a question nor for the API."""
         asked = self.browser.send('GET', base.LEASES)
-        self.assertEqual((401, 'identity.session_ended'),
-                         (asked.status, asked.code))
+        self.check(asked, 401, 'identity.session_ended')
         self.assertNotIn('WWW-Authenticate', asked.headers)
         shown = self.browser.send('GET', base.SESSION)
         self.assertEqual(
@@ -127,7 +124,7 @@ class HttpBasicTest(base.TestCase):
         self.assertEqual(200, self.read_feed(before).status)
         self.assertIsNotNone(self.shown(OLGA))
         changed = {'username': 'olga', 'password': 'changed'}
-        self.users.write_text(_line('olga', 'changed') + ''.join(
+        self.users.write_text(on_its_own.passwords(olga='changed') + ''.join(
             self.users.read_text().splitlines(keepends=True)[1:]))
         ended = self.read_feed(before)
         self.assertEqual(404, ended.status, ended.body)
@@ -146,7 +143,7 @@ class HttpBasicTest(base.TestCase):
         changed = {'username': 'olga', 'password': 'changed'}
         for end in ('DELETE', 'POST'):
             token = self.new_token()
-            self.users.write_text(_line('olga', 'changed'))
+            self.write_users(olga='changed')
             self.sign_in(changed)
             self.assertIn(self.browser.send(end, TOKEN).status, (204, 201))
             self.users.write_text(file)
@@ -175,14 +172,12 @@ class HttpBasicTest(base.TestCase):
     def test_calendar_of_who_is_no_user_any_more(self) -> None:
         """Is not there, and neither is one of nobody."""
         for who in (OLGA, {'username': 'ünal', 'password': 'päss'}):
-            self.users.write_text(_line('olga', 'secret:1')
-                                  + _line('ünal', 'päss'))
+            self.write_users(olga='secret:1', ünal='päss')
             token = self.new_token(who)
             self.assertEqual(200, self.read_feed(token).status)
-            self.users.write_text(_line('olga2', 'secret:1'))
+            self.write_users(olga2='secret:1')
             gone = self.read_feed(token)
-            self.assertEqual((404, 'calendar.not_found'),
-                             (gone.status, gone.code))
+            self.check(gone, 404, 'calendar.not_found')
         # Made before users were told apart.
         for user in (None, ''):
             token = calendar_tokens.make(self.served.engine, user, None, (),
@@ -225,8 +220,7 @@ class HttpBasicTest(base.TestCase):
                     {'username': 'olga:', 'password': 'x'},
                     {'username': 'olga', 'password': 'x' * 1000}):
             answer = self.sign_in(who)
-            self.assertEqual((401, 'identity.sign_in_refused'),
-                             (answer.status, answer.code), who)
+            self.check(answer, 401, 'identity.sign_in_refused', who)
             said.add(answer.detail)
             self.assertNotIn('Set-Cookie', answer.headers)
         self.assertEqual(1, len(said))
@@ -314,8 +308,7 @@ class HttpBasicTest(base.TestCase):
                 'A' * 3800, 'A' * 5000):
             self.browser.cookie = value
             answer = self.browser.send('GET', base.LEASES)
-            self.assertEqual((401, 'identity.session_ended'),
-                             (answer.status, answer.code), value)
+            self.check(answer, 401, 'identity.session_ended', value)
 
     def test_two_cookies_of_the_same_name(self) -> None:
         """Of which nobody knows which is ours."""
@@ -334,10 +327,10 @@ class HttpBasicTest(base.TestCase):
         served = password_file.PasswordFile(str(self.users), -1)
         self.browser.cookie = served.sign_in(OLGA, {})
         self.assert_ended()
-        for text in (_line('olga', 'changed'), ''):
-            self.users.write_text(_line('olga', 'secret:1'))
+        for users in ({'olga': 'changed'}, {}):
+            self.write_users(olga='secret:1')
             self.assertEqual(200, self.sign_in().status)
-            self.users.write_text(text)
+            self.write_users(**users)
             self.assert_ended()
 
     def test_ended_session_is_forgotten(self) -> None:
@@ -351,8 +344,7 @@ class HttpBasicTest(base.TestCase):
         """Is the operator's to mend, and no wrong password."""
         self.users.unlink()
         answer = self.sign_in()
-        self.assertEqual((500, 'service.unexpected'),
-                         (answer.status, answer.code))
+        self.check(answer, 500, 'service.unexpected')
         self.assertIn('operator', answer.detail)
 
     def test_too_often(self) -> None:
@@ -362,8 +354,7 @@ class HttpBasicTest(base.TestCase):
             self.assertEqual(401, self.sign_in(wrong).status)
         for who in (wrong, OLGA):
             answer = self.sign_in(who)
-            self.assertEqual((429, 'identity.too_many_attempts'),
-                             (answer.status, answer.code))
+            self.check(answer, 429, 'identity.too_many_attempts')
             self.assertGreater(int(answer.headers['Retry-After']), 200)
         elsewhere = self.browser.send('POST', base.SESSION, OLGA,
                                       environ={'REMOTE_ADDR': '10.0.0.1'})

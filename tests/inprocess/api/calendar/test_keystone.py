@@ -19,6 +19,7 @@ import time
 import fixtures
 
 from ironic_reservations.clouds import keystone
+from tests.inprocess.api import on_its_own
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import base
 from tests.inprocess.api.calendar import small_keystone
@@ -35,12 +36,7 @@ class KeystoneTest(base.TestCase):
 
     def serve(self) -> world.World:
         self.keystone = self.useFixture(small_keystone.SmallKeystone())
-        self.useFixture(fixtures.MockPatchObject(
-            base.Standalone, 'file',
-            '[keystone_authtoken]\n'
-            'www_authenticate_uri = http://public.example/\n'
-            'auth_type = password\n'
-            f'auth_url = {self.keystone.url}/\n'))
+        self.options = {'file': on_its_own.keystone_at(self.keystone.url)}
         # NOTE: as little patience as a test needs.
         self.useFixture(fixtures.MockPatchObject(
             keystone.Keystone.__init__, '__defaults__', (1,)))
@@ -53,8 +49,7 @@ class KeystoneTest(base.TestCase):
     def assert_ended(self) -> None:
         """There is no session."""
         answer = self.browser.send('GET', base.LEASES)
-        self.assertEqual((401, 'identity.session_ended'),
-                         (answer.status, answer.code))
+        self.check(answer, 401, 'identity.session_ended')
         self.assertNotIn('WWW-Authenticate', answer.headers)
         shown = self.browser.send('GET', base.SESSION)
         self.assertEqual((200, False),
@@ -101,8 +96,7 @@ class KeystoneTest(base.TestCase):
         self.assertNotEqual(first, self.browser.csrf)
         answer = self.browser.send('POST', base.LEASES, {},
                                    x_csrf_token=first)
-        self.assertEqual((403, 'identity.csrf_token_invalid'),
-                         (answer.status, answer.code))
+        self.check(answer, 403, 'identity.csrf_token_invalid')
         answer = self.browser.send('POST', base.LEASES, {})
         self.assertEqual(400, answer.status)
 
@@ -113,8 +107,7 @@ class KeystoneTest(base.TestCase):
                       {'project': 'x'}, {'user_domain': 'x'},
                       {'project_domain': 'x'}):
             answer = self.sign_in({**ANNA, **wrong})
-            self.assertEqual((401, 'identity.sign_in_refused'),
-                             (answer.status, answer.code), wrong)
+            self.check(answer, 401, 'identity.sign_in_refused', wrong)
             said.add(answer.detail)
         for wrong in ({'application_credential_id': 'x'},
                       {'application_credential_secret': 'x'}):
@@ -173,8 +166,7 @@ class KeystoneTest(base.TestCase):
         self.sign_in()
         self.keystone.fails = 500, []
         answer = self.browser.send('DELETE', base.SESSION)
-        self.assertEqual((503, 'service.keystone_unavailable'),
-                         (answer.status, answer.code))
+        self.check(answer, 503, 'service.keystone_unavailable')
         self.assertIn('until it expires', answer.detail)
         self.assertIsNone(self.browser.cookie)
 
@@ -187,8 +179,7 @@ class KeystoneTest(base.TestCase):
             self.keystone.fails = status, headers
             self.keystone.asked.clear()
             answer = self.sign_in()
-            self.assertEqual((503, 'service.keystone_unavailable'),
-                             (answer.status, answer.code), status)
+            self.check(answer, 503, 'service.keystone_unavailable', status)
             self.assertEqual(1, len(self.keystone.asked))
 
     def test_silent_keystone(self) -> None:
@@ -237,17 +228,14 @@ class KeystoneNowhereTest(base.TestCase):
     """A configuration that names none that people could ask."""
 
     strategy = 'keystone'
+    options = {'file': '[keystone_authtoken]\nauth_type = none\n'}
 
     def serve(self) -> world.World:
         self.useFixture(small_keystone.ksm_fixture.AuthTokenFixture())
-        self.useFixture(fixtures.MockPatchObject(
-            base.Standalone, 'file',
-            '[keystone_authtoken]\nauth_type = none\n'))
         return super().serve()
 
     def test_sign_in_says_so(self) -> None:
         """To the operator."""
         answer = self.browser.send('POST', base.SESSION, ANNA)
-        self.assertEqual((503, 'service.keystone_unavailable'),
-                         (answer.status, answer.code))
+        self.check(answer, 503, 'service.keystone_unavailable')
         self.assertIn('www_authenticate_uri', answer.detail)

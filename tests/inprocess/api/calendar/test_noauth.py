@@ -70,10 +70,9 @@ class NoauthTest(base.TestCase):
                       self.browser.csrf[:-1], self.browser.cookie, 'é'):
             answer = self.browser.send('POST', base.LEASES, WISH,
                                        x_csrf_token=wrong)
-            self.assertEqual((403, 'identity.csrf_token_invalid'),
-                             (answer.status, answer.code), wrong)
+            self.check(answer, 403, 'identity.csrf_token_invalid', wrong)
         right = self.browser.send('POST', base.LEASES, WISH)
-        self.assertEqual((409, 'lease.refused'), (right.status, right.code))
+        self.check(right, 409, 'lease.refused')
 
     def test_token_without_its_cookie(self) -> None:
         """Is worth nothing."""
