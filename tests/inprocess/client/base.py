@@ -97,6 +97,11 @@ class ClientTestCase(testtools.TestCase):
             f'{self.ironic.service.log_tail()}')
         return done
 
+    def refused(self, told: str, *args: str | os.PathLike[str],
+                status: int = 1) -> None:
+        """Run a command that fails, and check what it says of it."""
+        self.assertIn(told, self.command(*args, status=status).stderr)
+
     def json_of(self, *args: str) -> Any:
         """Run a command with ``-f json``, and return what that means."""
         return json.loads(self.command(*args, '-f', 'json').stdout)

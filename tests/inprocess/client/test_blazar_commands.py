@@ -85,6 +85,17 @@ class Story(testtools.TestCase):
                 _TIMEOUT, home)
             self._check(step, done, self.server.look())
 
+    def tell_blazar(self, story: str) -> None:
+        """Tell a story with its own command."""
+        self.tell(story, 'blazar', '--os-auth-type', 'none', '--os-endpoint',
+                  f'{self.server.url}/v1')
+
+    def tell_openstack(self, story: str) -> None:
+        """Tell it with the same manager under the other command."""
+        self.tell(story, 'openstack', '--os-auth-type', 'admin_token',
+                  '--os-token', 'unused', '--os-endpoint',
+                  f'{self.server.url}/v1', 'reservation')
+
     def _check(self, step: dict[str, Any],
                done: subprocess.CompletedProcess[str],
                said: list[served.Exchange]) -> None:
@@ -151,14 +162,11 @@ class TestCommands(Story):
 
     def test_blazar(self) -> None:
         """All that was said to Blazar about hosts, and to its leases."""
-        self.tell('blazar.yaml', 'blazar', '--os-auth-type',
-                  'none', '--os-endpoint', f'{self.server.url}/v1')
+        self.tell_blazar('blazar.yaml')
 
     def test_openstack(self) -> None:
         """The same manager under the other command."""
-        self.tell('openstack-reservation.yaml', 'openstack',
-                  '--os-auth-type', 'admin_token', '--os-token', 'unused',
-                  '--os-endpoint', f'{self.server.url}/v1', 'reservation')
+        self.tell_openstack('openstack-reservation.yaml')
 
     def test_endpoint_of_a_catalog(self) -> None:
         """Clients that look for version 1 before they ask, find it."""
@@ -181,15 +189,11 @@ class TestComputeHosts(Story):
 
     def test_blazar(self) -> None:
         """Opened, shown, changed and taken back."""
-        self.tell('compute-hosts.yaml', 'blazar',
-                  '--os-auth-type', 'none', '--os-endpoint',
-                  f'{self.server.url}/v1')
+        self.tell_blazar('compute-hosts.yaml')
 
     def test_openstack(self) -> None:
         """The same manager under the other command."""
-        self.tell('openstack-compute-hosts.yaml', 'openstack',
-                  '--os-auth-type', 'admin_token', '--os-token', 'unused',
-                  '--os-endpoint', f'{self.server.url}/v1', 'reservation')
+        self.tell_openstack('openstack-compute-hosts.yaml')
 
     def test_the_plan_of_a_lease_names_them(self) -> None:
         """Ironic, which tells the names of nodes, knows none of them."""
@@ -233,15 +237,11 @@ class TestFlavors(Story):
 
     def test_blazar(self) -> None:
         """By an id and by a name, larger, and refused in each way."""
-        self.tell('flavors.yaml', 'blazar',
-                  '--os-auth-type', 'none', '--os-endpoint',
-                  f'{self.server.url}/v1')
+        self.tell_blazar('flavors.yaml')
 
     def test_openstack(self) -> None:
         """The same manager under the other command."""
-        self.tell('openstack-flavors.yaml', 'openstack',
-                  '--os-auth-type', 'admin_token', '--os-token', 'unused',
-                  '--os-endpoint', f'{self.server.url}/v1', 'reservation')
+        self.tell_openstack('openstack-flavors.yaml')
 
 
 class TestInsideIronic(base.ClientTestCase):

@@ -37,6 +37,8 @@ class CommandsTest(base.ClientTestCase):
         held = self.held(made['uuid'])
         held.pop('links')
         self.assertEqual(held, made)
+        self.assertEqual(made, self.json_of(
+            'baremetal', 'reservation', 'show', made['uuid']))
 
         refused = self.command('baremetal', 'reservation', 'create',
                                first.name, status=1)
@@ -47,9 +49,7 @@ class CommandsTest(base.ClientTestCase):
             f'\n  node {first.name} [(]{first.uuid}[)]: is reserved until '
             r'\S+ \S+ UTC \[reserved\]\n')
 
-        stranger = self.command('baremetal', 'node', 'deploy', first.name,
-                                status=1)
-        self.assertIn('is reserved', stranger.stderr)
+        self.refused('is reserved', 'baremetal', 'node', 'deploy', first.name)
         self.assertEqual('available', self.provision_state(first))
 
         deployed = self.json_of('baremetal', 'reservation', 'deploy',
@@ -101,7 +101,8 @@ class CommandsTest(base.ClientTestCase):
         failed = self.command(
             *reservation, 'delete', made[0]['uuid'], str(uuid.UUID(int=1)),
             made[1]['uuid'], status=1)
-        self.assertIn('[reservation.not_found]', failed.stderr)
+        for told in (str(uuid.UUID(int=1)), '[reservation.not_found]'):
+            self.assertIn(told, failed.stderr)
         self.assertEqual([None, None],
                          [self.held(each['uuid']) for each in made])
 
@@ -154,9 +155,8 @@ class CommandsTest(base.ClientTestCase):
 
     def test_what_is_wrong_is_said(self):
         """A node that is not there, and times that cannot be."""
-        unknown = self.command('baremetal', 'reservation', 'create',
-                               'no-such-node', status=1)
-        self.assertIn('no-such-node', unknown.stderr)
+        self.refused('no-such-node', 'baremetal', 'reservation', 'create',
+                     'no-such-node')
         node, = self.nodes()
         past = self.command(
             'baremetal', 'reservation', 'create', node.name, '--expires-at',

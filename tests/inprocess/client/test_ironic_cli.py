@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 import uuid
 
 from tests.inprocess.client import base
@@ -35,19 +36,28 @@ class IronicCommandTest(base.ClientTestCase):
         """Each does on the server what it says."""
         node, = self.nodes()
         instance = str(uuid.uuid4())
-        made = json.loads(self.command(
-            'ironic', '--json', 'reservation-create', node.uuid,
-            instance).stdout)
+        made = self.json_of('reservation-create', node.uuid, instance)
+        ident = made['uuid']
         self.assertEqual((node.uuid, instance),
                          (made['node_uuid'], made['instance_uuid']))
-        self.assertEqual(instance, self.held(made['uuid'])['instance_uuid'])
+        self.assertEqual(instance, self.held(ident)['instance_uuid'])
         listed = self.command('ironic', 'reservation-list').stdout
-        self.assertIn(f'| {made["uuid"]} | {node.uuid} | {instance} |',
-                      listed)
-        shown = self.command('ironic', 'reservation-show', made['uuid'])
-        self.assertRegex(shown.stdout, rf'\| node_uuid +\| {node.uuid} +\|')
-        self.command('ironic', 'reservation-delete', made['uuid'])
-        self.assertIsNone(self.held(made['uuid']))
+        self.assertRegex(listed, r'\| UUID +\| Node UUID +\| Instance UUID')
+        self.assertIn(f'| {ident} | {node.uuid} | {instance} |', listed)
+        self.assertIn(made, self.json_of('reservation-list'))
+        shown = self.command('ironic', 'reservation-show', ident).stdout
+        for row in (r'Property +\| Value', rf'node_uuid +\| {node.uuid}',
+                    r'updated_at +\| '):
+            self.assertRegex(shown, rf'\| {row} +\|')
+        self.assertEqual(made, self.json_of('reservation-show', ident))
+        gone = self.command('ironic', 'reservation-delete', ident)
+        self.assertEqual((f'Deleted reservation {ident}\n', ''),
+                         (gone.stdout, gone.stderr))
+        self.assertIsNone(self.held(ident))
+
+    def json_of(self, *args: str) -> Any:
+        """Run the command for scripts."""
+        return json.loads(self.command('ironic', '--json', *args).stdout)
 
     def test_an_error_is_one_line(self):
         """And status 1, under either name of the command."""
@@ -60,4 +70,5 @@ class IronicCommandTest(base.ClientTestCase):
                                    str(uuid.uuid4()), status=1)
             line, = refused.stderr.splitlines()
             self.assertIn('[reservation.no_node_available]', line)
-            self.assertIn(f'node {node.uuid}: is reserved', line)
+            self.assertIn(f'; node {node.uuid}: is reserved', line)
+            self.assertEqual('', refused.stdout)

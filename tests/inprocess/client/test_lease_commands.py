@@ -136,12 +136,10 @@ class LeaseCommandsTest(base.ClientTestCase):
         other = self.json_of(*LEASE, 'create', self.name, '--start-date',
                              '2050-07-02 10:00', '--duration', '2h',
                              *self.of_kind())
-        several = self.command(*LEASE, 'show', self.name, status=1)
-        self.assertIn('Use the id of one of them.', several.stderr)
+        self.refused('Use the id of one of them.', *LEASE, 'show', self.name)
         for each in (made, other):
             self.command(*LEASE, 'delete', each['id'])
-        unknown = self.command(*LEASE, 'show', str(uuid.uuid4()), status=1)
-        self.assertIn('[lease.not_found]', unknown.stderr)
+        self.refused('[lease.not_found]', *LEASE, 'show', str(uuid.uuid4()))
 
     def test_what_cannot_be_imported_is_told(self):
         """By node, while the others are; the status says so."""
@@ -153,9 +151,8 @@ class LeaseCommandsTest(base.ClientTestCase):
                          json.loads(done.stdout))
         self.assertIn(f'{node.name}: ', done.stderr)
         self.assertIn('[request.invalid_value]', done.stderr)
-        nobody = self.command(*RESERVATION, 'host', 'import',
-                              '--resource-class', 'no-such-class', status=1)
-        self.assertIn('no node of the resource class', nobody.stderr)
+        self.refused('no node of the resource class', *RESERVATION, 'host',
+                     'import', '--resource-class', 'no-such-class')
 
     def test_refused_with_offers_one_of_which_is_taken(self):
         """The same window for one host more than there is."""
@@ -182,8 +179,7 @@ class LeaseCommandsTest(base.ClientTestCase):
                 '\n  offer: The nearest later window is from 2050-01-01 '
                 '12:00'):
             self.assertIn(words, refused.stderr)
-        tried = self.command(*other, '--dry-run', status=1)
-        self.assertIn('[lease.refused]', tried.stderr)
+        self.refused('[lease.refused]', *other, '--dry-run')
 
         taken = self.command(*other, '--accept', 'shorter', '--accept',
                              'later', '-f', 'json')
@@ -246,8 +242,7 @@ class LeaseCommandsTest(base.ClientTestCase):
             (1, [self.enrolled[1].uuid]),
             (reservation['min'], [node['uuid'] for node in
                                   reservation['nodes']]))
-        nothing = self.command(*LEASE, 'set', made['id'], status=1)
-        self.assertIn('No change was given.', nothing.stderr)
+        self.refused('No change was given.', *LEASE, 'set', made['id'])
 
         listed = [each for each in self.json_of(*LEASE, 'list', '--long')
                   if each['id'] == made['id']]
@@ -256,8 +251,7 @@ class LeaseCommandsTest(base.ClientTestCase):
                           for each in listed])
         gone = self.command(*LEASE, 'delete', self.name)
         self.assertEqual(f'Deleted lease {self.name}\n', gone.stdout)
-        again = self.command(*LEASE, 'delete', made['id'], status=1)
-        self.assertIn('[lease.not_found]', again.stderr)
+        self.refused('[lease.not_found]', *LEASE, 'delete', made['id'])
 
     def test_the_window_of_open_dates_changes(self):
         """And so do the duration, and when it is fixed."""
@@ -274,9 +268,8 @@ class LeaseCommandsTest(base.ClientTestCase):
                 'between', 'duration', 'fix_before', 'start_date')))
         for options in (('--duration', '1d', '--start-date', '+1d'),
                         ('--fix-before', '1h', '--extend', '1d')):
-            wrong = self.command(*LEASE, 'set', self.name, *options,
-                                 status=1)
-            self.assertIn('leaves the dates open', wrong.stderr)
+            self.refused('leaves the dates open', *LEASE, 'set', self.name,
+                         *options)
         self.command(*LEASE, 'delete', made['id'])
 
     def test_instances(self):
@@ -320,9 +313,7 @@ class LeaseCommandsTest(base.ClientTestCase):
                 (('--vcpus', '1'), '--vcpus applies to instances'),
                 (('--instances', '1', '--flavor', 'x', '--vcpus', '1'),
                  'either with --vcpus')):
-            refused = self.command(*LEASE, 'create', 'no', *words, *window,
-                                   status=1)
-            self.assertIn(said, refused.stderr)
+            self.refused(said, *LEASE, 'create', 'no', *words, *window)
 
     def test_availability(self):
         """As data, and as a chart."""
@@ -356,9 +347,8 @@ class LeaseCommandsTest(base.ClientTestCase):
             refused = self.command(*RESERVATION, 'availability', *words,
                                    status=1 if '3' in words else 2)
             self.assertIn(said, refused.stderr)
-        half = self.command(*RESERVATION, 'availability', '--hosts', '2',
-                            status=1)
-        self.assertIn('use both --hosts and --duration', half.stderr)
+        self.refused('use both --hosts and --duration', *RESERVATION,
+                     'availability', '--hosts', '2')
 
     def test_the_plan_of_a_lease(self):
         """Drawn by default; some columns if they are asked for."""
@@ -374,11 +364,10 @@ class LeaseCommandsTest(base.ClientTestCase):
         shown = self.command(*LEASE, 'plan', self.name, '-f', 'value', '-c',
                              'status')
         self.assertEqual('PENDING\n', shown.stdout)
-        unknown = self.command(*LEASE, 'plan', 'no-such-lease', status=1)
-        self.assertIn("no lease 'no-such-lease'", unknown.stderr)
-        late = self.command(*LEASE, 'plan', self.name, '--wait', '1',
-                            status=1)
-        self.assertIn('is still PENDING after 1 seconds', late.stderr)
+        self.refused("no lease 'no-such-lease'", *LEASE, 'plan',
+                     'no-such-lease')
+        self.refused('is still PENDING after 1 seconds', *LEASE, 'plan',
+                     self.name, '--wait', '1')
 
     def test_times_that_cannot_be(self):
         """The command says how to write them, and asks nobody."""
