@@ -18,6 +18,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -260,11 +261,40 @@ class BrowserCase(Browsing):
                   f'{urllib.parse.urlencode(state, doseq=True)}')
         page.wait_for_selector('.class-row')
 
+    def open_days(self, page: sync_api.Page | None = None,
+                  **state: Any) -> None:
+        """Open the page with two days around now, and the hosts of a class."""
+        self.open(page, **self.window(-4, 44), **state)
+        if 'open' in state:
+            sync_api.expect(self.row(f'{state["open"]}-0', page)
+                            ).to_be_visible()
+
     def row(self, name: str, page: sync_api.Page | None = None
             ) -> sync_api.Locator:
         """Return the row of a class or host."""
         return (page or self.page).locator('[role=row]').filter(
             has=(page or self.page).get_by_text(name, exact=True))
+
+    def says(self, place: str, text: str | re.Pattern[str],
+             page: sync_api.Page | None = None) -> None:
+        """Wait until a place of the page has a text."""
+        sync_api.expect((page or self.page).locator(place)
+                        ).to_contain_text(text)
+
+    def titled(self, title: str, page: sync_api.Page | None = None) -> None:
+        """Wait until the panel has a title."""
+        sync_api.expect((page or self.page).locator('#panel-title')
+                        ).to_have_text(title)
+
+    def press(self, button: str, inside: str = 'body') -> None:
+        """Press a button."""
+        self.page.locator(inside).get_by_role('button', name=button,
+                                              exact=True).click()
+
+    def host_of(self, lease: dict[str, Any]) -> str:
+        """Return the name of the first host of a lease."""
+        node = lease['reservations'][0]['nodes'][0]['uuid']
+        return str(self.service.ask_ironic('GET', f'nodes/{node}')['name'])
 
     def x(self, hours: float, page: sync_api.Page | None = None) -> float:
         """Return where a time is on the page.
@@ -298,6 +328,23 @@ class BrowserCase(Browsing):
         page.mouse.move(self.x((start + end) / 2, page), y, steps=4)
         page.mouse.move(self.x(end, page), y, steps=4)
         page.mouse.up()
+
+    def drag_edge(self, name: str, edge: float, to: float,
+                  inwards: int = -1) -> None:
+        """Take an edge of a lease on a host, and drag it to another time.
+
+        :param inwards: the pixel of the lease beside its edge.
+        """
+        y = self.y(name)
+        self.page.mouse.move(self.x(edge) + inwards, y)
+        self.page.mouse.down()
+        self.page.mouse.move(self.x(to), y, steps=6)
+
+    def answer_to(self, method: str) -> Any:
+        """Wait for the answer to a request that changes something."""
+        return self.page.expect_response(
+            lambda got: got.request.method == method
+            and 'dry_run' not in got.url)
 
     def window(self, start: float, end: float) -> dict[str, str]:
         """Return the part of the URL that shows a window around now."""

@@ -44,37 +44,35 @@ class AroundTestCase(base.BrowserCase):
         """The page says so, and goes on by itself."""
         self.open()
         self.service.ironic.kill()
-        expect(self.page.locator('#connection')).to_contain_text(
-            'does not answer')
+        self.says('#connection', 'does not answer')
         self.service.ironic.start()
         self.service.lease(0, 30, hosts=2)
         expect(self.page.locator('#connection')).to_be_hidden()
         expect(self.row('gold')).to_contain_text('1 of 3 free')
         # The session is the same one, and may still write.
         self.page.keyboard.press('b')
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible')
 
     def test_restart_between_verdict_and_booking(self):
-        self.open(**self.window(-4, 44))
+        self.open_days()
         self.drag('gold', 6, 12)
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible')
         self.service.ironic.kill()
         button = self.page.locator('.booking button[type=submit]')
         button.click()
-        expect(self.page.locator('.verdict')).to_contain_text(
-            'does not answer')
+        self.says('.verdict', 'does not answer')
         self.service.ironic.start()
         self.page.fill('#book-name', 'afterwards')
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible')
         button.click()
-        expect(self.page.locator('#panel-title')).to_have_text('afterwards')
+        self.titled('afterwards')
         self.assertEqual({'afterwards'}, set(self.service.leases()))
 
     def test_answer_that_is_lost(self):
         """The same request, sent again, gets the lease that it made."""
-        self.open(**self.window(-4, 44))
+        self.open_days()
         self.drag('gold', 6, 12)
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible')
 
         def lose(route):
             if route.request.method == 'POST':
@@ -86,12 +84,11 @@ class AroundTestCase(base.BrowserCase):
         self.page.route('**/api/v1/leases', lose)
         button = self.page.locator('.booking button[type=submit]')
         button.click()
-        expect(self.page.locator('.verdict')).to_contain_text(
-            'does not answer')
+        self.says('.verdict', 'does not answer')
         self.page.unroute('**/api/v1/leases')
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible')
         button.click()
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease')
         self.assertEqual(1, len(self.service.ask('GET', 'leases')['leases']))
 
     def test_service_does_not_answer_at_first(self):
@@ -115,8 +112,7 @@ class AroundTestCase(base.BrowserCase):
         self.open()
         self.page.route(_CALENDAR, lambda route: route.fulfill(
             status=200, content_type='text/html', body='<p>Pay here'))
-        expect(self.page.locator('#connection')).to_contain_text(
-            'does not answer')
+        self.says('#connection', 'does not answer')
         self.page.unroute(_CALENDAR)
         expect(self.page.locator('#connection')).to_be_hidden()
 
@@ -127,8 +123,7 @@ class AroundTestCase(base.BrowserCase):
             AbortSignal.timeout = (ms) => timeout(ms / 20);''')
         self.open()
         self.page.route(_CALENDAR, lambda route: None)
-        expect(self.page.locator('#connection')).to_contain_text(
-            'does not answer')
+        self.says('#connection', 'does not answer')
         self.page.unroute(_CALENDAR)
         expect(self.page.locator('#connection')).to_be_hidden()
 
@@ -242,7 +237,7 @@ class AroundTestCase(base.BrowserCase):
     def test_url_is_not_written_too_often(self):
         """Browsers refuse that; and the last state is what counts."""
         self.page.clock.install()
-        self.open(**self.window(-4, 44))
+        self.open_days()
         self.page.clock.pause_at(base.minute(1))
         written = '''async () => {
             const {current} = await import(
@@ -331,10 +326,10 @@ class AroundTestCase(base.BrowserCase):
         self.check_accessible(page)
         self.check_legend(page)
         page.locator('#book').tap()
-        expect(page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible', page)
         self.check_accessible(page)
         page.locator('.booking button[type=submit]').tap()
-        expect(page.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease', page)
         self.check_accessible(page)
 
     def test_phone_shows_what_is_asked_for(self):
@@ -381,7 +376,7 @@ class AroundTestCase(base.BrowserCase):
         self.open(page, open='gold')
         self.check_accessible(page)
         page.keyboard.press('b')
-        expect(page.locator('.verdict')).to_contain_text('In the way')
+        self.says('.verdict', 'In the way', page)
         self.check_accessible(page)
 
     def test_paper(self):
@@ -396,7 +391,7 @@ class AroundTestCase(base.BrowserCase):
         """Board, lease and legend are one below the other."""
         lease = self.service.lease(2, 12, name='training')
         self.open(lease=lease['id'], open='gold')
-        expect(self.page.locator('#panel')).to_contain_text('Use it')
+        self.says('#panel', 'Use it')
         self.page.emulate_media(media='print')
         for width in (816, 1280):
             self.page.set_viewport_size({'width': width, 'height': 1000})
@@ -482,8 +477,7 @@ class EmptyTestCase(base.BrowserCase):
 
     def test_page_says_who_opens_hosts(self):
         self.page.goto(self.service.page)
-        expect(self.page.locator('#empty')).to_contain_text(
-            'An operator opens them')
+        self.says('#empty', 'An operator opens them')
         for key in 'bf':
             self._press_until_told(key, 'There is nothing to book')
             expect(self.page.locator('#panel')).to_be_hidden()

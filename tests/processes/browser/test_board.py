@@ -64,16 +64,6 @@ def _is_red(colour):
 class BoardTestCase(base.BrowserCase):
     """Three gold hosts over two days."""
 
-    def open_days(self, **state):
-        """Open the page with two days around now, and the hosts."""
-        self.open(**self.window(-4, 44), open='gold', **state)
-        expect(self.row('gold-0')).to_be_visible()
-
-    def host_of(self, lease):
-        """Return the name of the first host of a lease."""
-        node = lease['reservations'][0]['nodes'][0]['uuid']
-        return self.service.ask_ironic('GET', f'nodes/{node}')['name']
-
     def pixels(self, name, start, end, below=-6, height=12):
         """Return the pixels of a part of a row.
 
@@ -102,7 +92,7 @@ class BoardTestCase(base.BrowserCase):
     def test_planned_is_hatched_and_bound_is_solid(self):
         bound = self.host_of(self.service.lease(0, 10, name='a'))
         planned = self.host_of(self.service.lease(14, 30, name='b'))
-        self.open_days()
+        self.open_days(open='gold')
         expect(self.row(bound).locator('.said')).to_contain_text(
             'bound from', timeout=_PATIENCE * 1000)
         ground = self.shade('ground')
@@ -114,7 +104,7 @@ class BoardTestCase(base.BrowserCase):
 
     def test_now_and_the_curve(self):
         self.service.lease(10, 20)
-        self.open_days()
+        self.open_days(open='gold')
         free = self.row('gold')
         expect(free.locator('.said')).to_contain_text('2 free')
         now = self.shade('now')
@@ -139,7 +129,7 @@ class BoardTestCase(base.BrowserCase):
         bound = self.host_of(self.service.lease(0, 20, name='HHHH'))
         planned = self.host_of(self.service.lease(2, 24, name='HHHH'))
         shown = self.service.lease(2, 24, name='other')
-        self.open_days(lease=shown['id'])
+        self.open_days(open='gold', lease=shown['id'])
         expect(self.page.locator('.summary')).to_be_visible()
         expect(self.row(bound).locator('.said')).to_contain_text(
             'bound from', timeout=_PATIENCE * 1000)
@@ -151,14 +141,11 @@ class BoardTestCase(base.BrowserCase):
         """It is drawn while the edge is dragged, and not afterwards."""
         host = self.host_of(self.service.lease(2, 12, name='training'))
         self.service.lease(14, 30, name='others', hosts=3)
-        self.open_days()
+        self.open_days(open='gold')
         expect(self.row(host).locator('.said')).to_contain_text('training')
         part = ('gold', 20, 28)
         strip = {'below': 24, 'height': 4}
-        y = self.y(host)
-        self.page.mouse.move(self.x(12) - 1, y)
-        self.page.mouse.down()
-        self.page.mouse.move(self.x(18), y, steps=6)
+        self.drag_edge(host, 12, 18)
         self.see(lambda found: all(map(_is_red, found)), *part, **strip)
         # Its times are the reader's own.
         notice = self.page.locator('#notice')
@@ -174,11 +161,10 @@ class BoardTestCase(base.BrowserCase):
         """On their hosts, where the class is open; no other lease is."""
         other = self.service.lease(40, 60, name='far')
         blocker = self.service.lease(8, 20, name='near', hosts=3)
-        self.open_days(book='gold', hosts=1, **{
+        self.open_days(open='gold', book='gold', hosts=1, **{
             key: f'{base.minute(hours):%Y-%m-%dT%H:%M:%SZ}'
             for key, hours in (('start', 10), ('end', 16))})
-        expect(self.page.locator('.blockers')).to_contain_text(
-            '3 hosts of your lease near: ')
+        self.says('.blockers', '3 hosts of your lease near: ')
         red = self.shade('red')
         for node in blocker['reservations'][0]['nodes']:
             host = self.service.ask_ironic(
@@ -194,7 +180,7 @@ class BoardTestCase(base.BrowserCase):
         node = other['reservations'][0]['nodes'][0]['uuid']
         self.service.lease(2, 12, name='training', node=node)
         host = self.host_of(other)
-        self.open_days()
+        self.open_days(open='gold')
         expect(self.row(host).locator('.said')).to_contain_text('training')
         accent = self.shade('accent')
         there = [name for name in ('gold-0', 'gold-1', 'gold-2')
@@ -206,12 +192,8 @@ class BoardTestCase(base.BrowserCase):
                     name, 22, 29, below=-13, height=26))]
 
         self.assertEqual([], marked())
-        y = self.y(host)
-        self.page.mouse.move(self.x(12) - 1, y)
-        self.page.mouse.down()
-        self.page.mouse.move(self.x(20), y, steps=6)
-        expect(self.page.locator('#notice')).to_contain_text(
-            'other moves to another host')
+        self.drag_edge(host, 12, 20)
+        self.says('#notice', 'other moves to another host')
         deadline = time.monotonic() + _PATIENCE
         while len(marked()) != 1:
             assert time.monotonic() < deadline, marked()
@@ -222,15 +204,13 @@ class BoardTestCase(base.BrowserCase):
 
     def test_window_over_a_host_is_seen_there(self):
         """The row of its class may be far above."""
-        self.open_days()
-        y, accent = self.y('gold-2'), self.shade('accent')
-        self.page.mouse.move(self.x(10), y)
-        self.page.mouse.down()
-        self.page.mouse.move(self.x(20), y, steps=6)
+        self.open_days(open='gold')
+        accent = self.shade('accent')
+        self.drag_edge('gold-2', 10, 20, 0)
         self.see(lambda found: any(_near(each, accent) for each in found),
                  'gold-2', 12, 18, below=-13, height=26)
         self.page.mouse.up()
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible')
         self.page.keyboard.press('Escape')
         self.see(lambda found: not any(
             _near(each, accent) for each in found),
@@ -243,7 +223,7 @@ class OffersTestCase(base.BrowserCase):
     def test_offer_of_the_same_window(self):
         """It stands below the draft; a click in the draft books nothing."""
         self.service.lease(8, 20, name='taken', hosts=2)
-        self.open(**self.window(-4, 44))
+        self.open_days()
         self.drag('gold', 10, 16)
         self.page.fill('#book-hosts', '3')
         expect(self.page.locator('.offer', has_text='Fewer')).to_be_visible()
@@ -257,11 +237,9 @@ class OffersTestCase(base.BrowserCase):
         self.page.on('request', lambda sent: sent.method == 'POST'
                      and 'dry_run' not in sent.url and booked.append(sent))
         self.page.mouse.click(x, y - 20)
-        with self.page.expect_response(
-                lambda got: got.request.method == 'POST'
-                and 'dry_run' not in got.url):
+        with self.answer_to('POST'):
             self.page.mouse.click(x, y + 20)
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease')
         self.assertEqual(1, len(booked))
         self.assertEqual(
             1, len(self.service.leases()['lease']['reservations'][0]['nodes']))

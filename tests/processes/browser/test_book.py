@@ -39,15 +39,6 @@ class BookTestCase(base.BrowserCase):
         super().setUp()
         self.verdict = self.page.locator('.verdict')
 
-    def open_days(self, **state):
-        """Open the page with two days around now."""
-        self.open(**self.window(-4, 44), **state)
-
-    def book(self, page=None):
-        """Press the button that books."""
-        (page or self.page).locator('.booking').get_by_role(
-            'button', name='Book', exact=True).click()
-
     def only_lease(self):
         """Return the one lease that there is."""
         lease, = self.service.leases().values()
@@ -62,8 +53,8 @@ class BookTestCase(base.BrowserCase):
         self.page.fill('#book-name', 'training')
         expect(self.verdict).to_contain_text('2 hosts of gold')
         self.check_accessible()
-        self.book()
-        expect(self.page.locator('#panel-title')).to_have_text('training')
+        self.press('Book', '.booking')
+        self.titled('training')
         lease = self.only_lease()
         self.assertEqual(2, len(lease['reservations'][0]['nodes']))
         for asked, got in zip((6, 30), window_of(lease), strict=True):
@@ -74,9 +65,7 @@ class BookTestCase(base.BrowserCase):
 
     def test_who_makes_room(self):
         """Is said before anything is booked: it gets another host."""
-        other = self.service.lease(8, 20, name='<i>other</i>')
-        node = other['reservations'][0]['nodes'][0]['uuid']
-        name = self.service.ask_ironic('GET', f'nodes/{node}')['name']
+        name = self.host_of(self.service.lease(8, 20, name='<i>other</i>'))
         self.open_days(open='gold')
         self.drag(name, 1, 6)
         expect(self.verdict).to_contain_text(_POSSIBLE)
@@ -96,7 +85,7 @@ class BookTestCase(base.BrowserCase):
         self.page.keyboard.type('3')
         expect(self.verdict).to_contain_text('Possible: 3 hosts of gold')
         self.page.keyboard.press('Enter')
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease')
         self.assertEqual(3, len(self.only_lease()['reservations'][0]['nodes']))
 
     def test_refused_then_offered(self):
@@ -110,12 +99,10 @@ class BookTestCase(base.BrowserCase):
         expect(self.page.locator('.booking button[type=submit]')
                ).to_be_disabled()
         self.check_accessible()
-        with self.page.expect_response(
-                lambda got: got.request.method == 'POST'
-                and 'dry_run' not in got.url) as posted:
+        with self.answer_to('POST') as posted:
             self.page.locator('.offer', has_text='Later').click()
         self.assertEqual(201, posted.value.status)
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease')
         start, _ = window_of(self.service.leases()['lease'])
         self.assertEqual(window_of(taken)[1], start)
 
@@ -126,7 +113,7 @@ class BookTestCase(base.BrowserCase):
         expect(self.page.locator('.offer', has_text='Later')).to_be_visible()
         # The panel has made the board narrower.
         self.page.mouse.click(self.x(23), self.y('gold'))
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease')
         self.assertEqual({'taken', 'lease'}, set(self.service.leases()))
 
     def test_edges_move_with_the_mouse(self):
@@ -168,13 +155,12 @@ class BookTestCase(base.BrowserCase):
 
     def test_pinned_host_costs_a_word(self):
         self.open_days(open='gold')
-        expect(self.row('gold-1')).to_be_visible()
         self.drag('gold-1', 6, 12)
         expect(self.page.get_by_text('Costs flexibility')).to_be_visible()
         self.page.get_by_label('Only the host gold-1').check()
         expect(self.verdict).to_contain_text(_POSSIBLE)
-        self.book()
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.press('Book', '.booking')
+        self.titled('lease')
         wanted = self.service.ask_ironic('GET', 'nodes/gold-1')['uuid']
         node, = self.only_lease()['reservations'][0]['nodes']
         self.assertEqual(wanted, node['uuid'])
@@ -184,7 +170,6 @@ class BookTestCase(base.BrowserCase):
         name = '<img src=x onerror=alert(1)> & co'
         condition = '["==", "$resource_class", "gold"]'
         self.open_days(open='gold')
-        expect(self.row('gold-1')).to_be_visible()
         self.drag('gold-1', 6, 12)
         self.page.fill('#book-name', name)
         self.page.get_by_text('Properties of the hosts').click()
@@ -230,9 +215,9 @@ class BookTestCase(base.BrowserCase):
         self.service.lease(4, 30, name='others', hosts=2)
         pages = [self.page, self.someone()]
         for page in pages:
-            self.open(page, **self.window(-4, 44))
+            self.open_days(page)
             self.drag('gold', 6, 12, page)
-            expect(page.locator('.verdict')).to_contain_text(_POSSIBLE)
+            self.says('.verdict', _POSSIBLE, page)
         # Both press before either is answered.
         for page in pages:
             page.evaluate('document.querySelector(".booking '
@@ -245,7 +230,7 @@ class BookTestCase(base.BrowserCase):
         self.assertEqual(['Book hosts', 'lease'], said)
         loser = pages[[title.inner_text() for title in titles].index(
             'Book hosts')]
-        expect(loser.locator('.verdict')).to_contain_text('In the way')
+        self.says('.verdict', 'In the way', loser)
         loser.locator('.offer').first.click()
-        expect(loser.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease', loser)
         self.assertEqual(3, len(self.service.ask('GET', 'leases')['leases']))

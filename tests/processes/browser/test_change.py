@@ -32,17 +32,6 @@ class ChangeTestCase(base.BrowserCase):
 
     hosts = {'gold': 2}
 
-    def open_days(self, **state):
-        """Open the page with two days around now, and the hosts."""
-        self.open(**self.window(-4, 44), open='gold', **state)
-        expect(self.row('gold-0')).to_be_visible()
-
-    def host_of(self, lease):
-        """Return the name of the first host of a lease."""
-        node = lease['reservations'][0]['nodes'][0]['uuid']
-        name: str = self.service.ask_ironic('GET', f'nodes/{node}')['name']
-        return name
-
     def hours_of(self, name, key='end_date'):
         """Return in how many hours from now a lease ends, or starts."""
         there = datetime.datetime.fromisoformat(
@@ -56,18 +45,11 @@ class ChangeTestCase(base.BrowserCase):
 
     def test_end_is_dragged(self):
         host = self.host_of(self.service.lease(2, 12, name='training'))
-        self.open_days()
+        self.open_days(open='gold')
         self.saw('training')
-        with self.page.expect_response(
-                lambda got: got.request.method == 'PUT'
-                and 'dry_run' not in got.url) as sent:
-            y = self.y(host)
-            self.page.mouse.move(self.x(12) - 1, y)
-            self.page.mouse.down()
-            self.page.mouse.move(self.x(15), y, steps=4)
-            self.page.mouse.move(self.x(20), y, steps=4)
-            expect(self.page.locator('#notice')).to_contain_text(
-                'possible; it keeps its hosts')
+        with self.answer_to('PUT') as sent:
+            self.drag_edge(host, 12, 20)
+            self.says('#notice', 'possible; it keeps its hosts')
             self.assertThat(self.hours_of('training'),
                             matchers.LessThan(12.1))
             self.page.mouse.up()
@@ -79,36 +61,26 @@ class ChangeTestCase(base.BrowserCase):
         """A proxy held it back; it does not undo what came after it."""
         made = self.service.lease(2, 12, name='training')
         host = self.host_of(made)
-        self.open_days()
+        self.open_days(open='gold')
         self.saw('training')
-        with self.page.expect_request(
-                lambda sent: sent.method == 'PUT'
-                and 'dry_run' not in sent.url) as dropped:
-            y = self.y(host)
-            self.page.mouse.move(self.x(12) - 1, y)
-            self.page.mouse.down()
-            self.page.mouse.move(self.x(20), y, steps=6)
-            expect(self.page.locator('#notice')).to_contain_text('possible')
+        with self.answer_to('PUT') as dropped:
+            self.drag_edge(host, 12, 20)
+            self.says('#notice', 'possible')
             self.page.mouse.up()
-        self.assertEqual(200, dropped.value.response().status)
+        self.assertEqual(200, dropped.value.status)
         self.service.ask('PUT', f'leases/{made["id"]}', {
             'end_date': base.written(base.minute(30))})
-        copy = self.page.request.fetch(dropped.value)
+        copy = self.page.request.fetch(dropped.value.request)
         self.assertEqual(200, copy.status)
         self.assertThat(self.hours_of('training'), matchers.GreaterThan(29))
 
     def test_start_is_dragged(self):
         host = self.host_of(self.service.lease(10, 20, name='training'))
-        self.open_days()
+        self.open_days(open='gold')
         self.saw('training')
-        with self.page.expect_response(
-                lambda got: got.request.method == 'PUT'
-                and 'dry_run' not in got.url):
-            y = self.y(host)
-            self.page.mouse.move(self.x(10) + 1, y)
-            self.page.mouse.down()
-            self.page.mouse.move(self.x(5), y, steps=6)
-            expect(self.page.locator('#notice')).to_contain_text('possible')
+        with self.answer_to('PUT'):
+            self.drag_edge(host, 10, 5, 1)
+            self.says('#notice', 'possible')
             self.page.mouse.up()
         self.assertThat(self.hours_of('training', 'start_date'),
                         matchers.LessThan(7))
@@ -119,27 +91,20 @@ class ChangeTestCase(base.BrowserCase):
         node = other['reservations'][0]['nodes'][0]['uuid']
         self.service.lease(2, 12, name='training', node=node)
         host = self.host_of(other)
-        self.open_days()
+        self.open_days(open='gold')
         self.saw('training')
-        y = self.y(host)
-        self.page.mouse.move(self.x(12) - 1, y)
-        self.page.mouse.down()
-        self.page.mouse.move(self.x(20), y, steps=6)
-        expect(self.page.locator('#notice')).to_contain_text(
-            'To make room, other moves to another host.')
+        self.drag_edge(host, 12, 20)
+        self.says('#notice', 'To make room, other moves to another host.')
         self.page.keyboard.press('Escape')
         self.page.mouse.up()
         self.assertEqual(host, self.host_of(self.service.leases()['other']))
 
     def test_escape_leaves_it(self):
         host = self.host_of(self.service.lease(2, 12, name='training'))
-        self.open_days()
+        self.open_days(open='gold')
         self.saw('training')
-        y = self.y(host)
-        self.page.mouse.move(self.x(12) - 1, y)
-        self.page.mouse.down()
-        self.page.mouse.move(self.x(20), y, steps=6)
-        expect(self.page.locator('#notice')).to_contain_text('Drop to do it')
+        self.drag_edge(host, 12, 20)
+        self.says('#notice', 'Drop to do it')
         self.page.keyboard.press('Escape')
         self.page.mouse.up()
         expect(self.page.locator('#notice')).to_be_empty()
@@ -150,18 +115,13 @@ class ChangeTestCase(base.BrowserCase):
         """Whoever drops it there learns why not; nothing changes."""
         host = self.host_of(self.service.lease(2, 12, name='training'))
         self.service.lease(14, 30, name='others', hosts=2)
-        self.open_days()
+        self.open_days(open='gold')
         self.saw('training')
-        y = self.y(host)
-        self.page.mouse.move(self.x(12) - 1, y)
-        self.page.mouse.down()
-        self.page.mouse.move(self.x(20), y, steps=6)
-        expect(self.page.locator('#notice')).to_contain_text(
-            'Not enough hosts')
-        expect(self.page.locator('#notice')).to_contain_text(
-            'In the way: your lease others.')
+        self.drag_edge(host, 12, 20)
+        self.says('#notice', 'Not enough hosts')
+        self.says('#notice', 'In the way: your lease others.')
         self.page.mouse.up()
-        expect(self.page.locator('#notice')).to_contain_text('Not changed')
+        self.says('#notice', 'Not changed')
         expect(self.page.locator('#notice time').first).to_be_visible()
         expect(self.page.locator('#notice')).not_to_contain_text('UTC')
         self.assertThat(self.hours_of('training'), matchers.LessThan(12.1))
@@ -194,9 +154,8 @@ class ChangeTestCase(base.BrowserCase):
         expect(history.locator('time').first).to_have_attribute(
             'title', re.compile('UTC'))
         host = self.host_of(lease)
-        self.page.get_by_role('button', name=f'Give back {host}').click()
-        self.page.locator('dialog').get_by_role(
-            'button', name='Give back').click()
+        self.press(f'Give back {host}')
+        self.press('Give back', 'dialog')
         expect(history).to_contain_text('Taken back: 1 host of gold')
         self.check_accessible()
 
@@ -207,20 +166,19 @@ class ChangeTestCase(base.BrowserCase):
             'detail': 'Try again after 2050-01-31 23:30 UTC.'}]}}
         lease = self.service.lease(2, 12, name='training')
         self.open(lease=lease['id'])
-        self.page.get_by_role('button', name='Delete').click()
+        self.press('Delete')
         self.page.route('**/api/v1/leases**', lambda route: route.fulfill(
             **said))
         self.page.route('**/api/v1/leases/**', lambda route: route.fulfill(
             **said))
-        self.page.locator('dialog').get_by_role(
-            'button', name='Delete').click()
+        self.press('Delete', 'dialog')
         for place in ('#notice', '.leases', '.lease'):
             if place == '.leases':
                 self.page.locator('#leases').click()
             elif place == '.lease':
                 self.open(lease=lease['id'])
-            expect(self.page.locator(f'{place} .failed')).to_contain_text(
-                'Try again after Tue, 1 Feb 2050, 00:30')
+            self.says(f'{place} .failed',
+                      'Try again after Tue, 1 Feb 2050, 00:30')
 
     def test_commands_for_each_reservation(self):
         """Instances are booted in Nova; compute hosts are not deployed."""
@@ -260,7 +218,7 @@ class ChangeTestCase(base.BrowserCase):
             ['clipboard-read', 'clipboard-write'])
         self.open(lease=lease['id'])
         self.page.get_by_text('Show the proof').click()
-        self.page.get_by_role('button', name='Copy: proof').click()
+        self.press('Copy: proof')
         expect(self.page.get_by_text('copied')).to_be_visible()
         self.assertEqual(
             lease['reservations'][0]['id'],
@@ -273,7 +231,7 @@ class ChangeTestCase(base.BrowserCase):
         expect(self.page.locator('#lease-name')).to_be_focused()
         self.page.keyboard.type('drill')
         self.page.keyboard.press('Enter')
-        expect(self.page.locator('#panel-title')).to_have_text('drill')
+        self.titled('drill')
         self.assertEqual({'drill'}, set(self.service.leases()))
 
     def test_escape_leaves_what_is_typed(self):
@@ -298,18 +256,16 @@ class ChangeTestCase(base.BrowserCase):
         lease = self.service.lease(2, 12, name='training')
         self.service.lease(20, 30, name='others', hosts=2)
         self.open(lease=lease['id'])
-        self.page.get_by_role('button', name='Change times').click()
+        self.press('Change times')
         end = self.page.locator('#lease-end')
         local = datetime.datetime.fromisoformat(end.input_value())
         end.fill((local + datetime.timedelta(hours=12)).isoformat()[:16])
-        expect(self.page.locator('.editor .verdict')).to_contain_text(
-            'In the way')
+        self.says('.editor .verdict', 'In the way')
         self.check_accessible()
         end.fill((local + datetime.timedelta(hours=4)).isoformat()[:16])
-        expect(self.page.locator('.editor .verdict')).to_contain_text(
-            'Possible: it keeps its hosts')
-        self.page.get_by_role('button', name='Change', exact=True).click()
-        expect(self.page.locator('#notice')).to_contain_text('Changed')
+        self.says('.editor .verdict', 'Possible: it keeps its hosts')
+        self.press('Change')
+        self.says('#notice', 'Changed')
         self.assertThat(self.hours_of('training'), matchers.GreaterThan(15))
 
     def test_lease_starts_while_its_times_are_changed(self):
@@ -324,28 +280,26 @@ class ChangeTestCase(base.BrowserCase):
         )['lease']
         self.open(lease=lease['id'])
         summary = self.page.locator('#panel .summary')
-        self.page.get_by_role('button', name='Change times').click()
+        self.press('Change times')
         expect(self.page.locator('#lease-start')).to_be_disabled()
-        expect(self.page.locator('.editor')).to_contain_text(
-            'only its end can change')
+        self.says('.editor', 'only its end can change')
         expect(summary).to_contain_text('ends in')
         expect(summary).to_contain_text('active')
         self.check_accessible()
-        self.page.get_by_role('button', name='Cancel').click()
+        self.press('Cancel')
         expect(self.page.get_by_role('button', name='End now')
                ).to_be_visible()
 
     def test_deleted_after_a_question(self):
         lease = self.service.lease(2, 12, name='training')
         self.open(lease=lease['id'])
-        self.page.get_by_role('button', name='Delete').click()
+        self.press('Delete')
         self.check_accessible()
-        self.page.get_by_role('button', name='Keep it').click()
+        self.press('Keep it')
         self.assertEqual({'training'}, set(self.service.leases()))
-        self.page.get_by_role('button', name='Delete').click()
-        self.page.locator('dialog').get_by_role(
-            'button', name='Delete').click()
-        expect(self.page.locator('#notice')).to_contain_text('Deleted')
+        self.press('Delete')
+        self.press('Delete', 'dialog')
+        self.says('#notice', 'Deleted')
         self.assertEqual({}, self.service.leases())
 
     def test_host_is_given_back(self):
@@ -353,10 +307,9 @@ class ChangeTestCase(base.BrowserCase):
         self.wait_until_active('training')
         self.open(lease=lease['id'])
         host = self.host_of(lease)
-        self.page.get_by_role('button', name=f'Give back {host}').click()
-        self.page.locator('dialog').get_by_role(
-            'button', name='Give back').click()
-        expect(self.page.locator('#notice')).to_contain_text('given back')
+        self.press(f'Give back {host}')
+        self.press('Give back', 'dialog')
+        self.says('#notice', 'given back')
         expect(self.row('gold')).to_contain_text('1 of 2 free')
         expect(self.page.get_by_role('button', name='Give back')
                ).to_have_count(0)
@@ -373,23 +326,21 @@ class ChangeTestCase(base.BrowserCase):
     def test_ended_now(self):
         lease = self.service.lease(0, 12, name='training')
         self.open(lease=lease['id'])
-        self.page.get_by_role('button', name='End now').click()
-        self.page.locator('dialog').get_by_role(
-            'button', name='End now').click()
-        expect(self.page.locator('#notice')).to_contain_text('ends now')
+        self.press('End now')
+        self.press('End now', 'dialog')
+        self.says('#notice', 'ends now')
         self.assertThat(self.hours_of('training'), matchers.LessThan(0.1))
 
     def test_panel_begins_at_its_top(self):
         """However far down somebody was in what it showed before."""
         lease = self.service.lease(2, 12, name='training')
         self.open(lease=lease['id'])
-        expect(self.page.locator('section.history')).to_contain_text('Booked')
+        self.says('section.history', 'Booked')
         panel = self.page.locator('#panel')
         panel.evaluate('(each) => { each.scrollTop = 10000; }')
         self.assertGreater(panel.evaluate('(each) => each.scrollTop'), 0)
         self.page.keyboard.press('?')
-        expect(self.page.locator('#panel-title')).to_have_text(
-            'Keys and mouse')
+        self.titled('Keys and mouse')
         self.assertEqual(0, panel.evaluate('(each) => each.scrollTop'))
 
     def test_keys_lead_to_a_lease(self):
@@ -404,12 +355,11 @@ class ChangeTestCase(base.BrowserCase):
         expect(self.row(host)).to_be_focused()
         self.saw('training')
         self.page.keyboard.press('n')
-        expect(self.page.locator('#said')).to_contain_text('training')
+        self.says('#said', 'training')
         self.page.keyboard.press('Enter')
-        expect(self.page.locator('#panel-title')).to_have_text('training')
+        self.titled('training')
         self.page.keyboard.press('Escape')
         expect(self.page.locator('#panel')).to_be_hidden()
         self.page.keyboard.press('?')
-        expect(self.page.locator('#panel-title')).to_have_text(
-            'Keys and mouse')
+        self.titled('Keys and mouse')
         self.check_accessible()

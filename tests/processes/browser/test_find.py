@@ -43,10 +43,10 @@ class FindTestCase(base.BrowserCase):
     def test_a_slot_is_booked(self):
         self.open()
         self.find(2, 1)
-        expect(self.page.locator('.slots h3')).to_contain_text('earliest')
+        self.says('.slots h3', 'earliest')
         self.check_accessible()
         self.slots.first.click()
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease')
         lease = self.service.leases()['lease']
         start, end = (datetime.datetime.fromisoformat(lease[key])
                       for key in ('start_date', 'end_date'))
@@ -70,7 +70,6 @@ class FindTestCase(base.BrowserCase):
     def test_there_is_none(self):
         self.open()
         self.find(4, 1)
-        expect(self.page.locator('.slots')).to_contain_text(
-            'There is no such slot: gold has 3 hosts in all.')
-        expect(self.page.locator('.slots')).to_contain_text('Try fewer hosts')
+        self.says('.slots', 'There is no such slot: gold has 3 hosts in all.')
+        self.says('.slots', 'Try fewer hosts')
         self.check_accessible()

@@ -79,8 +79,7 @@ class HostStatesTestCase(base.BrowserCase):
             'cleaning')
         expect(self.row('gold-0').locator('.said')).to_contain_text(
             'cleaning; no bookings')
-        expect(self.page.locator('#legend-list')).to_contain_text(
-            'in cleaning')
+        self.says('#legend-list', 'in cleaning')
         self.check_accessible()
 
     def test_lent_host_says_so(self):
@@ -91,7 +90,7 @@ class HostStatesTestCase(base.BrowserCase):
             'lent by its owner, until')
         expect(self.row('gold-0').locator('.said')).to_have_text(
             'usable; no bookings')
-        expect(self.page.locator('#legend-list')).to_contain_text('lent')
+        self.says('#legend-list', 'lent')
         self.assertGreater(self.pixels('gold-1'), self.pixels('gold-0'))
         self.check_accessible()
 

@@ -79,7 +79,7 @@ class LookTestCase(base.BrowserCase):
         self.open()
         self.row('gold').locator('.name').click()
         expect(self.row('gold-0')).to_be_visible()
-        self.row('gold').get_by_role('button', name='Close gold').click()
+        self.press('Close gold')
         expect(self.row('gold-0')).to_have_count(0)
         # On the curve, too.
         self.page.mouse.click(900, self.y('gold'))
@@ -109,7 +109,7 @@ class LookTestCase(base.BrowserCase):
         """A colleague who gets the URL sees the same."""
         self.service.lease(2, 30, name='training')
         self.open(range=30, open='gold')
-        self.page.get_by_role('button', name='Later', exact=True).click()
+        self.press('Later')
         period = self.page.locator('#period').inner_text()
         colleague = self.someone()
         colleague.goto(self.page.url)
@@ -226,9 +226,9 @@ class LookTestCase(base.BrowserCase):
         """A name that is HTML is shown, not run."""
         lease = self.service.lease(2, 30, name=_HOSTILE)
         self.open(open='gold', lease=lease['id'])
-        expect(self.page.locator('#panel-title')).to_have_text(_HOSTILE)
+        self.titled(_HOSTILE)
         self.page.locator('#leases').click()
-        expect(self.page.locator('.lease-list')).to_contain_text(_HOSTILE)
+        self.says('.lease-list', _HOSTILE)
         self.assertEqual('Reservations', self.page.title())
         self.assertEqual(0, self.page.locator('img').count())
 
@@ -293,8 +293,7 @@ class NoClassTestCase(base.BrowserCase):
         expect(self.row('gold-2')).to_be_visible()
         row.focus()
         self.page.keyboard.press('b')
-        expect(self.page.locator('.verdict')).to_contain_text(
-            'Possible: 1 host of any class')
+        self.says('.verdict', 'Possible: 1 host of any class')
         self.page.keyboard.press('Escape')
         self.page.keyboard.press('f')
         expect(self.page.locator('.slots .offer').first).to_be_visible()
@@ -325,7 +324,7 @@ class RacksTestCase(base.BrowserCase):
         expect(racks).to_have_text(['rack 9', 'rack 10', 'no rack'])
         expect(self.page.locator('.host-row')).to_have_count(0)
         expect(self.row('rack 9')).to_contain_text('2 of 2 free')
-        self.row('rack 9').get_by_role('button', name='Open rack 9').click()
+        self.press('Open rack 9')
         for name in ('gold-1', 'gold-2'):
             expect(self.row(name)).to_be_visible()
         expect(self.page.locator('.host-row')).to_have_count(2)
@@ -338,9 +337,9 @@ class RacksTestCase(base.BrowserCase):
         for name in ('gold-0', 'gold-1', 'gold-2'):
             expect(self.row(name, colleague)).to_be_visible()
         self.page.mouse.move(900, self.y('rack 9'))
-        expect(self.page.locator('#tip')).to_contain_text('2 of 2 free')
+        self.says('#tip', '2 of 2 free')
         # A class that closes takes its racks along.
-        self.row('gold').get_by_role('button', name='Close gold').click()
+        self.press('Close gold')
         expect(racks).to_have_count(0)
         self.row('gold').locator('.name').click()
         expect(racks).to_have_count(3)
@@ -379,16 +378,14 @@ class RacksTestCase(base.BrowserCase):
         colleague.goto(self.page.url)
         expect(colleague.get_by_label('Only hosts of the rack rack 9')
                ).to_be_checked()
-        expect(colleague.locator('.verdict')).to_contain_text(
-            'Not enough hosts')
+        self.says('.verdict', 'Not enough hosts', colleague)
         only.uncheck()
         expect(verdict).to_contain_text('Possible')
         only.check()
         self.page.fill('#book-hosts', '2')
         expect(verdict).to_contain_text('Possible')
-        self.page.locator('.booking').get_by_role(
-            'button', name='Book').click()
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.press('Book', '.booking')
+        self.titled('lease')
         names = {self.service.ask_ironic('GET', f'nodes/{each["uuid"]}')[
             'name'] for each in self.service.leases()['lease'][
                 'reservations'][0]['nodes']}
@@ -399,8 +396,7 @@ class RacksTestCase(base.BrowserCase):
         self.open(open='gold', **self.window(-4, 44))
         expect(self.row('no rack')).to_be_visible()
         self.drag('no rack', 6, 12)
-        expect(self.page.locator('#book-rack')).to_contain_text(
-            'not only of those without one')
+        self.says('#book-rack', 'not only of those without one')
 
     def test_keys_go_in_and_out(self):
         self.open()

@@ -41,9 +41,7 @@ class ManyTestCase(base.BrowserCase):
         expect(self.page.locator('#spacer')).to_have_attribute(
             'aria-rowcount', '11')
         # After a change, each is where it was.
-        host = self.service.lease(2, 12, name='training')
-        node = host['reservations'][0]['nodes'][0]['uuid']
-        name = self.service.ask_ironic('GET', f'nodes/{node}')['name']
+        name = self.host_of(self.service.lease(2, 12, name='training'))
         expect(self.row(name).locator('.said')).to_contain_text('training')
         expect(self.page.locator('.host-row')).to_have_count(10)
 

@@ -20,7 +20,6 @@ import threading
 import urllib.parse
 
 from cheroot import wsgi as cheroot_wsgi
-import fixtures
 from playwright import sync_api
 
 from ironic_reservations.engine import hosts
@@ -28,7 +27,7 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.model import leases
-from tests.inprocess.api.calendar import base as calendar_base
+from tests.inprocess.api import on_its_own
 from tests.inprocess.api.calendar import small_keystone
 from tests.processes.browser import base
 
@@ -65,11 +64,11 @@ class PasswordTestCase(base.BrowserCase):
         self.check_accessible()
         self.sign_in()
         expect(self.row('gold')).to_contain_text('2 of 2 free')
-        expect(self.page.locator('#user')).to_contain_text('olga')
+        self.says('#user', 'olga')
         self.page.keyboard.press('b')
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible')
         self.page.keyboard.press('Enter')
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease')
         lease, = self.service.ask('GET', 'leases')['leases']
         self.assertEqual('olga', lease['user_id'])
 
@@ -79,8 +78,7 @@ class PasswordTestCase(base.BrowserCase):
         self.sign_in()
         expect(self.row('gold')).to_be_visible()
         self.page.context.clear_cookies()
-        expect(self.page.locator('#sign-in')).to_contain_text(
-            'Your session has ended')
+        self.says('#sign-in', 'Your session has ended')
         expect(self.page.locator('main')).to_have_attribute('inert', '')
         self.sign_in()
         expect(self.page.locator('#sign-in')).to_be_hidden()
@@ -97,10 +95,9 @@ class PasswordTestCase(base.BrowserCase):
         expect(self.row('gold')).to_be_visible()
         self.page.evaluate('window.isOfOlga = true')
         self.page.context.clear_cookies()
-        expect(self.page.locator('#sign-in')).to_contain_text(
-            'Your session has ended')
+        self.says('#sign-in', 'Your session has ended')
         self.sign_in('secret:2', user='pia')
-        expect(self.page.locator('#user')).to_contain_text('pia')
+        self.says('#user', 'pia')
         self.wait_until('!window.isOfOlga')
         expect(self.row('gold')).to_be_visible()
 
@@ -113,14 +110,14 @@ class PasswordTestCase(base.BrowserCase):
             data={'username': 'pia', 'password': 'secret:2'})
         self.assertEqual(200, answer.status, answer.text())
         self.page.keyboard.press('b')
-        expect(self.page.locator('#user')).to_contain_text('pia')
-        self.page.get_by_role('button', name='Sign out').click()
+        self.says('#user', 'pia')
+        self.press('Sign out')
         expect(self.page.locator('#sign-in')).to_be_visible()
 
     def test_signs_out(self):
         self.page.goto(self.service.page)
         self.sign_in()
-        self.page.get_by_role('button', name='Sign out').click()
+        self.press('Sign out')
         expect(self.page.locator('#sign-in')).to_be_visible()
         self.assertEqual([], [
             each for each in self.page.context.cookies() if each['value']])
@@ -132,19 +129,18 @@ class PasswordTestCase(base.BrowserCase):
         self.service.lease(2, 12, name='training')
         self.page.locator('#leases').click()
         self.page.get_by_text('In another calendar').click()
-        self.page.get_by_role('button', name='Make a link').click()
+        self.press('Make a link')
         link = self.page.locator('.ical code').inner_text()
         self.service.lease(2, 12, name='workshop')
-        expect(self.page.locator('.lease-list')).to_contain_text('workshop')
+        self.says('.lease-list', 'workshop')
         expect(self.page.locator('.ical code')).to_have_text(link)
         reader = self.someone()
         told = reader.request.get(link)
         self.assertEqual(200, told.status, told.text())
         self.assertIn('SUMMARY:training', told.text())
         self.check_accessible()
-        self.page.get_by_role('button', name='Take it back').click()
-        expect(self.page.locator('.ical')).to_contain_text(
-            'shows nothing any more')
+        self.press('Take it back')
+        self.says('.ical', 'shows nothing any more')
         self.assertIn(reader.request.get(link).status, (401, 403, 404))
 
 
@@ -154,14 +150,9 @@ class _Standalone:
     def __init__(self) -> None:
         self.keystone = small_keystone.SmallKeystone()
         self.keystone.setUp()
-        self._file = fixtures.MockPatchObject(
-            calendar_base.Standalone, 'file',
-            '[keystone_authtoken]\n'
-            'www_authenticate_uri = http://public.example/\n'
-            'auth_type = password\n'
-            f'auth_url = {self.keystone.url}/\n')
-        self._file.setUp()
-        self.world = calendar_base.Standalone(auth_strategy='keystone')
+        self.world = on_its_own.Standalone(
+            on_its_own.keystone_at(self.keystone.url),
+            auth_strategy='keystone')
         self.world.setUp()
         self._server = cheroot_wsgi.Server(('127.0.0.1', 0), self.world,
                                            numthreads=8)
@@ -202,7 +193,6 @@ class _Standalone:
         self._server.stop()
         self._thread.join()
         self.world.cleanUp()
-        self._file.cleanUp()
         self.keystone.cleanUp()
 
 
@@ -243,7 +233,7 @@ class KeystoneTestCase(base.BrowserCase):
         said = self.page.locator('.host-row .said')
         expect(said.filter(has_text='of your lease ours')).to_have_count(1)
         expect(said.filter(has_text='of somebody else')).to_have_count(1)
-        expect(self.page.locator('#user')).to_contain_text('anna · red')
+        self.says('#user', 'anna · red')
         self.assertNotIn('theirs', self.page.content())
         self.check_accessible()
 
@@ -251,16 +241,16 @@ class KeystoneTestCase(base.BrowserCase):
         self.sign_in()
         expect(self.row('gold')).to_be_visible()
         self.page.keyboard.press('b')
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible')
         self.page.keyboard.press('Enter')
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease')
         made, = lease_find.page(self.service.world.engine, None, 100, None,
                                 None)
         self.assertEqual('id-of-red', made.project_id)
 
     def test_application_credential(self):
         self.page.goto(self.service.page)
-        self.page.get_by_role('button', name='Application credential').click()
+        self.press('Application credential')
         self.check_accessible()
         self.page.get_by_label('ID of the credential').fill('a1b2c3')
         self.page.get_by_label('Secret').fill('credential-secret')
@@ -273,21 +263,20 @@ class KeystoneTestCase(base.BrowserCase):
         expect(self.row('gold')).to_be_visible()
         self.page.keyboard.press('b')
         self.page.fill('#book-name', 'training')
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible')
         self.end_sessions()
         # NOTE: the page may have seen it before, and lets nobody type.
         self.page.locator('#book-hosts').evaluate("""(input) => {
           input.value = '2';
           input.dispatchEvent(new Event('input', {bubbles: true}));
         }""")
-        expect(self.page.locator('.verdict')).to_contain_text('no session')
+        self.says('.verdict', 'no session')
         expect(self.page.locator('#sign-in')).to_be_visible()
         self.fill_in()
-        expect(self.page.locator('.verdict')).to_contain_text(
-            'Possible: 2 hosts')
+        self.says('.verdict', 'Possible: 2 hosts')
         expect(self.page.locator('#book-name')).to_have_value('training')
         self.page.locator('.booking button[type=submit]').click()
-        expect(self.page.locator('#panel-title')).to_have_text('training')
+        self.titled('training')
 
     def test_session_ends_while_an_edge_is_dragged(self):
         """The drag is over: what is dropped then changes nothing."""
@@ -300,13 +289,10 @@ class KeystoneTestCase(base.BrowserCase):
             {**self.window(-4, 60), 'open': 'gold'}))
         expect(said).to_have_count(1)
         host = said.locator('.name').inner_text()
-        y = self.y(host)
-        self.page.mouse.move(self.x(40) - 1, y)
-        self.page.mouse.down()
-        self.page.mouse.move(self.x(44), y, steps=4)
-        expect(self.page.locator('#notice')).to_contain_text('possible')
+        self.drag_edge(host, 40, 44)
+        self.says('#notice', 'possible')
         self.end_sessions()
-        self.page.mouse.move(self.x(48), y, steps=4)
+        self.page.mouse.move(self.x(48), self.y(host), steps=4)
         expect(self.page.locator('#sign-in')).to_be_visible()
         changed = []
         self.page.on('request', lambda sent: sent.method == 'PUT'
@@ -321,5 +307,4 @@ class KeystoneTestCase(base.BrowserCase):
         self.sign_in()
         expect(self.row('gold')).to_be_visible()
         self.end_sessions()
-        expect(self.page.locator('#sign-in')).to_contain_text(
-            'Your session has ended')
+        self.says('#sign-in', 'Your session has ended')

@@ -73,9 +73,9 @@ class TouchTestCase(base.BrowserCase):
             assert time.monotonic() < deadline, self.shown()
             self.page.wait_for_timeout(100)
 
-    def open_days(self, **state):
-        """Open the page with two days around now."""
-        self.open(**self.window(-4, 44), **state)
+    def open_days(self, page=None, **state):
+        """Open the page with two days around now; it is as wide as shown."""
+        super().open_days(page, **state)
         self.assertEqual(390, self.page.evaluate(
             'document.documentElement.scrollWidth'))
 
@@ -110,20 +110,18 @@ class TouchTestCase(base.BrowserCase):
         self.open_days()
         self.touch(self.path('gold', *range(int(self.x(8)),
                                             int(self.x(30)), 8)))
-        expect(self.page.locator('.verdict')).to_contain_text('Possible')
+        self.says('.verdict', 'Possible')
         self.check_accessible()
         self.page.locator('.booking button[type=submit]').tap()
-        expect(self.page.locator('#panel-title')).to_have_text('lease')
+        self.titled('lease')
 
     def test_a_tap_opens_and_shows(self):
         """A class into its hosts, and then a lease of one."""
-        lease = self.service.lease(8, 40, name='training')
-        node = lease['reservations'][0]['nodes'][0]['uuid']
-        name = self.service.ask_ironic('GET', f'nodes/{node}')['name']
+        name = self.host_of(self.service.lease(8, 40, name='training'))
         self.open_days()
         self.page.touchscreen.tap(self.x(20), self.y('gold'))
         expect(self.row(name)).to_be_visible()
         expect(self.row(name).locator('.said')).to_contain_text('training')
         self.page.touchscreen.tap(self.x(20), self.y(name))
-        expect(self.page.locator('#panel-title')).to_have_text('training')
+        self.titled('training')
         self.check_accessible()
