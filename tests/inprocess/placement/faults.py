@@ -60,6 +60,7 @@ class Network:
         is nothing.
     :ivar down: whether nothing gets through at all.
     :ivar late: requests that have not arrived yet.
+    :ivar before: happens before each request, which it is told.
     :ivar suffered: how many faults there were.
     """
 
@@ -69,9 +70,11 @@ class Network:
         self.faults: list[Fault | None] = []
         self.down = False
         self.late: list[Callable[[], Any]] = []
+        self.before: Callable[[str, str], Any] = lambda method, url: None
         self.suffered = 0
 
     def request(self, url: str, method: str, **kwargs: Any) -> Any:
+        self.before(method, url)
         self.calls.append(f'{method} {url}')
         if self.down:
             self.suffered += 1
@@ -97,6 +100,18 @@ class Network:
         return [call.partition(' ')[0] for call in self.calls
                 if not call.startswith('GET')]
 
+    def once_before(self, method: str, end: str,
+                    action: Callable[[], Any]) -> None:
+        """Have something happen before the next such request.
+
+        :param end: of its path.
+        """
+        def before(*sent: str) -> None:
+            if sent[0] == method and sent[1].endswith(end):
+                self.before = lambda *_: None
+                action()
+        self.before = before
+
     def deliver(self) -> None:
         """Have arrive what is late."""
         while self.late:
@@ -106,15 +121,25 @@ class Network:
 class Steps:
     """Counts the steps of a process, and ends it at one of them.
 
-    A step is before or after a transaction that writes, or a request.
+    A step is before or after a transaction that writes, or a request.  What
+    is done ``with`` it ends with the process, and the test goes on.
 
     :param last: the number of the step that it dies at.
     :ivar taken: how many it has taken.
+    :ivar died: whether it came to that.
     """
 
     def __init__(self, last: int) -> None:
         self._last = last
         self.taken = 0
+        self.died = False
+
+    def __enter__(self) -> Steps:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        self.died = kind is Died
+        return self.died
 
     def take(self) -> None:
         if self.is_last():
@@ -157,6 +182,19 @@ class Changes(Steps):
     def _in_ironic(self) -> int:
         return (len(self._ironic.changed)
                 + self._ironic.asked.count('delete_allocation'))
+
+
+def each_death(most: int = 100) -> Iterator[Changes]:
+    """Give the steps of a process that dies after each of its changes.
+
+    :raises AssertionError: with so many changes it never got through.
+    """
+    for last in range(most):
+        steps = Changes(last)
+        yield steps
+        if not steps.died:
+            return
+    raise AssertionError('It never got through.')
 
 
 class _MortalDatabase(connection.Database):

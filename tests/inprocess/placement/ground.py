@@ -17,12 +17,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import sqlalchemy as sa
+
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.engine.placement import repair as placement_repair
+from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds
 from tests import world
 from tests.inprocess.placement import faults
@@ -83,6 +87,19 @@ class TestCase(world.TestCase):
         with self.world.engine.database.read() as opened:
             return db_holds.read_all(opened)
 
+    def execute(self, *statements: sa.Executable) -> None:
+        """Change rows behind everybody's back."""
+        with self.world.engine.database.write() as opened:
+            for statement in statements:
+                opened.execute(statement)
+
+    def taken(self, count: int) -> list[str]:
+        """Return new nodes that somebody else has in Placement."""
+        nodes = [self.enrol() for _ in range(count)]
+        for node in nodes:
+            self.nodes.claim(node)
+        return nodes
+
     def consumers(self, node: str) -> list[str]:
         """Read who has a node."""
         there = self.client.consumers_on(node)
@@ -103,6 +120,32 @@ class TestCase(world.TestCase):
     def audit(self) -> placement_audit.Report:
         """Look at everything."""
         return placement_audit.audit(self.engine, everything=True)
+
+    def is_told(self, difference: hold_audit.Difference) -> bool:
+        """Tell whether a difference is one that the test is about."""
+        return True
+
+    def found(self) -> list[tuple[hold_audit.Kind, str]]:
+        """Audit twice, cheaply and thoroughly: both find the same."""
+        cheaply, found = (
+            placement_audit.audit(self.engine, everything).differences
+            for everything in (False, True))
+        self.assertEqual(cheaply, found)
+        return [(one.kind, one.node_uuid) for one in found
+                if self.is_told(one)]
+
+    def repair(self) -> dict[hold_audit.Kind, bool]:
+        """Audit and repair, and return what was mended."""
+        return {repair.difference.kind: repair.done for repair in
+                placement_repair.repair(self.engine, self.audit())
+                if self.is_told(repair.difference)}
+
+    def assert_mended(self, kind: hold_audit.Kind, *nodes: str,
+                      done: bool = True) -> None:
+        """Check what an audit finds, and whether it is mended."""
+        self.assertEqual([(kind, node) for node in sorted(nodes)],
+                         self.found())
+        self.assertEqual({kind: done}, self.repair())
 
     def assert_clean(self) -> None:
         """Rows and Placement agree, also for who does not trust the audit.

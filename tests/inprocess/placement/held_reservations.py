@@ -24,6 +24,7 @@ from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import node_reservation
 from ironic_reservations.planner import pick
 from tests import world
+from tests.inprocess.placement import faults
 from tests.inprocess.placement import ground
 
 
@@ -53,6 +54,13 @@ class TestCase(ground.TestCase):
                                     *node_uuids, **ask)
         given: list[dict[str, Any]] = refused.details['reasons']
         return given
+
+    def die(self, *nodes: str, **ask: Any) -> None:
+        """Have a process die once it has asked Placement for a node."""
+        with faults.Steps(2) as steps:
+            self.reserve(*nodes, engine=faults.mortal(
+                self.world.engine, self.there.sender(), steps), **ask)
+        self.assertTrue(steps.died)
 
     def assert_nothing_left(self) -> None:
         """There is neither a reservation nor a hold that stands."""

@@ -222,16 +222,14 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
 
     def before_write(self, number: int,
                      action: Callable[[], object]) -> None:
-        """Have something happen right before the nth write."""
-        plain, left = self.network.request, [number]
+        """Have something happen right before the nth write, once more."""
+        earlier, left = self.network.before, itertools.count(1)
 
-        def request(url: str, method: str, **kwargs: Any) -> Any:
-            if method != 'GET':
-                left[0] -= 1
-                if left[0] == 0:
-                    action()
-            return plain(url, method, **kwargs)
-        self.network.request = request
+        def before(method: str, url: str) -> None:
+            if method != 'GET' and next(left) == number:
+                action()
+            earlier(method, url)
+        self.network.before = before
 
     def test_nobody_gets_in_between_two_steps(self) -> None:
         node, instance = self.old_node()
@@ -247,25 +245,25 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
         killed = 0
         for start in (self.old_node, self.used_node_without_allocation,
                       self.reserved_node):
-            for last in itertools.count():
+            for steps in faults.each_death():
                 node, instance = start()
-                steps = faults.Changes(last)
-                mortal = faults.mortal(self.engine, self.network, steps)
-                try:
-                    self.heal(node, engine=mortal)
-                    # NOTE: one before and one after each change.
-                    killed += 2 * (last - 1)
-                    break
-                except faults.Died:
-                    pass
+                with steps:
+                    self.heal(node, engine=faults.mortal(
+                        self.engine, self.network, steps))
                 self.assertEqual([], self.rivals_get_in(node))
                 self.wait()
                 self.assertEqual('in order', self.heal(node)[node][1])
-                self.assertEqual({node: {GOLD: 1}}, self.has(instance))
-                self.assertEqual({GOLD: 1}, self.client.usages(node))
-                self.assertEqual({GOLD}, {*self.offers(node)})
-                self.assertEqual([], self.rivals_get_in(node))
+                self.assert_has_class(node, instance)
+                # NOTE: one before and one after each change.
+                killed += 2 * steps.died
         self.assertGreater(killed, 30)
+
+    def assert_has_class(self, node: str, instance: str) -> None:
+        """Check that an instance has its node by the class, and no other."""
+        self.assertEqual({node: {GOLD: 1}}, self.has(instance))
+        self.assertEqual({GOLD: 1}, self.client.usages(node))
+        self.assertEqual({GOLD}, {*self.offers(node)})
+        self.assertEqual([], self.rivals_get_in(node))
 
     def test_writes_that_fail_in_every_way(self) -> None:
         """The class is made, given, and reserved as it was."""
@@ -277,9 +275,7 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
                 self.assertEqual((Outcome.HEALED, 'in order'),
                                  self.heal(node)[node])
                 self.network.deliver()
-                self.assertEqual({node: {GOLD: 1}}, self.has(instance))
-                self.assertEqual({GOLD: 1}, self.client.usages(node))
-                self.assertEqual([], self.rivals_get_in(node))
+                self.assert_has_class(node, instance)
                 self.assertEqual(position < writes,
                                  bool(self.network.suffered))
                 self.network.faults = []
@@ -323,16 +319,16 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
 
     def test_instance_that_goes_meanwhile_is_left_with_nothing(self) -> None:
         """Before any of the writes, and whether it had something or not."""
+        nothing = self.network.before
         for start, writes in ((self.old_node, 2),
                               (self.unallocated_node, 2),
                               (self.used_node_without_allocation, 3)):
             for write in range(1, 1 + writes):
                 node, instance = start()
-                plain = self.network.request
                 self.before_write(write, functools.partial(
                     self.go, node, instance))
                 self.heal(node)
-                self.network.request = plain
+                self.network.before = nothing
                 self.assertEqual({}, self.has(instance), write)
                 self.assertEqual((Outcome.FINE, 'free'),
                                  self.heal(node)[node])

@@ -14,32 +14,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import contextlib
 import io
 import json
-import pathlib
 
 import fixtures
 
-from ironic_reservations import clock
 from ironic_reservations.clouds import ironic
 from ironic_reservations.cmd import class_heal
-from ironic_reservations.cmd import manage
+from tests.inprocess.placement import commanded
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import of_old_sizes
 
 GOLD = in_memory.GOLD
 
 
-class TestCommand(of_old_sizes.TestCase):
+class TestCommand(commanded.Commanded, of_old_sizes.TestCase):
+
+    action = 'heal'
 
     def setUp(self) -> None:
         super().setUp()
-        # NOTE: the command has the clock of the machine.
-        self.world.clock.now = clock.utc_now()
-        folder = self.useFixture(fixtures.TempDir()).path
-        self.config = pathlib.Path(folder, 'ironic-reservations.conf')
-        self.configure(self.there.endpoint)
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_reservations.clouds.ironic.Ironic.over_http',
             classmethod(self.over_http)))
@@ -47,21 +43,6 @@ class TestCommand(of_old_sizes.TestCase):
 
     def over_http(self, *_: object) -> ironic.Ironic:
         return self.world.ironic
-
-    def configure(self, endpoint: str) -> None:
-        self.config.write_text('\n'.join((
-            '[database]', f'connection = {self.world.url}',
-            '[placement]', 'enabled = true',
-            f'endpoint_override = {endpoint}', '')))
-
-    def command(self, *words: str) -> tuple[int, str, str]:
-        """Run it, and return its status and both outputs."""
-        said, complained = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(said), (
-                contextlib.redirect_stderr(complained)):
-            status = manage.main(['--config-file', str(self.config),
-                                  'placement', 'heal', *words])
-        return status, said.getvalue(), complained.getvalue()
 
     def test_dry_run_is_the_default_then_it_is_done_once(self) -> None:
         node, instance = self.old_node()
@@ -139,18 +120,11 @@ class TestCommand(of_old_sizes.TestCase):
     def test_each_failure_is_one_sentence(self) -> None:
         self.old_node()
         next(healing := self.under_way())
-        for words, word in ((('--apply',), 'Another process'),
-                            (('--node', 'none'), 'no node none')):
-            status, said, complained = self.command(*words)
-            self.assertEqual((manage.FAILED, '', 1), (
-                status, said, len(complained.splitlines())), complained)
-            self.assertIn(word, complained)
+        self.assert_fails('Another process', '--apply')
+        self.assert_fails('no node none', '--node', 'none')
         healing.close()
         self.configure('http://127.0.0.1:1')
-        status, said, complained = self.command('--apply')
-        self.assertEqual((manage.FAILED, 1),
-                         (status, len(complained.splitlines())))
-        self.assertIn('cannot be reached', complained)
+        self.assert_fails('cannot be reached', '--apply')
 
     def under_way(self) -> object:
         """Return a healing of another process."""
@@ -159,41 +133,37 @@ class TestCommand(of_old_sizes.TestCase):
         return class_heal.class_heal.heal(
             engine, class_heal.class_heal.nodes(engine), True)
 
-    def test_what_was_done_before_a_failure_is_told(self) -> None:
-        there = sorted(self.old_node() for _ in range(3))
-        asked: list[str] = []
+    def before_the_node(self, uuid: str, action: Callable[[], object]) -> None:
+        """Have something happen when Ironic is asked for a node."""
         plain = self.world.ironic.node
 
         def node(ident: str) -> object:
-            asked.append(ident)
-            if ident == there[1][0]:
-                self.world.ironic.down = True
+            if ident == uuid:
+                self.world.ironic.node = plain
+                action()
             return plain(ident)
         self.world.ironic.node = node
-        status, said, complained = self.command('--apply')
-        self.assertEqual(manage.FAILED, status)
-        self.assertIn('Ironic is down', complained)
-        self.assertIn('3 nodes: 0 in order, 1 healed, 2 not looked at.', said)
-        self.world.ironic.down, self.world.ironic.node = False, plain
+
+    def test_what_was_done_before_a_failure_is_told(self) -> None:
+        there = sorted(self.old_node() for _ in range(3))
+        self.before_the_node(there[1][0], lambda: setattr(
+            self.world.ironic, 'down', True))
+        self.assert_fails(
+            'Ironic is down', '--apply',
+            said='3 nodes: 0 in order, 1 healed, 2 not looked at.')
+        self.world.ironic.down = False
         self.assertEqual(0, self.command('--apply')[0])
         for node_uuid, instance in there:
             self.assert_healed(node_uuid, instance)
 
     def test_interrupted_it_tells_what_was_done(self) -> None:
         there = sorted(self.old_node() for _ in range(2))
-        plain = self.world.ironic.node
 
-        def node(ident: str) -> object:
-            if ident == there[1][0]:
-                raise KeyboardInterrupt
-            return plain(ident)
-        self.world.ironic.node = node
-        status, said, complained = self.command('--apply')
-        self.assertEqual((manage.FAILED, 1),
-                         (status, len(complained.splitlines())))
-        self.assertIn('run it again', complained)
-        self.assertIn('1 healed, 1 not looked at', said)
-        self.world.ironic.node = plain
+        def interrupt() -> None:
+            raise KeyboardInterrupt
+        self.before_the_node(there[1][0], interrupt)
+        self.assert_fails('run it again', '--apply',
+                          said='1 healed, 1 not looked at')
         self.assertEqual(0, self.command('--apply')[0])
 
     def test_words_that_it_does_not_know(self) -> None:

@@ -14,16 +14,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import pathlib
 import time
 
-import fixtures
-
-from ironic_reservations.cmd import manage
 from tests import world
+from tests.inprocess.placement import commanded
 from tests.inprocess.placement import of_old_sizes
 from tests.real import ironic
 
@@ -31,26 +26,19 @@ from tests.real import ironic
 _WAIT = 240
 
 
-class TestRealIronic(of_old_sizes.TestCase):
+class TestRealIronic(commanded.Commanded, of_old_sizes.TestCase):
+
+    action = 'heal'
 
     def setUp(self) -> None:
         super().setUp()
         self.ironic = self.useFixture(ironic.RealIronic(middleware=False))
-        self.config = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'our.conf')
-        self.config.write_text('\n'.join((
-            '[database]', f'connection = {self.world.url}',
-            '[ironic]', 'auth_type = none',
-            f'endpoint_override = {self.ironic.url}',
-            '[placement]', 'enabled = true',
-            f'endpoint_override = {self.there.endpoint}', '')))
+        self.configure(self.there.endpoint, '[ironic]', 'auth_type = none',
+                       f'endpoint_override = {self.ironic.url}')
 
     def heal_by_command(self, *words: str) -> tuple[int, dict[str, object]]:
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            status = manage.main(['--config-file', str(self.config),
-                                  'placement', 'heal', '-f', 'json', *words])
-        return status, json.loads(said.getvalue())
+        status, said, _ = self.command('-f', 'json', *words)
+        return status, json.loads(said)
 
     def deploy(self, node: str, instance: str) -> None:
         """Put an instance on a node, and wait until it runs."""

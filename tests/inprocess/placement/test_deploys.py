@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.placement import consumers
@@ -73,23 +72,36 @@ class TestMove(TestCase):
         super().setUp()
         self.on_deploy('move')
 
-    def test_instance_gets_the_node_and_loses_it_when_it_is_free(
-            self) -> None:
+    def deployed(self) -> node_reservation.Reservation:
+        """Return a reservation whose node has been deployed."""
         made = self.reserve(self.enrol())
         self.deploy(made)
+        return made
+
+    def assert_moved(self, made: node_reservation.Reservation) -> None:
+        """Check that the instance has the node, and all agrees."""
         self.assertEqual([made.instance_uuid],
                          self.consumers(made.node_uuid))
-        there = self.client.consumer(made.instance_uuid)
-        self.assertEqual(('ours', 'me', consumers.INSTANCE), (
-            there.project_id, there.user_id, there.consumer_type))
         self.assert_clean()
-        placement_sync.recover(self.engine)
-        placement_sync.audit(self.engine, repair=True)
-        self.assertEqual([made.instance_uuid],
-                         self.consumers(made.node_uuid))
+
+    def assert_freed(self, made: node_reservation.Reservation) -> None:
+        """Have a node be free again, and nobody's."""
         self.free(made)
         self.assertEqual([], self.consumers(made.node_uuid))
         self.assert_clean()
+
+    def test_instance_gets_the_node_and_loses_it_when_it_is_free(
+            self) -> None:
+        made = self.deployed()
+        self.assert_moved(made)
+        if self.newest is None:
+            there = self.client.consumer(made.instance_uuid)
+            self.assertEqual(('ours', 'me', consumers.INSTANCE), (
+                there.project_id, there.user_id, there.consumer_type))
+        placement_sync.recover(self.engine)
+        placement_sync.audit(self.engine, repair=True)
+        self.assert_moved(made)
+        self.assert_freed(made)
 
     def test_refused_deploy_moves_nothing(self) -> None:
         made = self.reserve(self.enrol())
@@ -106,30 +118,34 @@ class TestMove(TestCase):
         self.network.down = False
         self.assertNotIn(made.instance_uuid, self.consumers(made.node_uuid))
         placement_sync.audit(self.engine, repair=True)
-        self.assertEqual([made.instance_uuid],
-                         self.consumers(made.node_uuid))
-        self.assert_clean()
+        self.assert_moved(made)
 
     def test_instance_that_nova_has_moved_keeps_what_it_has(self) -> None:
-        made, other = self.reserve(self.enrol()), self.enrol()
-        self.deploy(made)
+        made, other = self.deployed(), self.enrol()
         self.client.delete_allocations(made.instance_uuid)
         self.nodes.claim(other, made.instance_uuid)
         self.free(made)
         self.assertEqual([made.instance_uuid], self.consumers(other))
         self.assertEqual([], self.rows())
 
-    def test_node_that_nova_has_claimed_anew_is_left_to_it(self) -> None:
-        """Nova gives its consumers no type."""
-        made = self.reserve(self.enrol())
-        self.deploy(made)
+    def claimed_anew(self) -> node_reservation.Reservation:
+        """Return a reservation whose node Nova has claimed for its instance.
+
+        Nova gives its consumers no type.
+        """
+        made = self.deployed()
         self.client.delete_allocations(made.instance_uuid)
-        self.there.client.put_allocations(made.instance_uuid, in_memory.wanted(
-            {made.node_uuid: {GOLD: 1}}, consumer_type='SOMEBODY'))
+        self.assertTrue(self.client.put_allocations(
+            made.instance_uuid, in_memory.wanted({made.node_uuid: {GOLD: 1}})
+        ).done)
         self.free(made)
+        self.assertEqual([], self.rows())
+        return made
+
+    def test_node_that_nova_has_claimed_anew_is_left_to_it(self) -> None:
+        made = self.claimed_anew()
         self.assertEqual([made.instance_uuid],
                          self.consumers(made.node_uuid))
-        self.assertEqual([], self.rows())
 
     def test_instance_that_nova_scheduled_is_left_alone_throughout(
             self) -> None:
@@ -143,16 +159,14 @@ class TestMove(TestCase):
         self.assertEqual([], self.rows())
 
     def test_reservation_that_is_deleted_takes_it_back(self) -> None:
-        made = self.reserve(self.enrol())
-        self.deploy(made)
+        made = self.deployed()
         release.release(self.engine, made.uuid)
         self.assertEqual(([], []), (self.consumers(made.node_uuid),
                                     self.rows()))
 
     def test_taking_back_that_fails_is_tried_again(self) -> None:
         for fault in faults.Fault:
-            made = self.reserve(self.enrol())
-            self.deploy(made)
+            made = self.deployed()
             self.network.faults = [fault]
             release.release(self.engine, made.uuid)
             self.recover()
@@ -161,31 +175,22 @@ class TestMove(TestCase):
             self.assert_clean()
 
     def test_process_killed_between_each_two_steps(self) -> None:
-        for last in range(40):
+        for steps in faults.each_death():
             made = self.reserve(self.enrol())
-            died = True
-            steps = faults.Changes(last)
             mortal = faults.mortal(self.world.engine, self.there.sender(),
                                    steps)
             through = admission.admit(self.engine, made.node_uuid, made.uuid)
             self.world.ironic.deploy(made.node_uuid, made.instance_uuid)
-            try:
+            with steps:
                 admission.close(mortal, through, True)
-                died = False
-            except faults.Died:
-                pass
             self.world.find_out()
             mirror.refresh_all(self.engine)
             mirror.settle_starting(self.engine)
             self.recover()
             placement_sync.audit(self.engine, repair=True)
-            self.assertEqual([made.instance_uuid],
-                             self.consumers(made.node_uuid), last)
-            self.assert_clean()
+            self.assert_moved(made)
             self.free(made)
-            self.assertEqual([], self.consumers(made.node_uuid), last)
-            if not died:
-                break
+            self.assertEqual([], self.consumers(made.node_uuid))
         self.assertGreater(steps.taken, 8)
 
 
@@ -194,22 +199,6 @@ class TestMoveOnOldPlacement(TestMove):
 
     newest = '1.29'
 
-    def test_instance_gets_the_node_and_loses_it_when_it_is_free(
-            self) -> None:
-        made = self.reserve(self.enrol())
-        self.deploy(made)
-        self.assertEqual([made.instance_uuid],
-                         self.consumers(made.node_uuid))
-        self.free(made)
-        self.assertEqual([], self.consumers(made.node_uuid))
-        self.assert_clean()
-
     def test_node_that_nova_has_claimed_anew_is_left_to_it(self) -> None:
         """It cannot be told whose it is, and so it is what we wrote."""
-        made = self.reserve(self.enrol())
-        self.deploy(made)
-        self.client.delete_allocations(made.instance_uuid)
-        self.assertIs(answers.Outcome.DONE, self.nodes.try_claim(
-            made.node_uuid, made.instance_uuid).outcome)
-        self.free(made)
-        self.assertEqual([], self.rows())
+        self.claimed_anew()

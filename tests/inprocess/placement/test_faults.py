@@ -14,9 +14,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
 import random
 
+import testscenarios
 from testtools import content
 
 from ironic_reservations import engine as engine_module
@@ -123,12 +124,11 @@ class TestUncertainHold(ground.TestCase):
         self.assert_clean()
 
     def test_credentials_that_are_refused_leave_nothing(self) -> None:
-        node = self.enrol()
-        stranger = self.engine.__class__(**{
-            **vars(self.engine),
-            'placement': placement.Placement(self.there.sender(), 'nobody')})
-        self.assertRaises(errors.PlacementUnavailable, self.hold, node,
-                          engine=stranger)
+        stranger = dataclasses.replace(
+            self.engine,
+            placement=placement.Placement(self.there.sender(), 'nobody'))
+        self.assertRaises(errors.PlacementUnavailable, self.hold,
+                          self.enrol(), engine=stranger)
         self.assertEqual([], self.rows())
 
     def test_consumer_that_a_failed_call_has_left_is_not_used(self) -> None:
@@ -196,89 +196,45 @@ class TestUncertainMove(ground.TestCase):
             hold_release.release(self.engine, ['me'])
 
 
-class TestDeaths(ground.TestCase):
-    """Our process is killed between each two steps."""
+class TestDeaths(testscenarios.WithScenarios, ground.TestCase):
+    """Our process is killed between each two steps of what it does."""
 
-    def deaths(self, prepare: Callable[[str], None],
-               use: Callable[[engine_module.Engine, str], object],
-               most: int) -> None:
-        """Die at each step of something, and begin again.
+    scenarios = [
+        (f'{use}_after_{prepare}',
+         {'prepare': prepare, 'use': use, 'most': most})
+        for prepare, use, most in (
+            ('nothing', 'begin', 6), ('claim', 'begin', 8),
+            ('held', 'release', 6), ('held', 'move', 8),
+            ('written', 'settle', 6), ('not_written', 'settle', 10),
+            ('half_released', 'settle', 6), ('half_moved', 'settle', 8))]
 
-        :param most: how many steps there are.
-        """
-        lived, node = None, self.enrol()
-        for last in range(most + 2):
+    def test_next_pass_brings_all_in_order(self) -> None:
+        node = self.enrol()
+        for steps in faults.each_death():
             for consumer in self.consumers(node):
                 self.client.delete_allocations(consumer)
             hold_release.release(self.engine, [node])
-            prepare(node)
-            steps = faults.Changes(last)
+            getattr(self, self.prepare)(node)
             mortal = faults.mortal(self.world.engine, self.there.sender(),
                                    steps)
-            try:
-                use(mortal, node)
-                lived = steps.taken
-            except faults.Died:
-                pass
+            with steps:
+                getattr(self, self.use)(mortal, node)
             self.recover()
             report = self.audit()
-            self.assertEqual(((), 0), (report.differences, report.in_work),
-                             last)
-            if lived is not None:
-                break
-        self.assertEqual(most, lived)
+            self.assertEqual(((), 0), (report.differences, report.in_work))
+        self.assertEqual(self.most, steps.taken)
         self.assert_clean()
 
-    def test_hold(self) -> None:
-        def use(engine: engine_module.Engine, node: str) -> None:
-            self.hold(node, node, engine=engine)
-        self.deaths(lambda node: None, use, 6)
+    def nothing(self, node: str) -> None:
+        """Leave a node free."""
 
-    def test_hold_that_somebody_is_in_the_way_of(self) -> None:
-        def use(engine: engine_module.Engine, node: str) -> None:
-            self.hold(node, node, engine=engine)
-        self.deaths(lambda node: self.nodes.claim(node) and None, use, 8)
+    def claim(self, node: str) -> None:
+        self.nodes.claim(node)
 
-    def test_release(self) -> None:
-        def prepare(node: str) -> None:
-            self.held(node, node)
-        self.deaths(prepare, lambda engine, node: hold_release.release(
-            engine, [node]), 6)
+    def held(self, node: str, owner: str | None = None) -> holds.Hold:
+        return super().held(node, owner or node)
 
-    def test_move(self) -> None:
-        def prepare(node: str) -> None:
-            self.held(node, node)
-        self.deaths(prepare, lambda engine, node: deployed_holds.move(
-            engine, node, node, world.new_uuid(), None, None), 8)
-
-    def test_settle_of_what_was_written(self) -> None:
-        self.deaths(lambda node: self.left_over(node, Fault.UNANSWERED),
-                    lambda engine, node: hold_recovery.recover(engine), 6)
-
-    def test_settle_of_what_was_not_written(self) -> None:
-        self.deaths(lambda node: self.left_over(node, Fault.LOST),
-                    lambda engine, node: hold_recovery.recover(engine), 10)
-
-    def test_settle_of_a_release(self) -> None:
-        def prepare(node: str) -> None:
-            self.held(node, node)
-            self.network.faults = [Fault.LOST]
-            hold_release.release(self.engine, [node])
-            self.wait()
-        self.deaths(prepare,
-                    lambda engine, node: hold_recovery.recover(engine), 6)
-
-    def test_settle_of_a_move(self) -> None:
-        def prepare(node: str) -> None:
-            self.held(node, node)
-            self.network.faults = [Fault.LOST]
-            deployed_holds.move(self.engine, node, node, world.new_uuid(),
-                                None, None)
-            self.wait()
-        self.deaths(prepare,
-                    lambda engine, node: hold_recovery.recover(engine), 8)
-
-    def left_over(self, node: str, fault: Fault) -> None:
+    def written(self, node: str, fault: Fault = Fault.UNANSWERED) -> None:
         """Leave what a process leaves that dies in the call."""
         with self.world.engine.database.write() as opened:
             intended = hold_cases.intend(
@@ -286,6 +242,34 @@ class TestDeaths(ground.TestCase):
         self.network.faults = [fault]
         hold_calls.put(self.engine, intended)
         self.wait()
+
+    def not_written(self, node: str) -> None:
+        self.written(node, Fault.LOST)
+
+    def half_released(self, node: str) -> None:
+        self.held(node)
+        self.network.faults = [Fault.LOST]
+        self.release(self.engine, node)
+        self.wait()
+
+    def half_moved(self, node: str) -> None:
+        self.held(node)
+        self.network.faults = [Fault.LOST]
+        self.move(self.engine, node)
+        self.wait()
+
+    def begin(self, engine: engine_module.Engine, node: str) -> None:
+        """Hold a node."""
+        self.hold(node, node, engine=engine)
+
+    def release(self, engine: engine_module.Engine, node: str) -> None:
+        hold_release.release(engine, [node])
+
+    def move(self, engine: engine_module.Engine, node: str) -> None:
+        deployed_holds.move(engine, node, node, world.new_uuid(), None, None)
+
+    def settle(self, engine: engine_module.Engine, node: str) -> None:
+        hold_recovery.recover(engine)
 
 
 class TestStorm(ground.TestCase):

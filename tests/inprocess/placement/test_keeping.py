@@ -14,15 +14,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import contextlib
 import io
 import json
-import pathlib
 import time
 
-import fixtures
-
-from ironic_reservations import clock
 from ironic_reservations import errors
 from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import placement_answers as answers
@@ -38,6 +35,7 @@ from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
 from tests import servers
 from tests import world
+from tests.inprocess.placement import commanded
 from tests.inprocess.placement import held_reservations
 from tests.inprocess.placement import in_memory
 
@@ -185,20 +183,12 @@ class TestPasses(TestCase):
             self.assert_clean()
             self.world.clock.advance(self.world.conf.placement.claim_ttl)
 
-    def interrupt(self, action: object) -> None:
-        """Have something happen before the next deletion in Placement."""
-        request, done = self.network.request, []
-
-        def interrupted(url: str, method: str, **kwargs: object) -> object:
-            if method == 'GET' and url.endswith('/allocations') and (
-                    not done):
-                done.append(True)
-                self.world.clock.advance(
-                    self.world.conf.placement.claim_ttl)
-                assert callable(action)
-                action()
-            return request(url, method, **kwargs)
-        self.network.request = interrupted  # type: ignore[method-assign]
+    def interrupt(self, action: Callable[[], object]) -> None:
+        """Have something happen before who has a node is asked next."""
+        def happens() -> None:
+            self.world.clock.advance(self.world.conf.placement.claim_ttl)
+            action()
+        self.network.once_before('GET', '/allocations', happens)
 
     def test_process_of_the_reconciler_keeps_holds(self) -> None:
         node = self.orphan()
@@ -264,32 +254,10 @@ class TestMetrics(TestCase):
 
 
 @servers.also
-class TestCommand(TestCase):
+class TestCommand(commanded.Commanded, TestCase):
     """ironic-reservations-manage placement audit."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        # NOTE: the command has the clock of the machine.
-        self.world.clock.now = clock.utc_now()
-        folder = self.useFixture(fixtures.TempDir()).path
-        self.config = pathlib.Path(folder, 'ironic-reservations.conf')
-        self.configure('enabled = true',
-                       f'endpoint_override = {self.there.endpoint}')
-
-    def configure(self, *options: str) -> None:
-        """Write the file that the command reads."""
-        self.config.write_text('\n'.join((
-            '[database]', f'connection = {self.world.url}',
-            '[placement]', *options, '')))
-
-    def command(self, *words: str) -> tuple[int, str, str]:
-        """Run it, and return its status and both outputs."""
-        said, complained = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(said), (
-                contextlib.redirect_stderr(complained)):
-            status = manage.main(['--config-file', str(self.config),
-                                  'placement', 'audit', *words])
-        return status, said.getvalue(), complained.getvalue()
+    action = 'audit'
 
     def test_what_agrees_is_status_0(self) -> None:
         self.reserve(self.enrol())
@@ -358,25 +326,15 @@ class TestCommand(TestCase):
                                        self.rows()), said)
 
     def test_each_failure_is_one_sentence(self) -> None:
-        for options, word in (
-                (('enabled = false',), 'enabled'),
-                (('enabled = true', 'endpoint_override = http://127.0.0.1:1'),
-                 'cannot be reached'),
-                (('enabled = perhaps',), 'enabled')):
-            self.configure(*options)
-            status, said, complained = self.command()
-            self.assertEqual((manage.FAILED, '', 1), (
-                status, said, len(complained.splitlines())), complained)
-            self.assertIn(word, complained)
-
-    def test_database_that_is_not_there_is_one_sentence(self) -> None:
-        self.config.write_text(
-            '[database]\nconnection = sqlite:////nowhere/at/all.sqlite\n'
-            '[placement]\nenabled = true\n'
-            f'endpoint_override = {self.there.endpoint}\n')
-        status, _, complained = self.command()
-        self.assertEqual((manage.FAILED, 1),
-                         (status, len(complained.splitlines())), complained)
+        there = self.there.endpoint
+        for endpoint, enabled, word in (
+                (there, 'false', 'enabled'), (there, 'perhaps', 'enabled'),
+                ('http://127.0.0.1:1', 'true', 'cannot be reached')):
+            self.configure(endpoint, enabled=enabled)
+            self.assert_fails(word)
+        self.configure(there, '[database]',
+                       'connection = sqlite:////nowhere/at/all.sqlite')
+        self.assert_fails('database')
 
     def test_without_an_action_it_says_which_there_are(self) -> None:
         with contextlib.redirect_stderr(io.StringIO()) as complained:
@@ -389,14 +347,13 @@ class TestCommand(TestCase):
 class TestBesideOthers(TestCase):
 
     def test_claims_of_others_survive_every_pass(self) -> None:
-        node, held = self.enrol(), self.enrol()
-        theirs = self.nodes.claim(node)
-        self.reserve(held)
-        before = self.client.consumer(theirs)
+        theirs = self.client.consumer(*self.consumers(*self.taken(1)))
+        self.reserve(self.enrol())
         for _ in range(3):
             self.wait()
             self.work()
-        self.assertEqual(before, self.client.consumer(theirs))
+        self.assertEqual(theirs, self.client.consumer(
+            *self.consumers(*theirs.allocations)))
         self.assertEqual({holds.HoldState.ACTIVE},
                          {row.state for row in self.rows()})
 

@@ -15,6 +15,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -60,23 +62,26 @@ class TestReserve(held_reservations.TestCase):
              there.consumer_type or consumers.TYPE))
         self.assert_clean()
 
-    def test_hold_costs_one_transaction_and_three_statements_more(
-            self) -> None:
-        """Two with the promise, and one to confirm, whatever the list."""
+    def statements(self) -> list[str]:
+        """Return where each statement is written from now on."""
         seen: list[str] = []
         sa.event.listen(self.engine.database.engine,
                         'before_cursor_execute',
                         lambda *args: seen.append(args[2]))
+        return seen
+
+    def test_hold_costs_one_transaction_and_three_statements_more(
+            self) -> None:
+        """Two with the promise, and one to confirm, whatever the list."""
+        seen = self.statements()
         counts = []
         for engine in (self.world.engine, self.engine):
             for length in (1, 10):
                 nodes = [self.enrol() for _ in range(length)]
                 seen.clear()
                 self.reserve(*nodes, engine=engine)
-                counts.append(
-                    (len([one for one in seen if one.startswith('BEGIN')]),
-                     len([one for one in seen
-                          if not one.startswith('BEGIN')])))
+                begun = sum(one.startswith('BEGIN') for one in seen)
+                counts.append((begun, len(seen) - begun))
         without, same, with_hold, again = counts
         self.assertEqual((without, with_hold), (same, again))
         self.assertEqual((1, 3), (with_hold[0] - without[0],
@@ -113,27 +118,24 @@ class TestReserve(held_reservations.TestCase):
         self.assertIn(consumer, given[0]['detail'])
         self.assert_nothing_left()
 
-    def test_pick_by_class_goes_on_to_a_node_that_can_be_held(self) -> None:
-        taken = [self.enrol() for _ in range(3)]
-        for node in taken:
-            self.nodes.claim(node)
+    def picks_the_free_one_of(self, count: int) -> None:
+        """Check that it is found by its class, and why there is no other."""
+        self.taken(count)
         free = self.enrol()
         self.assertEqual(free, self.reserve().node_uuid)
-        self.assertEqual([{'code': reasons.HELD_ELSEWHERE, 'nodes': 3},
+        self.assertEqual([{'code': reasons.HELD_ELSEWHERE, 'nodes': count},
                           {'code': reasons.RESERVED, 'nodes': 1}],
                          self.refused())
         self.assert_clean()
 
+    def test_pick_by_class_goes_on_to_a_node_that_can_be_held(self) -> None:
+        self.picks_the_free_one_of(3)
+
     def test_cost_is_the_same_however_many_nodes_others_hold(self) -> None:
-        seen: list[str] = []
-        sa.event.listen(self.engine.database.engine,
-                        'before_cursor_execute',
-                        lambda *args: seen.append(args[2]))
+        seen = self.statements()
         costs = {}
         for count in (5, 20):
-            nodes = [self.enrol() for _ in range(count + 1)]
-            for node in nodes[:-1]:
-                self.nodes.claim(node)
+            nodes = [*self.taken(count), self.enrol()]
             seen.clear()
             self.network.calls.clear()
             self.assertEqual(nodes[-1], self.reserve(*nodes).node_uuid)
@@ -142,9 +144,7 @@ class TestReserve(held_reservations.TestCase):
 
     def test_node_that_is_ours_to_take_back_is_not_passed_by(self) -> None:
         """Although there is no room for one more yet."""
-        taken, last = [self.enrol() for _ in range(4)], self.enrol()
-        for node in taken:
-            self.nodes.claim(node)
+        taken, last = self.taken(4), self.enrol()
         made = self.reserve(last)
         self.network.faults = [Fault.LOST]
         release.release(self.engine, made.uuid)
@@ -153,9 +153,7 @@ class TestReserve(held_reservations.TestCase):
         self.assert_clean()
 
     def test_node_that_the_instance_has_is_not_passed_by(self) -> None:
-        taken, last = [self.enrol() for _ in range(4)], self.enrol()
-        for node in taken:
-            self.nodes.claim(node)
+        taken, last = self.taken(4), self.enrol()
         instance = self.nodes.claim(last)
         self.assertEqual(last, self.reserve(
             *taken, last, instance_uuid=instance).node_uuid)
@@ -163,13 +161,7 @@ class TestReserve(held_reservations.TestCase):
     def test_pick_by_class_finds_the_one_among_many(self) -> None:
         """More than it looks at in one go, and without asking Ironic."""
         self.world.conf.set_override('confirm', 'mirror', 'ironic')
-        for _ in range(40):
-            self.nodes.claim(self.enrol())
-        free = self.enrol()
-        self.assertEqual(free, self.reserve().node_uuid)
-        self.assertEqual([{'code': reasons.HELD_ELSEWHERE, 'nodes': 40},
-                          {'code': reasons.RESERVED, 'nodes': 1}],
-                         self.refused())
+        self.picks_the_free_one_of(40)
 
     def test_node_that_the_instance_has_already_is_not_claimed_again(
             self) -> None:
@@ -279,24 +271,16 @@ class TestUnansweredWrites(held_reservations.TestCase):
         self.assertEqual([], self.rows())
 
     def test_failure_to_ask_who_has_it_leaves_nothing(self) -> None:
-        node = self.enrol()
-        self.nodes.claim(node)
-        request = self.network.request
-
-        def fails(url: str, method: str, **kwargs: Any) -> Any:
-            self.network.down = method == 'GET'
-            return request(url, method, **kwargs)
-        self.network.request = fails  # type: ignore[method-assign]
+        node, = self.taken(1)
+        self.network.before = lambda method, _: setattr(
+            self.network, 'down', method == 'GET')
         self.assertRaises(errors.PlacementUnavailable, self.reserve, node)
         self.assert_nothing_left()
         self.assertEqual([], self.rows())
 
     def test_request_again_while_the_first_is_at_it_waits(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
-        died = faults.mortal(self.world.engine, self.there.sender(),
-                             faults.Steps(2))
-        self.assertRaises(faults.Died, self.reserve, node, engine=died,
-                          instance_uuid=instance)
+        self.die(node, instance_uuid=instance)
         self.patch_pause()
         self.assertRaises(errors.PlacementUnavailable, self.reserve, node,
                           instance_uuid=instance)
@@ -306,65 +290,55 @@ class TestUnansweredWrites(held_reservations.TestCase):
         self.assertEqual([made.uuid], list(self.world.reservations()))
         self.assert_clean()
 
-    def test_request_again_while_the_first_comes_to_nothing(self) -> None:
-        """A node was held, and told to be reserved, for nobody."""
-        node, instance = self.enrol(), world.new_uuid()
-        died = faults.mortal(self.world.engine, self.there.sender(),
-                             faults.Steps(2))
-        self.assertRaises(faults.Died, self.reserve, node, engine=died,
-                          instance_uuid=instance)
+    def before_it_is_held(self, action: Callable[[], object]
+                          ) -> Iterator[int]:
+        """Have something happen before the first hold; count the holds."""
         real, times = hold_cases.hold_node, iter(range(99))
 
         def hold_node(*arguments: Any) -> hold_cases.Result:
             if next(times) == 0:
                 self.wait()
                 self.recover()
+                action()
             return real(*arguments)
         self.useFixture(world.fixtures.MonkeyPatch(
             'ironic_reservations.engine.placement.holds.hold_node',
             hold_node))
-        made = self.reserve(node, instance_uuid=instance)
-        self.assertEqual(1, next(times))
-        self.assertEqual([made.uuid], list(self.world.reservations()))
+        return times
+
+    def assert_nothing_is_forsaken(self) -> None:
+        """Check that each hold is of a promise, and all agrees."""
         hold_recovery.release_forsaken(self.engine)
         self.recover()
         self.assert_clean()
+
+    def test_request_again_while_the_first_comes_to_nothing(self) -> None:
+        """A node was held, and told to be reserved, for nobody."""
+        node, instance = self.enrol(), world.new_uuid()
+        self.die(node, instance_uuid=instance)
+        times = self.before_it_is_held(lambda: None)
+        made = self.reserve(node, instance_uuid=instance)
+        self.assertEqual(1, next(times))
+        self.assertEqual([made.uuid], list(self.world.reservations()))
+        self.assert_nothing_is_forsaken()
 
     def test_request_again_while_it_is_made_again_elsewhere(self) -> None:
         """It was told to be on the node on which it had been."""
         first, second = self.enrol(), self.enrol()
         ask = {'uuid': world.new_uuid(), 'instance_uuid': world.new_uuid()}
-        died = faults.mortal(self.world.engine, self.there.sender(),
-                             faults.Steps(2))
-        self.assertRaises(faults.Died, self.reserve, first, engine=died,
-                          **ask)
-        real, times = hold_cases.hold_node, iter(range(99))
-
-        def hold_node(*arguments: Any) -> hold_cases.Result:
-            if next(times) == 0:
-                self.wait()
-                self.recover()
-                self.reserve(second, **ask)
-            return real(*arguments)
-        self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.placement.holds.hold_node',
-            hold_node))
+        self.die(first, **ask)
+        self.before_it_is_held(lambda: self.reserve(second, **ask))
         made = self.reserve(first, second, **ask)
         self.assertEqual(second, made.node_uuid)
         self.assertEqual(made.node_uuid, self.world.reservations()[
             made.uuid]['node_uuid'])
-        hold_recovery.release_forsaken(self.engine)
-        self.recover()
-        self.assert_clean()
+        self.assert_nothing_is_forsaken()
 
     def test_key_of_a_request_that_came_to_nothing_can_be_sent_again(
             self) -> None:
         """Its client has got nothing, whoever has found that out."""
         node, instance = self.enrol(), world.new_uuid()
-        died = faults.mortal(self.world.engine, self.there.sender(),
-                             faults.Steps(2))
-        self.assertRaises(faults.Died, self.reserve, node, engine=died,
-                          instance_uuid=instance, key='k')
+        self.die(node, instance_uuid=instance, key='k')
         [row] = self.rows()
         self.wait()
         self.recover()
@@ -395,10 +369,7 @@ class TestUnansweredWrites(held_reservations.TestCase):
 
     def test_what_may_come_to_nothing_is_not_told(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
-        died = faults.mortal(self.world.engine, self.there.sender(),
-                             faults.Steps(2))
-        self.assertRaises(faults.Died, self.reserve, node, engine=died,
-                          instance_uuid=instance)
+        self.die(node, instance_uuid=instance)
         [row] = self.rows()
         self.assertEqual((node, True), self.read_as_made(row.owner))
         self.assertEqual([], find.page(self.engine, find.Query()))
@@ -483,27 +454,20 @@ class TestDeaths(held_reservations.TestCase):
 
         :param most: how many steps there are.
         """
-        lived = None
-        for last in range(most + 2):
+        for steps in faults.each_death():
             node = self.enrol()
             before = prepare(node)
-            steps = faults.Changes(last)
             mortal = faults.mortal(self.world.engine, self.there.sender(),
                                    steps)
-            try:
+            with steps:
                 use(mortal, node, before)
-                lived = steps.taken
-            except faults.Died:
-                pass
             self.recover()
             self.assert_clean()
             self.assertEqual(
                 {(row['uuid'], row['node_uuid']) for row
                  in self.world.reservations().values()},
                 {(row.owner, row.node_uuid) for row in self.rows()})
-            if lived is not None:
-                break
-        self.assertEqual(most, lived)
+        self.assertEqual(most, steps.taken)
 
     def test_reserve(self) -> None:
         self.deaths(6, lambda node: None,
@@ -523,9 +487,7 @@ class TestDeaths(held_reservations.TestCase):
     def test_row_is_as_the_table_says(self) -> None:
         """What a request that died has left says what it was about."""
         node = self.enrol()
-        died = faults.mortal(self.world.engine, self.there.sender(),
-                             faults.Steps(2))
-        self.assertRaises(faults.Died, self.reserve, node, engine=died)
+        self.die(node)
         with self.engine.database.read() as opened:
             state, = opened.execute(sa.select(
                 tables.holds.c.state)).scalars()
