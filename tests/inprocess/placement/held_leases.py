@@ -14,7 +14,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 from ironic_reservations.engine import hosts
+from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
@@ -48,15 +52,42 @@ class TestCase(ground.TestCase):
 
     def started(self, count: int = 1) -> leases.Lease:
         """Return a lease that has started on new hosts, from 1 to 4."""
-        for _ in range(count):
-            self.host()
-        lease = self.leasing.create(1, 4, leasing.wish(count))
+        lease = self.planned(count, leasing.wish(count))
         self.work(1)
         return self.leasing.reload(lease)
+
+    def planned(self, count: int,
+                *wishes: leases.LeaseReservationRequest) -> leases.Lease:
+        """Return a lease from 1 to 4, with so many hosts to choose from."""
+        for _ in range(count):
+            self.host()
+        return self.leasing.create(1, 4, *wishes)
 
     def waiting(self, lease: leases.Lease) -> str:
         """Read what a lease waits for."""
         return self.world.lease_rows()[lease.id]['waiting'] or ''
+
+    def status(self, lease: leases.Lease) -> leases.LeaseStatus:
+        """Read where a lease stands."""
+        return self.leasing.reload(lease).status
+
+    def states(self, lease: leases.Lease) -> list[leases.BookingState]:
+        """Read where its bookings stand."""
+        return [each.state for each in self.leasing.reload(lease).bookings]
+
+    def go_on(self, **changed: Any) -> None:
+        """Go on with an engine that has something else, or lacks it."""
+        self.engine = dataclasses.replace(self.engine, **changed)
+        self.leasing = leasing.Leasing(self.world, self.engine)
+        self.crew = lease_workers.LeaseWorkers(self.engine)
+
+    def others(self) -> None:
+        """Have others come by, until everything is as it should be."""
+        for _ in range(2):
+            self.wait()
+            placement_sync.recover(self.engine)
+            self.soon()
+        placement_sync.recover(self.engine)
 
     def held_nodes(self) -> list[str]:
         """Return which nodes are held, as Placement says."""

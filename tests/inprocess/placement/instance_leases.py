@@ -18,14 +18,10 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from ironic_reservations import engine as engine_module
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.lifecycle.placement import lease_providers as machine
 from ironic_reservations.model import leases
-from ironic_reservations.reconciler import lease_workers
 from tests import leasing
-from tests.inprocess.placement import faults
 from tests.inprocess.placement import held_leases
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import reserved
@@ -56,9 +52,7 @@ class TestCase(held_leases.TestCase, reserved.TestCase):
 
     def started(self, count: int = 2) -> leases.Lease:
         """Return a lease of instances that has started, from 1 to 4."""
-        for _ in range(count):
-            self.host()
-        lease = self.leasing.create(1, 4, dataclasses.replace(
+        lease = self.planned(count, dataclasses.replace(
             WISH, least=count, most=count))
         self.work(1)
         lease = self.leasing.reload(lease)
@@ -74,36 +68,24 @@ class TestCase(held_leases.TestCase, reserved.TestCase):
             reservation_id=lease.reservations[0].id,
             project_id=leasing.PROJECT)
 
-    def status(self, lease: leases.Lease) -> leases.LeaseStatus:
-        """Read where a lease stands."""
-        return self.leasing.reload(lease).status
+    def assert_whole(self, lease: leases.Lease) -> None:
+        """Check that a lease has all that it is to have, and no other any."""
+        self.assertIs(STATUS.ACTIVE, self.status(lease), self.waiting(lease))
+        self.assert_active(self.had(lease))
+        self.assert_clean()
 
-    def states(self, lease: leases.Lease) -> list[leases.BookingState]:
-        """Read where its bookings stand."""
-        return [each.state for each in self.leasing.reload(lease).bookings]
+    def assert_over(self, lease: leases.Lease) -> None:
+        """Check that a lease has ended, and has left nothing."""
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
+        self.assert_nothing()
+        self.assert_clean()
+
+    def assert_gone(self, lease: leases.Lease) -> None:
+        """Check that a lease is no more, and has left nothing."""
+        self.assertNotIn(lease.id, self.world.lease_rows())
+        self.assert_nothing()
 
     def undeployed(self) -> set[str]:
         """Return which nodes were undeployed through Ironic."""
         return {node for what, node in self.ironic.changed
                 if what == 'undeploy'}
-
-
-class DeathCase(TestCase):
-    """Leases whose workers are killed."""
-
-    def die(self, steps: faults.Steps, hours: float) -> bool:
-        """Have a worker die at a step; return whether it came to that."""
-        mortal: engine_module.Engine = self.mortal(steps)
-        self.world.clock.now = leasing.at(hours)
-        try:
-            lease_workers.LeaseWorkers(mortal).one_pass()
-        except faults.Died:
-            return True
-        return False
-
-    def others(self) -> None:
-        """Have others come by, until everything is as it should be."""
-        for _ in range(2):
-            self.wait()
-            self.soon()
-        placement_sync.recover(self.engine)

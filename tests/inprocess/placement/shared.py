@@ -139,6 +139,17 @@ class TestCase(instance_leases.TestCase):
         return {name: used for name, used
                 in (self.client.usages(host) or {}).items() if used}
 
+    def assert_active_and_held(self, lease: leases.Lease,
+                               counts: Mapping[str, int]) -> None:
+        """Check that a lease has all of its instances, and no other any."""
+        self.assertIs(instance_leases.STATUS.ACTIVE, self.status(lease),
+                      self.waiting(lease))
+        self.assert_active(self.had(lease, counts))
+        self.assertEqual({host: times(count)
+                          for host, count in counts.items()},
+                         {host: self.usage(host) for host in counts})
+        self.assert_clean()
+
     def holding(self, host: str) -> int:
         """Count what is held of a host."""
         return sum(row.consumer_uuid in self.consumers(host)

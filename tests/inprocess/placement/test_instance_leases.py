@@ -34,49 +34,35 @@ FLAVOR = instance_leases.FLAVOR
 STATUS = instance_leases.STATUS
 WISH = instance_leases.WISH
 PLANNED, BOUND, ENDING = leasing.PLANNED, leasing.BOUND, leasing.ENDING
-ONE = leasing.instances(1, 2, 512, 5)
 
 
 class TestStart(instance_leases.TestCase):
 
-    def test_all_is_given_when_the_lease_starts(self) -> None:
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, WISH)
-        self.work(0.9)
-        self.assert_nothing()
-        self.work(1)
-        self.assertIs(STATUS.ACTIVE, self.status(lease))
-        self.assertEqual(2, len(self.leasing.nodes(lease)))
-        self.assert_active(self.had(lease))
-        self.assertEqual(sorted(self.leasing.nodes(lease)),
-                         self.held_nodes())
-        self.assert_clean()
-
     def test_flavor_is_named_from_the_first_answer_on(self) -> None:
         """As Blazar does; its id is that of the reservation."""
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, WISH)
+        lease = self.planned(2, WISH)
         self.work(1)
-        for each in (lease, self.leasing.reload(lease)):
-            wanted = each.reservations[0].instances
-            assert wanted is not None
-            self.assertEqual(each.reservations[0].id, wanted.flavor_id)
-        self.assertEqual([lease.reservations[0].id], [*self.nova.flavors])
+        ident = lease.reservations[0].id
+        self.assertEqual([ident] * 2, [self.flavor_of(lease), self.flavor_of(
+            self.leasing.reload(lease))])
+        self.assertEqual([ident], [*self.nova.flavors])
+
+    def flavor_of(self, lease: leases.Lease) -> str | None:
+        """Return the flavor that a lease names."""
+        wanted = lease.reservations[0].instances
+        assert wanted is not None
+        return wanted.flavor_id
 
     def test_flavor_is_named_where_nova_came_after_the_lease(self) -> None:
         self.host(), self.host()
         lease = leasing.Leasing(self.world).create(1, 4, WISH)
-        assert lease.reservations[0].instances is not None
-        self.assertIsNone(lease.reservations[0].instances.flavor_id)
+        self.assertIsNone(self.flavor_of(lease))
         self.work(1)
-        lease = self.leasing.reload(lease)
-        assert lease.reservations[0].instances is not None
         self.assertEqual(lease.reservations[0].id,
-                         lease.reservations[0].instances.flavor_id)
+                         self.flavor_of(self.leasing.reload(lease)))
 
     def test_hosts_are_held_first_and_bound_last(self) -> None:
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, WISH)
+        lease = self.planned(2, WISH)
         seen: list[Any] = []
         self.ironic.interrupt('write_lessee', lambda: seen.append(
             (len(self.held_nodes()), len(self.offers()),
@@ -86,9 +72,7 @@ class TestStart(instance_leases.TestCase):
                          seen[0])
 
     def test_nova_that_is_down_is_waited_for_and_said(self) -> None:
-        for _ in range(3):
-            self.host()
-        lease = self.leasing.create(1, 4, WISH, leasing.wish(1))
+        lease = self.planned(3, WISH, leasing.wish(1))
         self.to_nova.down = True
         self.work(1)
         self.assertIn('Nova', self.waiting(lease))
@@ -113,35 +97,8 @@ class TestStart(instance_leases.TestCase):
                 flavor=machine.DesiredFlavor(4, 4096, 40)))
         self.assert_clean()
 
-    def test_attempts_are_further_and_further_apart(self) -> None:
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, WISH)
-        self.to_nova.down = True
-        pauses = []
-        self.world.clock.now = leasing.at(1)
-        for _ in range(6):
-            self.work()
-            due = self.world.lease_rows()[lease.id]['due_at']
-            pauses.append((due - self.world.clock.now).total_seconds())
-            self.world.clock.now = due
-        self.assertGreater(pauses[-1], 4 * pauses[0])
-
-    def test_placement_that_is_down_is_waited_for(self) -> None:
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, WISH)
-        self.network.down = True
-        self.work(1)
-        self.assertIn('Placement', self.waiting(lease))
-        self.assertEqual([PLANNED] * 2, self.states(lease))
-        self.network.down = False
-        self.soon()
-        self.recover()
-        self.assert_active(self.had(lease))
-        self.assert_clean()
-
     def test_refusal_of_nova_is_said(self) -> None:
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, WISH)
+        lease = self.planned(2, WISH)
         self.nova.answer = 403
         self.work(1)
         self.assertIn('403', self.waiting(lease))
@@ -150,23 +107,15 @@ class TestStart(instance_leases.TestCase):
         self.assert_active(self.had(lease))
 
     def test_without_nova_the_classes_are_there_all_the_same(self) -> None:
-        self.engine = dataclasses.replace(self.engine, nova=None)
-        self.leasing = leasing.Leasing(self.world, self.engine)
-        self.crew = lease_workers.LeaseWorkers(self.engine)
+        self.go_on(nova=None)
         lease = self.started()
         self.assert_active(dataclasses.replace(self.had(lease), flavor=None))
-        wanted = lease.reservations[0].instances
-        assert wanted is not None
-        self.assertIsNone(wanted.flavor_id)
+        self.assertIsNone(self.flavor_of(lease))
         self.work(4)
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assert_nothing()
-        self.assert_clean()
+        self.assert_over(lease)
 
     def test_without_placement_nothing_is_called(self) -> None:
-        self.engine = dataclasses.replace(self.engine, placement=None)
-        self.leasing = leasing.Leasing(self.world, self.engine)
-        self.crew = lease_workers.LeaseWorkers(self.engine)
+        self.go_on(placement=None)
         self.network.calls.clear()
         lease = self.started()
         self.work(4)
@@ -178,20 +127,17 @@ class TestHosts(instance_leases.TestCase):
     """A lease of hosts is used through Nova, too, where Nova is told."""
 
     def of_hosts(self, count: int = 2) -> leases.Lease:
-        """Return a lease of hosts from 1 to 4."""
-        for _ in range(count):
-            self.host()
-        return self.leasing.create(1, 4, leasing.wish(count))
+        """Return a lease of hosts that has started, unless Nova is down."""
+        lease = self.planned(count, leasing.wish(count))
+        self.work(1)
+        return lease
 
     def test_each_host_is_one_server_of_the_private_flavor(self) -> None:
         lease = self.of_hosts()
-        self.work(1)
-        self.assertIs(STATUS.ACTIVE, self.status(lease))
-        self.assert_active(self.had(lease))
-        self.assert_clean()
+        self.assert_whole(lease)
 
     def test_flavor_is_as_large_as_the_smallest_host(self) -> None:
-        lease = self.of_hosts()
+        lease = self.planned(2, leasing.wish(2))
         for node, cpus in zip(self.leasing.nodes(lease), ('8', '6'),
                               strict=True):
             self.ironic.change(node, properties=(
@@ -205,7 +151,6 @@ class TestHosts(instance_leases.TestCase):
 
     def test_other_hosts_later_are_no_reason_for_another_flavor(self) -> None:
         lease = self.of_hosts()
-        self.work(1)
         before, = self.nova.flavors.values()
         self.ironic.change(min(self.leasing.nodes(lease)), maintenance=True,
                            properties=(('cpus', '1'),))
@@ -215,38 +160,18 @@ class TestHosts(instance_leases.TestCase):
         after, = self.nova.flavors.values()
         self.assertEqual(before.shown, after.shown)
 
-    def test_servers_are_deleted_before_any_node_is_undeployed(self) -> None:
-        lease = self.of_hosts(1)
-        self.work(1)
-        host, = self.leasing.nodes(lease)
-        running = self.boot(self.had(lease), host)
-        self.ironic.deploy(host, running)
-        self.nova.deleting = True
-        self.work(4)
-        self.assertIn('1 server', self.waiting(lease))
-        self.assertEqual(set(), self.undeployed())
-        self.nova.go(running)
-        self.soon()
-        self.assertEqual({host}, self.undeployed())
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assert_nothing()
-        self.assert_clean()
-
     def test_nova_that_is_down_keeps_no_host_from_its_lease(self) -> None:
         """It can be used through Ironic, and through Nova later."""
-        lease = self.of_hosts()
         self.to_nova.down = True
-        self.work(1)
+        lease = self.of_hosts()
         self.assertEqual([BOUND] * 2, self.states(lease))
         self.assertIn('Nova', self.waiting(lease))
         self.to_nova.down = False
         self.soon()
-        self.assertIs(STATUS.ACTIVE, self.status(lease))
-        self.assert_active(self.had(lease))
+        self.assert_whole(lease)
 
     def test_nova_that_is_down_keeps_hosts_with_servers_only(self) -> None:
         lease = self.of_hosts()
-        self.work(1)
         used, free = self.leasing.nodes(lease)
         self.ironic.deploy(used, self.boot(self.had(lease), used))
         self.to_nova.down = True
@@ -256,9 +181,7 @@ class TestHosts(instance_leases.TestCase):
         self.assertEqual(set(), self.undeployed())
         self.to_nova.down = False
         self.soon()
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assert_nothing()
-        self.assert_clean()
+        self.assert_over(lease)
 
 
 class TestChanges(instance_leases.TestCase):
@@ -274,8 +197,7 @@ class TestChanges(instance_leases.TestCase):
         self.to_nova.down = False
         self.soon()
         self.assertEqual([BOUND] * 2, self.states(lease))
-        self.assert_active(self.had(lease))
-        self.assert_clean()
+        self.assert_whole(lease)
 
     def test_lease_that_shrinks_is_offered_there_no_more(self) -> None:
         lease = self.started(2)
@@ -287,8 +209,7 @@ class TestChanges(instance_leases.TestCase):
         self.soon()
         self.assertEqual([BOUND], self.states(lease))
         self.recover()
-        self.assert_active(self.had(lease))
-        self.assert_clean()
+        self.assert_whole(lease)
 
     def test_host_that_is_replaced_is_offered_no_more(self) -> None:
         lease = self.started(2)
@@ -299,44 +220,34 @@ class TestChanges(instance_leases.TestCase):
         self.soon()
         self.assertIn(new, self.leasing.nodes(lease))
         self.assertNotIn(broken, self.leasing.nodes(lease))
-        self.assert_active(self.had(lease))
-        self.assert_clean()
+        self.assert_whole(lease)
 
 
 class TestEnd(instance_leases.TestCase):
 
-    def test_all_is_taken_back_at_the_end(self) -> None:
-        lease = self.started()
-        nodes = self.leasing.nodes(lease)
-        self.work(4)
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assert_nothing()
-        self.assertEqual([[], []], [self.consumers(node) for node in nodes])
-        self.assert_clean()
-
     def test_nova_takes_its_servers_down_before_any_undeploying(
             self) -> None:
-        lease = self.started()
-        node, other = sorted(self.leasing.nodes(lease))
-        running = self.boot(self.had(lease), node)
-        self.ironic.deploy(node, running)
-        self.nova.deleting = True
-        self.work(4)
-        self.assertIn('1 server of the reservation', self.waiting(lease))
-        self.assertEqual([ENDING] * 2, self.states(lease))
-        self.assertEqual(set(), self.undeployed())
-        self.nova.go(running)
-        self.soon()
-        self.assertEqual({node}, self.undeployed())
-        self.soon()
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assert_nothing()
-        self.assert_clean()
+        for wish in (WISH, leasing.wish(2)):
+            self.world.clock.now = world.NOON
+            self.ironic.changed.clear()
+            self.nova.deleting = False
+            lease = self.planned(2, wish)
+            self.work(1)
+            node = min(self.leasing.nodes(lease))
+            running = self.boot(self.had(lease), node)
+            self.ironic.deploy(node, running)
+            self.nova.deleting = True
+            self.work(4)
+            self.assertIn('1 server of the reservation', self.waiting(lease))
+            self.assertEqual(set(), self.undeployed())
+            self.nova.go(running)
+            self.soon()
+            self.assertEqual({node}, self.undeployed())
+            self.soon()
+            self.assert_over(lease)
 
     def test_nova_that_is_down_holds_up_the_instances_only(self) -> None:
-        for _ in range(3):
-            self.host()
-        lease = self.leasing.create(1, 4, WISH, leasing.wish(1))
+        lease = self.planned(3, WISH, leasing.wish(1))
         self.work(1)
         self.to_nova.down = True
         self.work(4)
@@ -347,22 +258,11 @@ class TestEnd(instance_leases.TestCase):
                           of_hosts.bookings))
         self.to_nova.down = False
         self.soon()
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assert_nothing()
-        self.assert_clean()
-
-    def test_lease_that_is_deleted_leaves_nothing(self) -> None:
-        lease = self.started()
-        self.leasing.end(lease)
-        self.soon()
-        self.assertNotIn(lease.id, self.world.lease_rows())
-        self.assert_nothing()
-        self.assert_clean()
+        self.assert_over(lease)
 
     def offered_only(self) -> leases.Lease:
         """Return a lease that is offered, and has nothing that is bound."""
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, WISH)
+        lease = self.planned(2, WISH)
         self.to_nova.faults = [faults.Fault.ERROR]
         self.work(1)
         self.assertIn('make flavor', self.waiting(lease))
@@ -379,23 +279,19 @@ class TestEnd(instance_leases.TestCase):
         self.assertIs(STATUS.TERMINATING, self.status(lease))
         self.to_nova.down = False
         self.soon()
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assert_nothing()
-        self.assert_clean()
+        self.assert_over(lease)
 
     def test_what_no_booking_tells_of_goes_with_the_lease(self) -> None:
         lease = self.offered_only()
         self.leasing.end(lease)
         self.assertIs(STATUS.DELETING, self.status(lease))
         self.soon()
-        self.assertNotIn(lease.id, self.world.lease_rows())
-        self.assert_nothing()
+        self.assert_gone(lease)
         placement_sync.recover(self.engine)
         self.assert_clean()
 
     def test_lease_that_never_started_is_gone_at_once(self) -> None:
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, WISH)
+        lease = self.planned(2, WISH)
         self.network.calls.clear()
         self.leasing.end(lease)
         self.assertNotIn(lease.id, self.world.lease_rows())
@@ -412,31 +308,26 @@ class TestEnd(instance_leases.TestCase):
 
     def begins_while_it_is_ended(self,
                                  wish: leases.LeaseReservationRequest) -> None:
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, wish)
+        lease = self.planned(2, wish)
         self.world.before_next_write(self.dies_when_it_is_offered)
         self.leasing.end(lease)
         self.assertIs(STATUS.DELETING, self.status(lease))
         self.soon()
-        self.assertNotIn(lease.id, self.world.lease_rows())
-        self.assert_nothing()
+        self.assert_gone(lease)
 
     def test_what_hosts_offered_half_way_goes_with_the_lease(self) -> None:
         """As that of instances; no booking tells of it, either."""
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, leasing.wish(2))
+        lease = self.planned(2, leasing.wish(2))
         self.dies_when_it_is_offered()
         self.assertEqual([PLANNED] * 2, self.states(lease))
         self.leasing.end(lease)
         self.assertIs(STATUS.DELETING, self.status(lease))
         self.soon()
-        self.assertNotIn(lease.id, self.world.lease_rows())
-        self.assert_nothing()
+        self.assert_gone(lease)
 
     def test_lease_that_a_worker_has_just_taken_is_left_to_it(self) -> None:
         """By whoever ends it right before its start."""
-        self.host(), self.host()
-        lease = self.leasing.create(1, 4, WISH)
+        lease = self.planned(2, WISH)
         self.world.clock.now = leasing.at(1)
         task, = lease_claims.take(self.engine, [lease.id], 'worker')
         before = dataclasses.replace(self.engine,
@@ -445,8 +336,7 @@ class TestEnd(instance_leases.TestCase):
         self.assertIs(STATUS.DELETING, self.status(lease))
         lease_claims.drop(self.engine, [task.claim])
         self.soon()
-        self.assertNotIn(lease.id, self.world.lease_rows())
-        self.assert_nothing()
+        self.assert_gone(lease)
 
     def dies_when_it_is_offered(self) -> None:
         """Have a worker die after Placement and Nova, before the database."""
@@ -458,42 +348,3 @@ class TestEnd(instance_leases.TestCase):
                 mock.patch.object(lease_start, '_commit', die)):
             self.assertRaises(faults.Died, other.one_pass)
         self.assertEqual(2, len(self.offers()))
-
-class TestDeaths(instance_leases.DeathCase):
-    """A worker is killed between each two steps."""
-
-    def test_start(self) -> None:
-        self.host()
-        for last in range(100):
-            self.world.clock.now = world.NOON
-            lease = self.leasing.create(1, 9, ONE)
-            steps = faults.Changes(last)
-            died = self.die(steps, 1)
-            self.others()
-            self.assertIs(STATUS.ACTIVE, self.status(lease), last)
-            self.assert_active(self.had(lease))
-            self.assert_clean()
-            self.leasing.end(lease)
-            self.soon()
-            if not died:
-                break
-        self.assertFalse(died)
-        self.assertGreater(steps.taken, 30)
-
-    def test_end(self) -> None:
-        self.host()
-        for last in range(100):
-            self.world.clock.now = world.NOON
-            lease = self.leasing.create(1, 4, ONE)
-            self.work(1)
-            self.boot(self.had(lease), min(self.leasing.nodes(lease)))
-            steps = faults.Changes(last)
-            died = self.die(steps, 4)
-            self.others()
-            self.assertIs(STATUS.TERMINATED, self.status(lease), last)
-            self.assert_nothing()
-            self.assert_clean()
-            if not died:
-                break
-        self.assertFalse(died)
-        self.assertGreater(steps.taken, 30)

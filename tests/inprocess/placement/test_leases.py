@@ -14,8 +14,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-import dataclasses
 from unittest import mock
 
 from ironic_reservations import engine as engine_module
@@ -27,7 +25,6 @@ from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import leases
-from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import world
 from tests.inprocess.placement import faults
@@ -40,39 +37,36 @@ STATUS = leases.LeaseStatus
 
 class TestStart(held_leases.TestCase):
 
-    def test_nodes_are_held_when_the_lease_starts(self) -> None:
+    def test_nodes_are_held_in_the_name_of_the_owner(self) -> None:
         self.host()
-        lease = self.leasing.create(1, 4, user_id='me')
-        self.work(0.9)
-        self.assertEqual([], self.held_nodes())
+        self.leasing.create(1, 4, user_id='me')
         self.work(1)
-        node, = self.leasing.nodes(lease)
-        self.assertEqual([node], self.held_nodes())
         held, = self.rows()
         there = self.client.consumer(held.consumer_uuid)
         self.assertEqual(
-            (leasing.PROJECT, 'me', consumers.TYPE, {node: {GOLD: 1}}),
+            (leasing.PROJECT, 'me', consumers.TYPE,
+             {held.node_uuid: {GOLD: 1}}),
             (there.project_id, there.user_id, there.consumer_type,
              there.allocations))
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
+
+    def assert_started(self, lease: leases.Lease, *nodes: str) -> None:
+        """Check that a lease has started, and that these nodes are held."""
+        self.assertIs(STATUS.ACTIVE, self.status(lease), self.waiting(lease))
+        self.assertEqual(sorted(nodes or self.leasing.nodes(lease)),
+                         self.held_nodes())
         self.assert_clean()
 
     def test_nodes_of_a_lease_are_held_with_one_write(self) -> None:
-        for _ in range(3):
-            self.host()
-        lease = self.leasing.create(1, 4, leasing.wish(3))
+        lease = self.planned(3, leasing.wish(3))
         self.network.calls.clear()
         self.work(1)
         self.assertEqual(['POST'], self.network.writes())
-        self.assertEqual(sorted(self.leasing.nodes(lease)),
-                         self.held_nodes())
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
-        self.assert_clean()
+        self.assert_started(lease)
 
     def test_node_that_others_have_keeps_no_other_from_being_held(
             self) -> None:
-        nodes = {self.host() for _ in range(3)}
-        lease = self.leasing.create(1, 4, leasing.wish(3))
+        lease = self.planned(3, leasing.wish(3))
+        nodes = self.leasing.nodes(lease)
         taken = min(nodes)
         theirs = self.nodes.claim(taken)
         self.work(1)
@@ -80,65 +74,37 @@ class TestStart(held_leases.TestCase):
         self.assertIn(theirs, self.waiting(lease))
         self.client.delete_allocations(theirs)
         self.soon()
-        self.assertEqual(sorted(nodes), self.held_nodes())
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
-        self.assert_clean()
-
-    def test_whatever_fails_when_nodes_are_held_comes_right(self) -> None:
-        for fault in faults.Fault:
-            lease = self.leasing.create(1, 4, leasing.wish(len(
-                [self.host() for _ in range(3)])))
-            self.network.faults = [fault, fault]
-            self.work(1)
-            self.network.deliver()
-            for _ in range(2):
-                self.wait()
-                placement_sync.recover(self.engine)
-                self.soon()
-            self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status,
-                          (fault, self.waiting(lease)))
-            self.assert_clean()
-            self.world.clock.now = world.NOON
+        self.assert_started(lease, *nodes)
 
     def test_write_that_comes_late_after_others_were_refused(self) -> None:
         """It finds a fence: what nobody has on record is nobody's."""
-        nodes = sorted(self.host() for _ in range(2))
-        lease = self.leasing.create(1, 4, leasing.wish(2))
-        theirs = [self.nodes.claim(node) for node in nodes]
+        lease = self.planned(2, leasing.wish(2))
+        nodes = self.leasing.nodes(lease)
+        theirs = [self.nodes.claim(node) for node in sorted(nodes)]
         self.network.faults = [faults.Fault.LATE]
         self.work(1)
         for consumer in theirs:
             self.client.delete_allocations(consumer)
         self.network.deliver()
-        self.wait()
-        placement_sync.recover(self.engine)
-        self.soon()
-        self.assertEqual(nodes, self.held_nodes())
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status,
-                      self.waiting(lease))
-        self.assert_clean()
+        self.others()
+        self.assert_started(lease, *nodes)
 
     def test_node_without_an_answer_keeps_no_other_from_its_tenant(
             self) -> None:
-        nodes = {self.host() for _ in range(3)}
-        lease = self.leasing.create(1, 4, leasing.wish(3))
+        lease = self.planned(3, leasing.wish(3))
+        nodes = self.leasing.nodes(lease)
         error = faults.Fault.ERROR
         self.network.faults = [error, None, None, *[error] * 9]
         self.work(1)
-        self.assertEqual(2, sum(
-            booking.state is leasing.BOUND
-            for booking in self.leasing.reload(lease).bookings))
+        self.assertEqual(2, self.states(lease).count(leasing.BOUND))
         self.network.faults.clear()
-        self.wait()
-        placement_sync.recover(self.engine)
-        self.soon()
-        self.assertEqual(sorted(nodes), self.held_nodes())
-        self.assert_clean()
+        self.others()
+        self.assert_started(lease, *nodes)
 
     def test_call_is_not_begun_when_others_took_all_the_time(self) -> None:
         """It is begun with a row that has a deadline of its own."""
-        nodes = sorted(self.host() for _ in range(3))
-        lease = self.leasing.create(1, 4, leasing.wish(3))
+        lease = self.planned(3, leasing.wish(3))
+        nodes = sorted(self.leasing.nodes(lease))
         self.nodes.claim(nodes[0])
         begun: list[bool] = []
         put = hold_calls.put
@@ -157,8 +123,7 @@ class TestStart(held_leases.TestCase):
         self.assertIn(nodes[0], self.waiting(lease))
 
     def test_hold_comes_before_anything_in_ironic(self) -> None:
-        self.host()
-        self.leasing.create(1, 4)
+        self.planned(1)
         held: list[list[str]] = []
         self.ironic.interrupt('write_lessee',
                               lambda: held.append(self.held_nodes()))
@@ -166,31 +131,24 @@ class TestStart(held_leases.TestCase):
         self.assertEqual([1], [len(nodes) for nodes in held])
 
     def test_lease_waits_for_a_node_that_others_hold(self) -> None:
-        node = self.host()
-        lease = self.leasing.create(1, 4)
-        theirs = self.nodes.claim(node)
+        lease = self.planned(1)
+        theirs = self.nodes.claim(*self.leasing.nodes(lease))
         self.work(1)
-        self.assertIs(STATUS.PENDING, self.leasing.reload(lease).status)
+        self.assertIs(STATUS.PENDING, self.status(lease))
         self.assertIn(theirs, self.waiting(lease))
         self.assertEqual([], self.ironic.changed)
         self.client.delete_allocations(theirs)
         self.soon()
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
         self.assertEqual('', self.waiting(lease))
-        self.assertEqual([node], self.held_nodes())
-        self.assert_clean()
+        self.assert_started(lease)
 
     def test_lease_takes_another_node_where_others_hold_one(self) -> None:
-        self.host()
-        lease = self.leasing.create(1, 4)
-        taken, = self.leasing.nodes(lease)
-        self.nodes.claim(taken)
+        lease = self.planned(1)
+        self.nodes.claim(*self.leasing.nodes(lease))
         free = self.host()
         self.work(1)
         self.assertEqual({free}, self.leasing.nodes(lease))
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
-        self.assertEqual([free], self.held_nodes())
-        self.assert_clean()
+        self.assert_started(lease)
 
     def test_what_placement_does_not_give_is_said(self) -> None:
         node = self.host()
@@ -207,59 +165,33 @@ class TestStart(held_leases.TestCase):
             self.leasing.end(lease)
             self.soon()
 
-    def test_placement_that_is_down_holds_up_the_start_only(self) -> None:
-        other = self.started()
-        self.host()
-        lease = self.leasing.create(2, 4)
-        nodes = self.leasing.nodes(lease)
-        self.network.down = True
-        self.work(2)
-        self.assertIn('Placement', self.waiting(lease))
-        self.assertEqual(nodes, self.leasing.nodes(lease))
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(other).status)
-        self.network.down = False
-        self.soon()
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
-        self.recover()
-        self.assert_clean()
-
-    def test_attempts_are_further_and_further_apart(self) -> None:
-        for _ in range(2):
-            self.nodes.claim(self.host())
-        lease = self.leasing.create(1, 4)
-        pauses = []
-        self.world.clock.now = leasing.at(1)
-        for _ in range(6):
-            self.work()
-            due = self.world.lease_rows()[lease.id]['due_at']
-            pauses.append((due - self.world.clock.now).total_seconds())
-            self.world.clock.now = due
-        self.assertGreater(pauses[-1], 4 * pauses[0])
-
-    def test_node_used_before_anybody_came_by_is_held_or_closed(
-            self) -> None:
-        """Nova has closed what is in use; the lease has it all the same."""
-        node = self.host()
-        lease = self.leasing.create(1, 4)
-        self.world.clock.now = leasing.at(1)
-        through = admission.admit(self.engine, node, lease.reservations[0].id)
-        self.ironic.deploy(node)
-        admission.close(self.engine, through, True)
-        self.nodes.offer(node, {GOLD: {**in_memory.ONE, 'reserved': 1}})
-        self.work()
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
-
-    def test_instance_that_has_the_node_is_not_claimed_beside(self) -> None:
-        node, instance = self.host(), world.new_uuid()
-        lease = self.leasing.create(1, 4)
+    def used_before_anybody_came_by(self, instance: str) -> leases.Lease:
+        """Return a lease that has just begun, and whose node is deployed."""
+        lease = self.planned(1)
+        node, = self.leasing.nodes(lease)
         self.world.clock.now = leasing.at(1)
         through = admission.admit(self.engine, node, lease.reservations[0].id)
         self.ironic.deploy(node, instance)
         admission.close(self.engine, through, True)
+        return lease
+
+    def test_node_used_before_anybody_came_by_is_held_or_closed(
+            self) -> None:
+        """Nova has closed what is in use; the lease has it all the same."""
+        lease = self.used_before_anybody_came_by(world.new_uuid())
+        self.nodes.offer(*self.leasing.nodes(lease), {
+            GOLD: {**in_memory.ONE, 'reserved': 1}})
+        self.work()
+        self.assertIs(STATUS.ACTIVE, self.status(lease))
+
+    def test_instance_that_has_the_node_is_not_claimed_beside(self) -> None:
+        instance = world.new_uuid()
+        lease = self.used_before_anybody_came_by(instance)
+        node, = self.leasing.nodes(lease)
         self.leasing.refresh()
         self.nodes.claim(node, instance)
         self.work()
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(lease).status)
+        self.assertIs(STATUS.ACTIVE, self.status(lease))
         self.assertEqual([instance], self.consumers(node))
         self.assert_clean()
 
@@ -278,17 +210,14 @@ class TestEnd(held_leases.TestCase):
         self.assertEqual([node], self.held_nodes())
         self.ironic.change(node, provision_state='available')
         self.soon()
-        self.assertIs(STATUS.TERMINATED, self.leasing.reload(lease).status)
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
         self.assertEqual([], self.consumers(node))
         self.assert_clean()
 
-    def test_lease_that_is_deleted_leaves_nothing(self) -> None:
-        lease = self.started(2)
-        nodes = self.leasing.nodes(lease)
-        self.assertEqual(sorted(nodes), self.held_nodes())
-        self.leasing.end(lease)
-        self.soon()
-        self.assertEqual([[], []], [self.consumers(node) for node in nodes])
+    def assert_held(self, node: str, gone: str) -> None:
+        """Check that one node is held, and nobody has another."""
+        self.assertEqual([node], self.held_nodes())
+        self.assertEqual([], self.consumers(gone))
         self.assert_clean()
 
     def test_node_that_is_given_back_is_let_go_and_no_other(self) -> None:
@@ -296,9 +225,7 @@ class TestEnd(held_leases.TestCase):
         goes, stays = sorted(self.leasing.nodes(lease))
         self.leasing.resize(lease, give_back=[goes])
         self.soon()
-        self.assertEqual([stays], self.held_nodes())
-        self.assertEqual([], self.consumers(goes))
-        self.assert_clean()
+        self.assert_held(stays, goes)
 
     def test_node_that_is_replaced_is_let_go_and_the_new_one_held(
             self) -> None:
@@ -308,9 +235,7 @@ class TestEnd(held_leases.TestCase):
         self.leasing.break_node(broken)
         self.leasing.change(lease, heal=True)
         self.soon()
-        self.assertEqual([new], self.held_nodes())
-        self.assertEqual([], self.consumers(broken))
-        self.assert_clean()
+        self.assert_held(new, broken)
 
     def test_end_comes_also_while_placement_is_down(self) -> None:
         lease = self.started()
@@ -318,13 +243,13 @@ class TestEnd(held_leases.TestCase):
         self.network.down = True
         self.work(4)
         self.soon()
-        self.assertIs(STATUS.TERMINATED, self.leasing.reload(lease).status)
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
         self.network.down = False
         self.assertEqual([node], self.held_nodes())
         # NOTE: the next one takes back what is in its way.
         after = self.leasing.create(None, 8)
         self.work()
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(after).status)
+        self.assertIs(STATUS.ACTIVE, self.status(after))
         self.assert_clean()
 
     def test_lease_that_is_extended_keeps_its_hold(self) -> None:
@@ -342,83 +267,19 @@ class TestEnd(held_leases.TestCase):
         after = self.leasing.create(4.5, 6)
         self.work(4)
         self.work(4.5)
-        self.assertIs(STATUS.ACTIVE, self.leasing.reload(after).status)
+        self.assertIs(STATUS.ACTIVE, self.status(after))
         self.assertEqual([node], self.held_nodes())
         self.assert_clean()
 
     def test_without_placement_nothing_is_written(self) -> None:
-        self.crew = lease_workers.LeaseWorkers(self.world.engine)
+        self.go_on(placement=None)
         self.started()
         self.work(4)
         self.assertEqual(([], []), (self.network.calls, self.rows()))
 
-
-class TestDeaths(held_leases.TestCase):
-    """A worker is killed between each two steps."""
-
-    def deaths(self, hours: float,
-               prepare: Callable[[], leases.Lease],
-               status: leases.LeaseStatus) -> int:
-        """Die at each step of a turn, and return how many steps there are."""
-        for last in range(60):
-            self.world.clock.now = world.NOON
-            lease = prepare()
-            died = True
-            steps = faults.Changes(last)
-            mortal = self.mortal(steps)
-            self.world.clock.now = leasing.at(hours)
-            try:
-                lease_workers.LeaseWorkers(mortal).one_pass()
-                died = False
-            except faults.Died:
-                pass
-            # Others come by, until everything is as it should be.
-            for _ in range(3):
-                self.wait()
-                self.soon()
-                placement_sync.recover(self.engine)
-            self.soon()
-            self.assertIs(status, self.leasing.reload(lease).status, last)
-            self.assert_clean()
-            self.assertEqual(
-                sorted(self.leasing.nodes(lease)), self.held_nodes(), last)
-            self.leasing.end(lease)
-            self.soon()
-            placement_sync.recover(self.engine)
-            self.assertEqual([], self.held_nodes())
-            if not died:
-                return steps.taken
-        raise AssertionError('it never got through')
-
-    def mortal(self, steps: faults.Steps) -> engine_module.Engine:
-        return dataclasses.replace(
-            faults.mortal(self.world.engine, self.there.sender(), steps),
-            ironic=self.ironic)
-
-    def test_start(self) -> None:
-        self.host()
-        steps = self.deaths(1,
-                            lambda: self.leasing.create(1, 9),
-                            STATUS.ACTIVE)
-        self.assertGreater(steps, 10)
-
-    def test_end(self) -> None:
-        self.host()
-
-        def prepare() -> leases.Lease:
-            lease = self.leasing.create(1, 4)
-            self.work(1)
-            return lease
-        steps = self.deaths(4, prepare, STATUS.TERMINATED)
-        self.assertGreater(steps, 10)
-
-
-class TestEarlierHold(held_leases.TestCase):
-
     def test_hold_of_an_earlier_node_is_taken_back(self) -> None:
         """The worker died after the hold, and the node broke."""
-        node = self.host()
-        lease = self.leasing.create(1, 4)
+        lease = self.planned(1)
         booking, = self.leasing.reload(lease).bookings
         self.world.clock.now = leasing.at(1)
         with self.engine.database.read() as opened:
@@ -426,9 +287,7 @@ class TestEarlierHold(held_leases.TestCase):
                 opened, [booking.id])[booking.id]
         hold_cases.hold_node(self.engine, promise, 'gold')
         other = self.host()
-        self.leasing.break_node(node)
+        self.leasing.break_node(booking.node_uuid)
         self.work()
         placement_sync.recover(self.engine)
-        self.assertEqual([other], self.held_nodes())
-        self.assertEqual([], self.consumers(node))
-        self.assert_clean()
+        self.assert_held(other, booking.node_uuid)

@@ -43,6 +43,11 @@ class TestReleasedTogether(shared.TestCase):
         self.network.calls.clear()
         return [promise.owner for promise in promises]
 
+    def assert_let_go(self, message: object = '') -> None:
+        """Check that nothing is held, and nothing on record."""
+        self.assertEqual([{}, []], [
+            *map(self.usage, self.world.mirrored()), self.rows()], message)
+
     def test_one_write_is_enough(self) -> None:
         host, other = self.host(), self.host()
         owners = self.held({host: 3, other: 2})
@@ -66,8 +71,7 @@ class TestReleasedTogether(shared.TestCase):
             owners = self.held({host: 3})
             change(self.rows()[1].consumer_uuid)
             self.assertTrue(hold_release.release(self.engine, owners))
-            self.assertEqual({}, self.usage(host))
-            self.assertEqual([], self.rows())
+            self.assert_let_go()
 
     def _write_again(self, consumer: str) -> None:
         there = self.client.consumer(consumer)
@@ -88,8 +92,7 @@ class TestReleasedTogether(shared.TestCase):
             for _ in range(2):
                 self.wait()
                 placement_sync.recover(self.engine)
-            self.assertEqual({}, self.usage(host), fault)
-            self.assertEqual([], self.rows(), fault)
+            self.assert_let_go(fault)
         self.assertEqual(len(faults.Fault), self.network.suffered)
 
     def test_placement_that_does_not_answer_is_asked_once(self) -> None:
@@ -101,55 +104,31 @@ class TestReleasedTogether(shared.TestCase):
         self.network.down = False
         self.wait()
         placement_sync.recover(self.engine)
-        self.assertEqual({}, self.usage(host))
-        self.assertEqual([], self.rows())
+        self.assert_let_go()
 
 
 class TestEnd(shared.TestCase):
 
-    def test_all_is_taken_back_at_the_end(self) -> None:
-        host, other = self.host(), self.host()
-        lease = self.given({host: 3, other: 2})
-        running = self.boot(self.had(lease), host)
-        self.work(4)
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assertNotIn(running, self.nova.servers)
-        self.assertEqual(({}, {}), (self.usage(host), self.usage(other)))
-        self.assert_nothing()
-        self.assert_clean()
-
     def test_share_is_held_until_the_servers_are_gone(self) -> None:
-        host = self.host()
-        lease = self.given({host: 2})
-        running = self.boot(self.had(lease), host)
-        self.nova.deleting = True
-        self.work(4)
-        self.assertIn('1 server of the reservation', self.waiting(lease))
-        self.assertEqual({**times(2), in_memory.LEASE_SLOT: 1},
-                         self.usage(host))
-        self.nova.go(running)
-        self.soon()
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assertEqual({}, self.usage(host))
-
-    def test_servers_that_are_left_keep_their_share(self) -> None:
         """With end_action = leave nothing else says what they have."""
-        self.world.conf.set_override('end_action', 'leave', 'leases')
-        host = self.host()
-        lease = self.given({host: 2})
-        running = self.boot(self.had(lease), host)
-        self.work(4)
-        self.assertIn('1 server of the reservation', self.waiting(lease))
-        self.assertIn(running, self.nova.servers)
-        self.assertEqual({**times(2), in_memory.LEASE_SLOT: 1},
-                         self.usage(host))
-        self.assertFalse(self.try_boot(self.had(lease), host,
-                                       world.new_uuid()).done)
-        self.nova.go(running)
-        self.soon()
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assertEqual({}, self.usage(host))
-        self.assert_nothing()
+        for action in ('undeploy', 'leave'):
+            self.world.clock.now = world.NOON
+            self.nova.deleting = action == 'undeploy'
+            self.world.conf.set_override('end_action', action, 'leases')
+            host = self.host()
+            lease = self.given({host: 2})
+            running = self.boot(self.had(lease), host)
+            self.work(4)
+            self.assertIn('1 server of the reservation', self.waiting(lease))
+            self.assertIn(running, self.nova.servers)
+            self.assertEqual({**times(2), in_memory.LEASE_SLOT: 1},
+                             self.usage(host))
+            self.assertFalse(self.try_boot(self.had(lease), host,
+                                           world.new_uuid()).done)
+            self.nova.go(running)
+            self.soon()
+            self.assertEqual({}, self.usage(host))
+            self.assert_over(lease)
 
     def test_end_comes_where_the_provider_has_vanished(self) -> None:
         host = self.host()

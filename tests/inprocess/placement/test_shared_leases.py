@@ -30,7 +30,6 @@ from tests import leasing
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory
-from tests.inprocess.placement import instance_leases
 from tests.inprocess.placement import shared
 
 STATUS = leases.LeaseStatus
@@ -42,13 +41,7 @@ class TestStart(shared.TestCase):
 
     def test_each_instance_is_held_by_a_consumer_of_its_own(self) -> None:
         host, other = self.host(), self.host()
-        lease = self.lease({host: 3, other: 1})
-        self.work(0.9)
-        self.assertEqual(({}, {}), (self.usage(host), self.usage(other)))
-        self.work(1)
-        self.assertIs(STATUS.ACTIVE, self.status(lease))
-        self.assertEqual((times(3), times(1)),
-                         (self.usage(host), self.usage(other)))
+        lease = self.given({host: 3, other: 1})
         self.assertEqual((3, 1), (self.holding(host), self.holding(other)))
         for row in self.rows():
             there = self.client.consumer(row.consumer_uuid)
@@ -57,8 +50,7 @@ class TestStart(shared.TestCase):
                  {row.node_uuid: shared.AMOUNTS}),
                 (there.project_id, there.user_id, there.consumer_type,
                  there.allocations))
-        self.assert_active(self.had(lease, {host: 3, other: 1}))
-        self.assert_clean()
+        self.assert_active_and_held(lease, {host: 3, other: 1})
 
     def test_more_than_one_consumer_may_have_and_less_than_there_is(
             self) -> None:
@@ -115,15 +107,11 @@ class TestStart(shared.TestCase):
 
     def test_nodes_of_ironic_and_compute_hosts_serve_one_lease(self) -> None:
         node = super(shared.TestCase, self).host()
-        host = self.host()
-        lease = self.given({host: 2, node: 1})
+        lease = self.given({self.host(): 2, node: 1})
         self.assertIn(('write_lessee', node), self.ironic.changed)
-        self.assert_active(self.had(lease, {host: 2, node: 1}))
-        self.assert_clean()
+        self.assert_whole(lease)
         self.work(4)
-        self.assertIs(STATUS.TERMINATED, self.status(lease))
-        self.assert_nothing()
-        self.assert_clean()
+        self.assert_over(lease)
 
     def test_room_that_others_took_is_told_and_waited_for(self) -> None:
         host = self.host(vcpus=8)
@@ -148,12 +136,11 @@ class TestStart(shared.TestCase):
         lease = self.lease({host: 3})
         self.nodes.serve(host, VCPU=6)
         self.work(1)
-        self.assertIs(STATUS.ACTIVE, self.status(lease), self.waiting(lease))
         placement_sync.recover(self.engine)
         self.assertEqual((8, 4), (self.usage(host)['VCPU'],
                                   self.usage(other)['VCPU']))
-        self.assert_active(self.had(lease, {host: 1, other: 2}))
-        self.assert_clean()
+        self.assert_whole(lease)
+        self.assertEqual({host: 1, other: 2}, self.had(lease).counts)
 
     def test_host_that_shrank_is_told(self) -> None:
         host = self.host()
@@ -182,43 +169,6 @@ class TestStart(shared.TestCase):
             self.assertNotIn(lease.id, self.world.lease_rows())
             placement_sync.recover(self.engine)
         self.assertEqual([], self.rows())
-
-    def test_placement_that_is_down_is_waited_for(self) -> None:
-        host = self.host()
-        lease = self.lease({host: 2})
-        self.network.down = True
-        self.work(1)
-        self.assertIn('Placement', self.waiting(lease))
-        self.assertEqual([PLANNED] * 2, self.states(lease))
-        self.network.down = False
-        self.soon()
-        self.recover()
-        self.assert_active(self.had(lease, {host: 2}))
-        self.assertEqual(times(2), self.usage(host))
-        self.assert_clean()
-
-    def test_each_fault_of_placement_comes_right(self) -> None:
-        host = self.host()
-        for number, fault in enumerate(faults.Fault):
-            lease = self.lease({host: 3})
-            self.world.clock.now = leasing.at(1)
-            self.network.faults = [None] * (number % 3) + [fault]
-            self.work()
-            for _ in range(3):
-                self.wait()
-                self.soon()
-                self.network.deliver()
-                placement_sync.recover(self.engine)
-            self.assertIs(STATUS.ACTIVE, self.status(lease), fault)
-            self.assert_active(self.had(lease, {host: 3}))
-            self.assertEqual(times(3), self.usage(host), fault)
-            self.assert_clean()
-            self.leasing.end(lease)
-            self.soon()
-            placement_sync.recover(self.engine)
-            self.assertEqual({}, self.usage(host), fault)
-            self.world.clock.now = world.NOON
-        self.assertEqual(len(faults.Fault), self.network.suffered)
 
     def test_hold_of_another_size_is_exchanged(self) -> None:
         """Held, and then changed before anybody bound it."""
@@ -394,46 +344,3 @@ class TestPlanned(shared.TestCase):
         self.assertFalse(any(
             hosts.find(self.engine, each).node.maintenance
             for each in self.leasing.nodes(lease)))
-
-
-class TestDeaths(instance_leases.DeathCase, shared.TestCase):
-    """A worker is killed between each two steps."""
-
-    def test_start(self) -> None:
-        host = self.host()
-        for last in range(100):
-            self.world.clock.now = world.NOON
-            lease = self.lease({host: 2}, end=9)
-            steps = faults.Changes(last)
-            died = self.die(steps, 1)
-            self.others()
-            self.assertIs(STATUS.ACTIVE, self.status(lease), last)
-            self.assert_active(self.had(lease, {host: 2}))
-            self.assertEqual(times(2), self.usage(host))
-            self.assert_clean()
-            self.leasing.end(lease)
-            self.soon()
-            placement_sync.recover(self.engine)
-            self.assertEqual({}, self.usage(host))
-            if not died:
-                break
-        self.assertFalse(died)
-        self.assertGreater(steps.taken, 30)
-
-    def test_end(self) -> None:
-        host = self.host()
-        for last in range(100):
-            self.world.clock.now = world.NOON
-            lease = self.given({host: 2})
-            self.boot(self.had(lease), host)
-            steps = faults.Changes(last)
-            died = self.die(steps, 4)
-            self.others()
-            self.assertIs(STATUS.TERMINATED, self.status(lease), last)
-            self.assert_nothing()
-            self.assertEqual({}, self.usage(host))
-            self.assert_clean()
-            if not died:
-                break
-        self.assertFalse(died)
-        self.assertGreater(steps.taken, 30)
