@@ -48,17 +48,6 @@ class _TestCase(ground.TestCase):
         """As the reconciler does it, cheaply."""
         return placement_audit.audit(self.engine, everything)
 
-    def found(self) -> list[tuple[Kind, str]]:
-        """Audit twice, cheaply and thoroughly: both find the same."""
-        found = self.audit().differences
-        self.assertEqual(found, self.audit(everything=True).differences)
-        return [(one.kind, one.node_uuid) for one in found]
-
-    def repair(self) -> dict[Kind, bool]:
-        """Audit and repair, and return what was mended."""
-        return {repair.difference.kind: repair.done for repair in
-                placement_repair.repair(self.engine, self.audit())}
-
     def orphan(self, node: str) -> str:
         """Leave a hold that no row knows of."""
         return self.nodes.claim(node, consumers.fresh())
@@ -82,12 +71,10 @@ class TestNodes(_TestCase):
     def test_hold_of_a_class_that_the_node_has_no_more(self) -> None:
         node = self.enrol()
         self.held(node, self.promise(node))
-        with self.engine.database.write() as opened:
-            opened.execute(sa.update(db_nodes.tables.nodes).values(
-                resource_class='iron'))
-        self.assertEqual([(Kind.HOLD_DIFFERS, node)], self.found())
+        self.execute(sa.update(db_nodes.tables.nodes).values(
+            resource_class='iron'))
         # NOTE: Nova can change the inventory only now.
-        self.assertEqual({Kind.HOLD_DIFFERS: False}, self.repair())
+        self.assert_mended(Kind.HOLD_DIFFERS, node, done=False)
         self.assertEqual([], self.consumers(node))
 
     def test_promise_that_is_not_held_is(self) -> None:
@@ -109,16 +96,14 @@ class TestNodes(_TestCase):
         made = lease.create(0, 2, leasing.wish())
         self.world.reserve(node, lease_reservation_id=(
             made.reservations[0].id))
-        self.assertEqual([(Kind.UNHELD, node)], self.found())
-        self.assertEqual({Kind.UNHELD: True}, self.repair())
+        self.assert_mended(Kind.UNHELD, node)
         self.assertEqual(1, len(self.rows()))
         self.assert_clean()
 
     def test_hold_that_nobody_was_promised_is_not_made_again(self) -> None:
         node = self.enrol()
         self.client.delete_allocations(self.held(node).consumer_uuid)
-        self.assertEqual([(Kind.HOLD_MISSING, node)], self.found())
-        self.assertEqual({Kind.HOLD_MISSING: True}, self.repair())
+        self.assert_mended(Kind.HOLD_MISSING, node)
         self.assertEqual(([], []), (self.rows(), self.consumers(node)))
         self.assert_clean()
 
@@ -148,14 +133,12 @@ class TestNodes(_TestCase):
         node = self.enrol()
         ghost = self.orphan(node)
         self.there.orphan(ghost)
-        self.assertEqual([(Kind.GHOST, node)], self.found())
-        self.assertEqual({Kind.GHOST: False}, self.repair())
+        self.assert_mended(Kind.GHOST, node, done=False)
         # As "placement-manage db online_data_migrations" does.
         conf = self.there.placement.conf_fixture.conf
         placement_consumer.create_incomplete_consumers(
             placement_context.RequestContext(config=conf), 10)
-        self.assertEqual([(Kind.ORPHAN, node)], self.found())
-        self.assertEqual({Kind.ORPHAN: True}, self.repair())
+        self.assert_mended(Kind.ORPHAN, node)
         self.assert_clean()
 
     def test_node_that_placement_does_not_know(self) -> None:
@@ -191,8 +174,7 @@ class TestNodes(_TestCase):
         self.assertTrue(placement_audit.audit(self.engine).clean)
         self.world.ironic.remove(node)
         mirror.refresh_all(self.engine)
-        self.assertEqual([(Kind.PROVIDER_LEFTOVER, node)], self.found())
-        self.assertEqual({Kind.PROVIDER_LEFTOVER: True}, self.repair())
+        self.assert_mended(Kind.PROVIDER_LEFTOVER, node)
         self.assertIsNone(self.client.provider(node))
         self.assertIsNotNone(self.client.provider(other))
         self.assertEqual([], self.found())

@@ -18,29 +18,19 @@ place to whoever asked: 20 of 16 VCPUs were promised, for hours.
 
 from __future__ import annotations
 
-from typing import Any
-
 from ironic_reservations import errors
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.model import leases
 from tests import leasing
-from tests import world
+from tests import servers
 from tests.inprocess.placement import shared
-from tests.real import migrated
 
 STATUS = leases.LeaseStatus
 MINUTE = 1 / 60
 
 
-class _LateShare:
-    """To be run on each database."""
-
-    kind = ''
-
-    def new_world(self, **options: Any) -> world.World:
-        """Return a timeline on a database of a server."""
-        url = self.useFixture(migrated.Database(self.kind)).url
-        return self.useFixture(world.World(url, **options))
+@servers.also
+class TestLateShare(shared.TestCase):
 
     def set_up_hosts(self):
         """Have a lease whose servers do not go, and one that comes next."""
@@ -100,15 +90,3 @@ class _LateShare:
             self.assert_refused(hours + 0.5, hours + 0.75)
         self.leasing.create(8, 9, leasing.instances(1, 2, 512, 5))
         self.assertEqual([], self.leasing.overfull())
-
-
-class TestLateShareOnMysql(_LateShare, shared.TestCase):
-    kind = 'mysql'
-
-
-class TestLateShareOnPostgresql(_LateShare, shared.TestCase):
-    kind = 'postgresql'
-
-
-class TestLateShareOnSqlite(_LateShare, shared.TestCase):
-    kind = 'sqlite'

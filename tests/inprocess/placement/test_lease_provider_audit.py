@@ -51,9 +51,8 @@ class TestCase(reserved.TestCase):
         for _ in range(count):
             hosts.add(self.engine, self.host(), {})
         lease = self.leasing.create(1, 4, leasing.wish(count))
-        with self.engine.database.write() as opened:
-            opened.execute(sa.update(tables.lease_reservations).values(
-                resource_type='virtual:instance'))
+        self.execute(sa.update(tables.lease_reservations).values(
+            resource_type='virtual:instance'))
         self.world.clock.now = leasing.at(1)
         self.crew.one_pass()
         nodes = self.leasing.nodes(lease)
@@ -64,23 +63,17 @@ class TestCase(reserved.TestCase):
 
     def over(self) -> None:
         """Have all rows of leases gone, as after their ends."""
-        with self.engine.database.write() as opened:
-            opened.execute(sa.delete(tables.reservations))
-            opened.execute(sa.delete(tables.holds))
-            opened.execute(sa.delete(tables.lease_reservations))
+        self.execute(*map(sa.delete, (tables.reservations, tables.holds,
+                                      tables.lease_reservations)))
 
-    def found(self) -> list[tuple[Kind, str]]:
-        """Audit twice, cheaply and thoroughly: both find the same."""
-        found = placement_audit.audit(self.engine).differences
-        self.assertEqual(found, self.audit().differences)
-        return [(one.kind, one.node_uuid) for one in found
-                if one.reservation_id]
+    def started_on(self) -> tuple[machine.Desired, str, str]:
+        """Return what a lease has, its host, and the child of that."""
+        wanted = self.brought(self.started(1))
+        host, = wanted.counts
+        return wanted, host, lease_provider_calls.child_of(host)
 
-    def repair(self) -> dict[Kind, bool]:
-        """Audit and repair, and return what was mended."""
-        return {repair.difference.kind: repair.done for repair in
-                placement_repair.repair(self.engine, self.audit())
-                if repair.difference.reservation_id}
+    def is_told(self, difference: hold_audit.Difference) -> bool:
+        return bool(difference.reservation_id)
 
 
 class TestFlavor(TestCase):
@@ -157,27 +150,19 @@ class TestFindings(TestCase):
         self.assertEqual([], self.found())
 
     def test_what_somebody_changed_is_changed_back(self) -> None:
-        wanted = self.brought(self.started(1))
+        wanted, host, child = self.started_on()
         self.assertEqual([], self.found())
-        host, = wanted.counts
-        child = lease_provider_calls.child_of(host)
         for total, reserved_ in ((5, 0), (1, 1)):
             self.nodes.offer(child, {wanted.class_name: {
                 **in_memory.ONE, 'total': total, 'reserved': reserved_}})
-            self.assertEqual([(Kind.RESERVATION_DIFFERS, host)],
-                             self.found())
-            self.assertEqual({Kind.RESERVATION_DIFFERS: True},
-                             self.repair())
+            self.assert_mended(Kind.RESERVATION_DIFFERS, host)
             self.assert_active(wanted)
 
     def test_leftovers_of_a_lease_that_is_over_are_taken_back(self) -> None:
         wanted = self.brought(self.started(2))
         self.assertEqual([], self.found())
         self.over()
-        self.assertEqual(
-            [(Kind.RESERVATION_LEFTOVER, host)
-             for host in sorted(wanted.counts)], self.found())
-        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assert_mended(Kind.RESERVATION_LEFTOVER, *wanted.counts)
         self.assert_nothing()
         self.assertEqual([], self.found())
 
@@ -202,33 +187,28 @@ class TestFindings(TestCase):
         theirs = world.new_uuid()
         self.nova.client.create_flavor(reserved.nova.Flavor(
             theirs, f'reservation:{theirs}', 1, 1, 1))
-        self.assertEqual([(Kind.RESERVATION_LEFTOVER, '')], self.found())
-        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assert_mended(Kind.RESERVATION_LEFTOVER, '')
         self.assertEqual({theirs}, self.nova.flavors.keys())
 
     def test_class_that_may_be_of_others_is_told_and_left(self) -> None:
         """Blazar calls its own the same."""
         self.client.ensure_class(machine.class_of(world.new_uuid()))
-        self.assertEqual([(Kind.RESERVATION_LEFTOVER, '')], self.found())
-        self.assertEqual({Kind.RESERVATION_LEFTOVER: False}, self.repair())
+        self.assert_mended(Kind.RESERVATION_LEFTOVER, '', done=False)
         self.assertEqual(1, len(self.classes()))
 
     def test_class_of_a_lease_of_ours_that_is_over_is_deleted(self) -> None:
         wanted = self.started(1)
-        with self.engine.database.write() as opened:
-            opened.execute(sa.delete(tables.reservations))
+        self.execute(sa.delete(tables.reservations))
         self.client.ensure_class(wanted.class_name)
-        self.assertEqual([(Kind.RESERVATION_LEFTOVER, '')], self.found())
-        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assert_mended(Kind.RESERVATION_LEFTOVER, '')
         self.assert_nothing()
 
     def test_lease_that_is_worked_on_is_left_alone(self) -> None:
         wanted = self.brought(self.started(1))
         for state, starts_at in (('ending', leasing.at(1)),
                                  ('planned', leasing.at(1))):
-            with self.engine.database.write() as opened:
-                opened.execute(sa.update(tables.reservations).values(
-                    state=state, starts_at=starts_at))
+            self.execute(sa.update(tables.reservations).values(
+                state=state, starts_at=starts_at))
             self.assertEqual([], self.found())
             self.brought(dataclasses.replace(wanted, active=False))
             self.assertEqual([], self.found())
@@ -237,9 +217,7 @@ class TestFindings(TestCase):
     def test_what_was_worked_on_is_looked_at_once_more(self) -> None:
         """Also where nothing has changed when its rows are gone."""
         self.brought(self.started(1))
-        with self.engine.database.write() as opened:
-            opened.execute(sa.update(tables.reservations).values(
-                state='ending'))
+        self.execute(sa.update(tables.reservations).values(state='ending'))
         self.assertEqual([], self.found())
         placement_audit.audit(self.engine)
         self.over()
@@ -250,9 +228,7 @@ class TestFindings(TestCase):
         wanted = self.brought(self.started(2))
         one, two = sorted(wanted.counts)
         self.assertEqual([], self.found())
-        with self.engine.database.write() as opened:
-            opened.execute(sa.update(tables.reservations).values(
-                state='ending'))
+        self.execute(sa.update(tables.reservations).values(state='ending'))
         child = lease_provider_calls.child_of(two)
         self.nodes.offer(child, {})
         placement_audit.audit(self.engine)
@@ -269,30 +245,23 @@ class TestFindings(TestCase):
         self.network.faults = [faults.Fault.LATE]
         self.assertNotEqual((), self.bring(wanted).waits)
         self.brought(dataclasses.replace(wanted, active=False))
-        with self.engine.database.write() as opened:
-            opened.execute(sa.delete(tables.reservations))
+        self.execute(sa.delete(tables.reservations))
         self.network.deliver()
-        self.assertEqual([(Kind.RESERVATION_LEFTOVER, '')], self.found())
-        self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
+        self.assert_mended(Kind.RESERVATION_LEFTOVER, '')
         self.assert_nothing()
 
     def test_more_servers_than_were_reserved_are_told(self) -> None:
         """F1: Placement gives more than it has, if it is asked at once."""
-        wanted = self.brought(self.started(1))
-        host, = wanted.counts
-        child = lease_provider_calls.child_of(host)
+        wanted, host, child = self.started_on()
         self.nodes.offer(child, {wanted.class_name: {**in_memory.ONE,
                                                      'total': 2}})
         for _ in range(2):
             self.boot(wanted, host)
         self.nodes.offer(child, {wanted.class_name: in_memory.ONE})
-        self.assertEqual([(Kind.OVERALLOCATED, host)], self.found())
-        self.assertEqual({Kind.OVERALLOCATED: False}, self.repair())
+        self.assert_mended(Kind.OVERALLOCATED, host, done=False)
 
     def test_inventory_of_others_on_a_child_is_nobodys_business(self) -> None:
-        wanted = self.brought(self.started(1))
-        host, = wanted.counts
-        child = lease_provider_calls.child_of(host)
+        wanted, host, child = self.started_on()
         there = self.client.inventories(child)
         assert there is not None
         self.client.ensure_class('CUSTOM_OTHER')
@@ -328,8 +297,7 @@ class TestKeeping(TestCase):
         self.brought(dataclasses.replace(wanted, active=False))
         self.world.ironic.remove(host)
         self.audit()
-        with self.engine.database.write() as opened:
-            opened.execute(sa.delete(tables.nodes))
+        self.execute(sa.delete(tables.nodes))
         kept = placement_sync.audit(self.engine, repair=True,
                                     everything=True)
         self.assertEqual([Kind.PROVIDER_LEFTOVER],

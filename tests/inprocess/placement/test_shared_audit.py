@@ -41,22 +41,15 @@ times = shared.times
 class _Leased(shared.TestCase):
     """With leases of both kinds of hosts."""
 
-    def found(self) -> list[tuple[Kind, str]]:
-        """Audit twice, cheaply and thoroughly: both find the same."""
-        found = placement_audit.audit(self.engine).differences
-        self.assertEqual(found, self.audit().differences)
-        return [(one.kind, one.node_uuid) for one in found]
-
     def repair(self) -> dict[Kind, bool]:
         """Audit and repair, and return what was mended."""
         kept = placement_sync.audit(self.engine, repair=True)
         return {each.difference.kind: each.done
                 for each in kept.repairs or ()}
 
-    def update(self, table: sa.Table, **values: Any) -> None:
-        """Change all rows of a table."""
-        with self.engine.database.write() as opened:
-            opened.execute(sa.update(table).values(**values))
+    def enlarge(self) -> None:
+        """Have all instances have more VCPUs, by the rows alone."""
+        self.execute(sa.update(tables.instance_reservations).values(vcpus=3))
 
 
 class _BothKinds:
@@ -89,8 +82,7 @@ class _BothKinds:
         self.assertEqual([], self.found())
         before, = self.rows()
         self.client.delete_allocations(before.consumer_uuid)
-        self.assertEqual([(Kind.HOLD_MISSING, host)], self.found())
-        self.assertEqual({Kind.HOLD_MISSING: True}, self.repair())
+        self.assert_mended(Kind.HOLD_MISSING, host)
         after, = self.rows()
         self.assertEqual(before.owner, after.owner)
         self.assertNotEqual(before.consumer_uuid, after.consumer_uuid)
@@ -103,11 +95,9 @@ class _BothKinds:
         held, = self.rows()
         self.client.delete_allocations(held.consumer_uuid)
         theirs = self.take(host)
-        self.assertEqual([(Kind.HOLD_MISSING, host)], self.found())
-        self.assertEqual({Kind.HOLD_MISSING: False}, self.repair())
+        self.assert_mended(Kind.HOLD_MISSING, host, done=False)
         for _ in range(2):
-            self.assertEqual([(Kind.UNHELD, host)], self.found())
-            self.assertEqual({Kind.UNHELD: False}, self.repair())
+            self.assert_mended(Kind.UNHELD, host, done=False)
             self.assertEqual([theirs], self.consumers(host))
         self.client.delete_allocations(theirs)
         self.assertEqual({Kind.UNHELD: True}, self.repair())
@@ -119,11 +109,8 @@ class _BothKinds:
         self.given(dict.fromkeys(hosts_, 1))
         for row in self.rows():
             self.client.delete_allocations(row.consumer_uuid)
-        with self.engine.database.write() as opened:
-            opened.execute(sa.delete(tables.holds))
-        self.assertEqual([(Kind.UNHELD, host) for host in sorted(hosts_)],
-                         self.found())
-        self.assertEqual({Kind.UNHELD: True}, self.repair())
+        self.execute(sa.delete(tables.holds))
+        self.assert_mended(Kind.UNHELD, *hosts_)
         self.assertEqual([self.one] * 2, [*map(self.usage, hosts_)])
         self.assert_clean()
 
@@ -133,8 +120,7 @@ class _BothKinds:
         self.assertTrue(self.client.put_allocations(
             consumers.fresh(), in_memory.wanted({ours: self.one})).done)
         claim = self.take(theirs)
-        self.assertEqual([(Kind.ORPHAN, ours)], self.found())
-        self.assertEqual({Kind.ORPHAN: True}, self.repair())
+        self.assert_mended(Kind.ORPHAN, ours)
         self.assertEqual(([], [claim]),
                          (self.consumers(ours), self.consumers(theirs)))
         self.assert_clean()
@@ -216,8 +202,7 @@ class TestComputeHosts(_Leased):
             self.assertEqual([], self.found())
             gone = next(row for row in self.rows() if row.node_uuid == host)
             self.client.delete_allocations(gone.consumer_uuid)
-            self.assertEqual([(Kind.HOLD_MISSING, host)], self.found())
-            self.assertEqual({Kind.HOLD_MISSING: True}, self.repair())
+            self.assert_mended(Kind.HOLD_MISSING, host)
             self.assertEqual(times(2), self.usage(host))
             self.assertEqual([], self.found())
             self.assert_clean()
@@ -230,8 +215,7 @@ class TestComputeHosts(_Leased):
         self.assertTrue(self.client.put_allocations(
             held.consumer_uuid, in_memory.wanted(
                 {host: {'VCPU': 1}}, there.generation, consumers.TYPE)).done)
-        self.assertEqual([(Kind.HOLD_DIFFERS, host)], self.found())
-        self.assertEqual({Kind.HOLD_DIFFERS: True}, self.repair())
+        self.assert_mended(Kind.HOLD_DIFFERS, host)
         self.assertEqual(times(2), self.usage(host))
         self.assert_clean()
 
@@ -240,9 +224,8 @@ class TestComputeHosts(_Leased):
         host = self.host()
         self.given({host: 1})
         self.assertEqual([], self.found())
-        self.update(tables.instance_reservations, vcpus=3)
-        self.assertEqual([(Kind.HOLD_DIFFERS, host)], self.found())
-        self.assertEqual({Kind.HOLD_DIFFERS: True}, self.repair())
+        self.enlarge()
+        self.assert_mended(Kind.HOLD_DIFFERS, host)
         self.assertEqual({**times(1), 'VCPU': 3}, self.usage(host))
         self.assert_clean()
 
@@ -255,7 +238,7 @@ class TestComputeHosts(_Leased):
         real = hold_release.give_up
 
         def resized(*given: Any) -> bool:
-            self.update(tables.instance_reservations, vcpus=3)
+            self.enlarge()
             return real(*given)
         with mock.patch.object(hold_release, 'give_up', resized):
             self.assertEqual({Kind.HOLD_MISSING: True}, self.repair())
@@ -285,8 +268,7 @@ class TestComputeHosts(_Leased):
         host = self.host()
         self.host()
         self.client.delete_provider(host)
-        self.assertEqual([(Kind.PROVIDER_MISSING, host)], self.found())
-        self.assertEqual({Kind.PROVIDER_MISSING: False}, self.repair())
+        self.assert_mended(Kind.PROVIDER_MISSING, host, done=False)
 
     def test_what_is_in_work_is_left_alone_and_nothing_else(self) -> None:
         host = self.host()
@@ -294,10 +276,9 @@ class TestComputeHosts(_Leased):
         one, two = self.rows()
         for row in (one, two):
             self.client.delete_allocations(row.consumer_uuid)
-        with self.engine.database.write() as opened:
-            opened.execute(sa.update(tables.holds).where(
-                tables.holds.c.id == one.id).values(
-                    state=holds.HoldState.RESERVING.value))
+        self.execute(sa.update(tables.holds).where(
+            tables.holds.c.id == one.id).values(
+                state=holds.HoldState.RESERVING.value))
         report = self.audit()
         self.assertEqual(
             (1, [(Kind.HOLD_MISSING, two.consumer_uuid)]),
@@ -330,8 +311,7 @@ class TestNeighbours(_Leased):
         hosts.remove(self.engine, hosts.find(self.engine, host).id)
         self.client.put_allocations(consumers.fresh(), in_memory.wanted(
             {host: times(1)}))
-        self.assertEqual([(Kind.ORPHAN, host)], self.found())
-        self.assertEqual({Kind.ORPHAN: True}, self.repair())
+        self.assert_mended(Kind.ORPHAN, host)
 
     def test_nodes_of_ironic_are_compared_beside_them(self) -> None:
         node = super(shared.TestCase, self).host()
@@ -369,7 +349,6 @@ class TestNeighbours(_Leased):
         name = self.had(one).class_name
         self.nodes.offer(child, {**there.by_class, name: {
             **in_memory.ONE, 'total': 4}})
-        self.assertEqual([(Kind.RESERVATION_DIFFERS, host)], self.found())
-        self.assertEqual({Kind.RESERVATION_DIFFERS: True}, self.repair())
+        self.assert_mended(Kind.RESERVATION_DIFFERS, host)
         self.assert_active(self.had(one, {host: 3, other: 1}),
                            self.had(two, {host: 1, other: 2}))
