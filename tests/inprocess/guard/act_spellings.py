@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 from tests.inprocess.guard import spellings
@@ -29,17 +30,21 @@ def _patch(path: str, value: object) -> bytes:
     return json.dumps([{'op': 'add', 'path': path, 'value': value}]).encode()
 
 
+_power = functools.partial(Spelling, method='PUT',
+                           path=f'{_NODE}/states/power', body=_POWER)
+_maintenance = functools.partial(Spelling, method='PUT',
+                                 path=f'{_NODE}/maintenance')
+
+
 #: What the holder, and an administrator, may do.
 CANONICAL = (
-    Spelling('maintenance_on', 'PUT', f'{_NODE}/maintenance',
-             body=b'{"reason": "smoke"}'),
-    Spelling('maintenance_on_plainly', 'PUT', f'{_NODE}/maintenance'),
+    _maintenance('maintenance_on', body=b'{"reason": "smoke"}'),
+    _maintenance('maintenance_on_plainly'),
     Spelling('maintenance_off', 'DELETE', f'{_NODE}/maintenance'),
     Spelling('maintenance_by_name', 'PUT', f'/v1/nodes/{NAME}/maintenance'),
     Spelling('maintenance_without_v1', 'PUT', f'/nodes/{NODE}/maintenance'),
-    Spelling('power', 'PUT', f'{_NODE}/states/power', body=_POWER),
-    Spelling('power_with_slash', 'PUT', f'{_NODE}/states/power/',
-             body=_POWER),
+    _power('power'),
+    _power('power_with_slash', path=f'{_NODE}/states/power/'),
     Spelling('boot_device', 'PUT', f'{_NODE}/management/boot_device',
              body=b'{"boot_device": "pxe"}'),
     Spelling('boot_mode', 'PUT', f'{_NODE}/states/boot_mode',
@@ -101,18 +106,13 @@ OTHERS = (
              f'{_NODE}/states/power/power%20off'),
     Spelling('power_ident_in_query', 'PUT', '/v1/nodes/states/power',
              f'node_ident={NODE}&target=reboot'),
-    Spelling('power_suffix', 'PUT', f'{_NODE}/states/power.json',
-             body=_POWER, version='1.50'),
-    Spelling('power_chassis', 'PUT',
-             f'/v1/chassis/nodes/{NODE}/states/power', body=_POWER),
-    Spelling('power_empty_segment', 'PUT', f'/v1/nodes//{NODE}/states/power',
-             body=_POWER),
-    Spelling('power_as_form', 'PUT', f'{_NODE}/states/power',
-             body=b'target=reboot', content_type=_FORM),
+    _power('power_suffix', path=f'{_NODE}/states/power.json', version='1.50'),
+    _power('power_chassis', path=f'/v1/chassis/nodes/{NODE}/states/power'),
+    _power('power_empty_segment', path=f'/v1/nodes//{NODE}/states/power'),
+    _power('power_as_form', body=b'target=reboot', content_type=_FORM),
     Spelling('power_by_get', 'GET', f'{_NODE}/states',
              '_method=power&target=reboot'),
-    Spelling('power_twice', 'PUT', f'{_NODE}/states/power',
-             body=b'{"target": "reboot", "target": "power off"}'),
+    _power('power_twice', body=b'{"target": "reboot", "target": "power off"}'),
     Spelling('maintenance_ident_in_query', 'PUT', '/v1/nodes/maintenance',
              f'node_ident={NODE}'),
     Spelling('maintenance_ident_in_query_off', 'DELETE',
