@@ -101,12 +101,13 @@ class TestDeadReceivers(base.TestCase):
             self.assertLess(len(self.outbox()), before)
 
     def test_same_notice_is_written_once(self):
-        """However often it is written."""
+        """However often it is written; to each who is to get it."""
         lease = self.leasing.create(1, 3, user_id='somebody')
         there = len(self.outbox())
-        for _ in range(10):
-            self.tell(lease, notices.Kind.BROKEN, occurrence='the same')
-        self.assertEqual(there + 3, len(self.outbox()))
+        for occurrence, count in (('the same', 3), ('another', 6)):
+            for _ in range(10):
+                self.tell(lease, notices.Kind.BROKEN, occurrence=occurrence)
+            self.assertEqual(there + count, len(self.outbox()))
 
     def waiting(self):
         with self.world.engine.database.read() as connection:

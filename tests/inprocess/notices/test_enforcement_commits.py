@@ -51,6 +51,16 @@ class _Case(base.TestCase):
         for name, value in options.items():
             self.world.conf.set_override(name, value, 'leases')
 
+    def assert_told(self, *told):
+        """Deliver, and check what has been told by then."""
+        self.deliver()
+        self.assertEqual([*told], self.service.told())
+
+    def assert_ended_at(self, hours):
+        """Check when the end was that was told second."""
+        self.assertEqual(leasing.at(hours).isoformat(),
+                         self.service.taken[1]['ended_at'])
+
 
 def terms(start, end, hosts=None, instances=0, resources=None):
     return {'start_date': leasing.at(start).isoformat(),
@@ -66,15 +76,12 @@ class TestLife(_Case):
         self.leasing.hosts(3, resource_class=GOLD)
         made = self.leasing.create(1, 4, leasing.wish(2), user_id='somebody')
         self.leasing.change(made, end=5)
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.at(2)
         self.leasing.resize(made, 3, 3)
-        self.at(5)
-        self.work()
-        self.deliver()
-        self.assertEqual([(1, 'granted'), (2, 'changed'), (3, 'changed'),
-                          (4, 'ended')], self.service.told())
+        self.work_at(5)
+        self.assert_told((1, 'granted'), (2, 'changed'), (3, 'changed'),
+                         (4, 'ended'))
         self.assertEqual([], self.service.wrong)
         first, longer, larger = (terms(1, 4, {GOLD: 2}),
                                  terms(1, 5, {GOLD: 2}),
@@ -99,57 +106,40 @@ class TestLife(_Case):
         node, = self.leasing.hosts()
         made = self.leasing.create(1, 4)
         self.leasing.change(made, name='another')
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.leasing.break_node(node)
         self.watch()
         self.leasing.mend_node(node)
         self.watch()
-        self.deliver()
-        self.assertEqual([(1, 'granted')], self.service.told())
+        self.assert_told((1, 'granted'))
 
     def test_lease_deleted_before_its_start_has_ended_then(self):
         self.leasing.hosts()
         made = self.leasing.create(1, 4)
         self.at(0.5)
         self.leasing.end(made)
-        self.deliver()
-        self.assertEqual([(1, 'granted'), (2, 'ended')], self.service.told())
-        self.assertEqual(leasing.at(0.5).isoformat(),
-                         self.service.taken[1]['ended_at'])
+        self.assert_told((1, 'granted'), (2, 'ended'))
+        self.assert_ended_at(0.5)
 
     def test_lease_deleted_in_use_has_ended_then(self):
         """Not when its nodes are clean, and once only."""
-        self.leasing.hosts()
-        made = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
+        made = self.started()
         self.at(2)
         self.leasing.end(made)
         self.deliver()
         self.soon()
         self.work()
-        self.deliver()
-        self.assertEqual([(1, 'granted'), (2, 'ended')], self.service.told())
-        self.assertEqual(leasing.at(2).isoformat(),
-                         self.service.taken[1]['ended_at'])
+        self.assert_told((1, 'granted'), (2, 'ended'))
+        self.assert_ended_at(2)
 
     def test_lease_whose_end_was_noticed_late_ended_at_its_end(self):
-        self.leasing.hosts()
-        self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
-        self.at(9)
-        self.work()
+        self.started()
+        self.work_at(9)
         self.deliver()
-        self.assertEqual(leasing.at(4).isoformat(),
-                         self.service.taken[1]['ended_at'])
+        self.assert_ended_at(4)
 
     def test_nodes_given_back_are_told_at_once(self):
-        self.leasing.hosts(2, resource_class=GOLD)
-        made = self.leasing.create(1, 4, leasing.wish(2))
-        self.at(1)
-        self.work()
+        made = self.started(2, resource_class=GOLD)
         self.at(2)
         self.leasing.resize(made, give_back=[sorted(
             self.leasing.nodes(made))[0]])
@@ -174,21 +164,17 @@ class TestLife(_Case):
         self.leasing.create(1, 4)
         self.leasing.change_host(node, resource_class=SILVER)
         self.world.ironic.change(node, resource_class=SILVER)
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.deliver()
         self.assertEqual([{GOLD: 1}, {SILVER: 1}], [
             each['after']['hosts'] for each in self.service.taken])
 
     def test_class_that_somebody_changes_is_told_with_the_next_write(self):
         """Even if nothing else of what is written is to be told."""
-        node, = self.leasing.hosts(resource_class=GOLD)
-        made = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
+        made = self.started(resource_class=GOLD)
+        node = self.node_of(made)
         self.leasing.change_host(node, resource_class=SILVER)
-        self.deliver()
-        self.assertEqual([(1, 'granted')], self.service.told())
+        self.assert_told((1, 'granted'))
         self.leasing.change(made, name='another')
         self.deliver()
         self.assertEqual([{GOLD: 1}, {SILVER: 1}], [
@@ -225,8 +211,7 @@ class TestLife(_Case):
             with mock.patch.object(lease_dates, name,
                                    side_effect=ZeroDivisionError):
                 self.assertRaises(ZeroDivisionError, act)
-        self.deliver()
-        self.assertEqual([(1, 'granted')], self.service.told())
+        self.assert_told((1, 'granted'))
         self.leasing.change(made, end=5)
         self.deliver()
         self.assertEqual((2, 'changed'), self.service.told()[-1])
@@ -292,9 +277,7 @@ class TestService(_Case):
         self.at(24 * 30.1)
         outbox.clean_up(self.world.engine)
         self.service.act = lambda handler: handler.answer(204)
-        self.deliver()
-        self.assertEqual([(1, 'granted'), (3, 'changed')],
-                         self.service.told())
+        self.assert_told((1, 'granted'), (3, 'changed'))
 
     def test_ipv6_address_without_a_port_is_connected_to(self):
         self.configure(enforcement_commit_url='http://[fd00::5]/commits')
@@ -356,8 +339,7 @@ class TestService(_Case):
         self.leasing.end(self.made)
         self.service.act = lambda handler: handler.answer(503)
         self.deliver()
-        self.deliver()
-        self.assertEqual([(1, 'granted')], self.service.told())
+        self.assert_told((1, 'granted'))
         self.service.act = lambda handler: handler.answer(204)
         self._later()
         self.assertEqual(3, self.deliver())
@@ -400,9 +382,7 @@ class TestService(_Case):
             self.assertEqual(2, self.deliver(another))
             handler.answer(204)
         self.service.act = meanwhile
-        self.deliver()
-        self.assertEqual([(1, 'granted'), (1, 'granted'), (2, 'changed')],
-                         self.service.told())
+        self.assert_told((1, 'granted'), (1, 'granted'), (2, 'changed'))
         self.assertEqual(2, len(set(self.service.ids)))
         self.assertEqual({'delivered'},
                          {row['outcome'] for row in self.outbox()})
@@ -426,6 +406,16 @@ class TestCatchUp(_Case):
         super().setUp()
         self.leasing.hosts(2)
 
+    def batch(self, size):
+        """Have so many leases be told of in a transaction."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_reservations.engine.enforcement_commits._BATCH', size))
+
+    def made_before(self, count):
+        """Return leases, one after the other, that nobody was told of."""
+        return [self._unknown(self.leasing.create, start, start + 1)
+                for start in range(1, count + 1)]
+
     def _unknown(self, act, *args, **kwargs):
         """Do something in a process that is to tell nobody."""
         self.configure(enforcement_commit_url=None)
@@ -438,16 +428,13 @@ class TestCatchUp(_Case):
         self.assertEqual([], self.outbox())
         self.catch_up()
         self.catch_up()
-        self.deliver()
-        self.assertEqual([(1, 'granted')], self.service.told())
+        self.assert_told((1, 'granted'))
         self.assertEqual(made.id, self.service.taken[0]['lease_id'])
 
     def test_all_are_told_in_one_pass(self):
         """In several transactions, none of which gets long."""
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.engine.enforcement_commits._BATCH', 2))
-        made = [self._unknown(self.leasing.create, start, start + 1)
-                for start in range(1, 6)]
+        self.batch(2)
+        made = self.made_before(5)
         written = []
         write = enforcement_commits.write
 
@@ -464,10 +451,8 @@ class TestCatchUp(_Case):
 
     def test_one_that_changes_just_then_holds_up_no_other(self):
         """Another process tells of it, and the pass goes on."""
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.engine.enforcement_commits._BATCH', 1))
-        for start in (1, 2, 3):
-            self._unknown(self.leasing.create, start, start + 1)
+        self.batch(1)
+        self.made_before(3)
         write = enforcement_commits.write
         failing = [db_connection.Conflict('another process tells of it')]
 
@@ -482,10 +467,8 @@ class TestCatchUp(_Case):
         self.assertEqual(3, self.deliver())
 
     def test_pass_ends_when_the_process_does(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.engine.enforcement_commits._BATCH', 1))
-        for start in (1, 2, 3):
-            self._unknown(self.leasing.create, start, start + 1)
+        self.batch(1)
+        self.made_before(3)
         left = [True, False]
         enforcement_commits.catch_up(self.world.engine,
                                      lambda: left.pop(0))
@@ -498,41 +481,28 @@ class TestCatchUp(_Case):
         self.at(0.7)
         self.catch_up()
         self.catch_up()
-        self.deliver()
-        self.assertEqual([(1, 'granted'), (2, 'ended')], self.service.told())
-        self.assertEqual(leasing.at(0.7).isoformat(),
-                         self.service.taken[1]['ended_at'])
+        self.assert_told((1, 'granted'), (2, 'ended'))
+        self.assert_ended_at(0.7)
 
     def test_lease_extended_meanwhile_ended_at_its_own_end(self):
         """Not at the end that was told."""
         made = self.leasing.create(1, 4)
-        self.configure(enforcement_commit_url=None)
-        self.leasing.change(made, end=10)
-        self.at(1)
-        self.work()
-        self.configure(enforcement_commit_url=self.service.url)
-        self.at(10)
-        self.work()
-        self.deliver()
-        self.assertEqual([(1, 'granted'), (2, 'ended')], self.service.told())
-        self.assertEqual(leasing.at(10).isoformat(),
-                         self.service.taken[1]['ended_at'])
+        self._unknown(self.leasing.change, made, end=10)
+        self._unknown(self.work_at, 1)
+        self.work_at(10)
+        self.assert_told((1, 'granted'), (2, 'ended'))
+        self.assert_ended_at(10)
 
     def test_lease_shortened_meanwhile_ended_at_its_own_end(self):
         """However late it is noticed."""
         made = self.leasing.create(1, 10)
-        self.at(1)
-        self.work()
-        self.configure(enforcement_commit_url=None)
-        self.leasing.change(made, end=3)
-        self.at(3)
-        self.work()
+        self.work_at(1)
+        self._unknown(self.leasing.change, made, end=3)
+        self._unknown(self.work_at, 3)
         self.at(6)
-        self.configure(enforcement_commit_url=self.service.url)
         self.catch_up()
         self.deliver()
-        self.assertEqual(leasing.at(3).isoformat(),
-                         self.service.taken[1]['ended_at'])
+        self.assert_ended_at(3)
 
     def test_dates_that_changed_meanwhile_are_told(self):
         made = self.leasing.create(1, 4)
@@ -540,9 +510,7 @@ class TestCatchUp(_Case):
         self.at(0.5)
         self.catch_up()
         self.catch_up()
-        self.deliver()
-        self.assertEqual([(1, 'granted'), (2, 'changed')],
-                         self.service.told())
+        self.assert_told((1, 'granted'), (2, 'changed'))
         self.assertEqual(
             (terms(1, 4, {'': 1}), terms(1, 10, {'': 1}),
              leasing.at(0.5).isoformat()),
@@ -569,8 +537,7 @@ class TestCatchUp(_Case):
             'ironic_reservations.db.enforcement_terms.read_unlike',
             meanwhile))
         enforcement_commits.catch_up(engine, lambda: True)
-        self.deliver()
-        self.assertEqual([(1, 'granted')], self.service.told())
+        self.assert_told((1, 'granted'))
         self.assertEqual(terms(1, 5, {'': 1}),
                          self.service.taken[0]['after'])
 

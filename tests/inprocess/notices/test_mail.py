@@ -247,19 +247,20 @@ class TestSecurity(_Case):
         (self.mail.folder / 'password').write_text('another')
         self._fails('SMTPAuthenticationError')
 
-    def test_server_that_drips(self):
-        """It sends a byte now and then, and never comes to an end."""
-        dripping = self.useFixture(base.Dripping())
+    def _drips(self, *drop):
+        """Have a server answer without an end."""
+        dripping = self.useFixture(base.Dripping(*drop))
         self.world.conf.set_override('mail_port', dripping.port, 'notices')
         self.world.conf.set_override('mail_timeout', 0.5, 'notices')
         self._fails('there was no answer within 0.5 s')
 
+    def test_server_that_drips(self):
+        """It sends a byte now and then, and never comes to an end."""
+        self._drips()
+
     def test_greeting_without_end_leaves_no_thread(self):
         """Each attempt would leave one more, until none can be begun."""
-        dripping = self.useFixture(base.Dripping(b'220-hello\r\n'))
-        self.world.conf.set_override('mail_port', dripping.port, 'notices')
-        self.world.conf.set_override('mail_timeout', 0.5, 'notices')
-        self._fails('there was no answer within 0.5 s')
+        self._drips(b'220-hello\r\n')
         deadline = time.monotonic() + 120
         while any(each.name == 'ironic-reservations-exchange'
                   for each in threading.enumerate()):

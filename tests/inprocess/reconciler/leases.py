@@ -18,6 +18,8 @@ import collections
 import dataclasses
 from typing import Any
 
+import sqlalchemy as sa
+
 from ironic_reservations.engine import announce
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.model import leases
@@ -80,6 +82,27 @@ class TestCase(world.TestCase):
     def work(self, crew: lease_workers.LeaseWorkers | None = None) -> int:
         """Have all be worked on that is due."""
         return (crew or self.crew).one_pass()
+
+    def work_at(self, hours: float,
+                crew: lease_workers.LeaseWorkers | None = None) -> int:
+        """Have all be worked on that is due at an hour."""
+        self.at(hours)
+        return self.work(crew)
+
+    def started(self, count: int = 1, end: float = 4,
+                **known: Any) -> leases.Lease:
+        """Return a lease that has started at one, on new hosts."""
+        self.leasing.hosts(count, **known)
+        made = self.leasing.create(1, end, leasing.wish(count))
+        self.work_at(1)
+        self.assertIs(STATUS.ACTIVE, self.lease(made).status)
+        return made
+
+    def execute(self, *statements: sa.Executable) -> None:
+        """Change rows behind everybody's back."""
+        with self.world.engine.database.write() as connection:
+            for statement in statements:
+                connection.execute(statement)
 
     def soon(self, seconds: float = 400) -> int:
         """Have all be worked on that has been put off."""
