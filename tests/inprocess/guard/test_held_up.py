@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import dataclasses
-import io
 import json
 from typing import Any
 from unittest import mock
@@ -38,6 +37,7 @@ from tests import guarded
 from tests import leasing
 from tests import servers
 from tests import world
+from tests.inprocess.guard import asked
 
 SECONDS = 1 / 3600
 LONG = 600.0
@@ -64,25 +64,18 @@ ACTS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     ('DELETE', ('traits', 'CUSTOM_A'), None))
 
 
-class HeldUpTestCase(guarded.TestCase):
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.guard = self.guard_of(self.ironic, 'keystone')
+class HeldUpTestCase(asked.TestCase):
 
     def ask(self, act: Any = POWER, token: str = 'owner',
             **changed: Any) -> wsgi.Answer:
-        """Ask for one of the acts."""
-        method, below, body = act
-        request = guarded.environ(
-            method, '/'.join((f'/v1/nodes/{self.node}', *below)), body,
-            token=token) | changed
-        if method == 'PATCH':
-            return self.guard.patch(request, self.node)
-        first = len(below) < 2 or below[0] in ('vifs', 'vendor_passthru',
-                                               'traits')
-        return self.guard.act(request, node_acts.NodeAct(
-            node_acts.KEYWORDS[below[0 if first else 1]], self.node, below))
+        return super().ask(act, token, **changed)
+
+    def assert_late(self, *act: Any, **how: Any) -> None:
+        """Check that it is not sent to Ironic any more."""
+        refused = self.assertRaises(errors.HandedOverLate, self.ask,
+                                    *act, **how)
+        self.assertIn('Nothing was sent to Ironic', str(refused))
+        self.assertIn(self.node, str(refused))
 
     def delete_allocation(self, uuid: str, token: str = 'owner',
                           **changed: Any) -> wsgi.Answer:
@@ -90,10 +83,6 @@ class HeldUpTestCase(guarded.TestCase):
             'DELETE', f'/v1/allocations/{uuid}', token=token) | changed,
             node_acts.NodeAct(node_acts.Act.ALLOCATION, uuid,
                               of_allocation=True))
-
-    def reserve(self, token: str = 'tenant',
-                **ask: Any) -> node_reservation.Reservation:
-        return self.world.reserve(self.node, project_id=token, **ask)
 
     def stand_still(self, *actions: Callable[[], Any],
                     seconds: float = LONG) -> None:
@@ -110,18 +99,6 @@ class HeldUpTestCase(guarded.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
 
-    def slowly(self, raw: bytes, *actions: Callable[[], Any]
-               ) -> dict[str, Any]:
-        """Return a body, at whose end something happens once."""
-        left = list(actions)
-
-        class Slow(io.BytesIO):
-            def read(self, *size: Any) -> bytes:
-                while left:
-                    left.pop(0)()
-                return super().read(*size)
-        return {'wsgi.input': Slow(raw), 'CONTENT_LENGTH': str(len(raw))}
-
     def later(self) -> None:
         self.world.clock.advance(LONG)
 
@@ -136,9 +113,7 @@ class TestStandsStill(HeldUpTestCase):
         for act in ACTS:
             if held:
                 release.release(self.engine, held.pop().uuid)
-            refused = self.assertRaises(errors.HandedOverLate, self.ask, act)
-            self.assertIn('Nothing was sent to Ironic', str(refused))
-            self.assertIn(self.node, str(refused))
+            self.assert_late(act)
         self.assertEqual([], self.ironic.done)
         self.assertEqual('reserved', self.world.state_of(held[0]))
 
@@ -149,14 +124,13 @@ class TestStandsStill(HeldUpTestCase):
             release.release(self.engine, before.uuid)
             self.reserve()
         self.stand_still(handed_on)
-        self.assertRaises(errors.HandedOverLate, self.ask)
+        self.assert_late()
         self.assertEqual([], self.ironic.done)
 
     def test_proof_of_what_is_over_by_then(self) -> None:
         before = self.reserve('owner', ttl=300)
         self.stand_still(self.reserve)
-        self.assertRaises(errors.HandedOverLate, self.ask, token='owner',
-                          **{guarded.PROOF: before.uuid})
+        self.assert_late(**{guarded.PROOF: before.uuid})
         self.assertEqual([], self.ironic.done)
 
     def test_allocation_that_lands_on_a_node_meanwhile(self) -> None:
@@ -208,7 +182,7 @@ class TestAboutToChange(HeldUpTestCase):
         self.reserve('owner', ttl=4)
         self.assertEqual(202, self.ask().status)
         self.stand_still(seconds=3)
-        self.assertRaises(errors.HandedOverLate, self.ask)
+        self.assert_late()
 
     def test_reservation_that_has_been_used_does_not_end(self) -> None:
         held = self.reserve('owner', ttl=4)
@@ -221,14 +195,14 @@ class TestAboutToChange(HeldUpTestCase):
         self.lets.clock_passes(2 - 4 * SECONDS)
         self.assertEqual(202, self.ask().status)
         self.stand_still(seconds=3)
-        self.assertRaises(errors.HandedOverLate, self.ask)
+        self.assert_late()
 
     def test_lease_that_starts_within_seconds(self) -> None:
         self.lease(1, 2)
         self.lets.clock_passes(1 - 4 * SECONDS)
         self.assertEqual(202, self.ask().status)
         self.stand_still(seconds=3)
-        self.assertRaises(errors.HandedOverLate, self.ask)
+        self.assert_late()
         self.assertEqual(202, self.ask(token=guarded.SYSTEM).status)
 
 
@@ -240,7 +214,7 @@ class TestSlowBody(HeldUpTestCase):
         for act in ACTS:
             held: list[node_reservation.Reservation] = []
             self.assertRaises(
-                errors.ProofRequired, self.ask, act, **self.slowly(
+                errors.ProofRequired, self.ask, act, **asked.sent(
                     json.dumps(act[2]).encode() if act[2] else b'{}',
                     self.later,
                     lambda held=held: held.append(self.reserve())))
@@ -253,25 +227,25 @@ class TestSlowBody(HeldUpTestCase):
             'active', self.node)
         self.assertRaises(
             errors.ProofRequired, self.delete_allocation, uuid,
-            **self.slowly(b'{}', self.later, self.reserve))
+            **asked.sent(b'{}', self.later, self.reserve))
         self.assertIn(uuid, self.world.ironic.allocations)
 
     def test_own_node_that_nobody_has_by_then(self) -> None:
         """It is the caller's no more, and may be anybody's next."""
         held = self.reserve('owner', ttl=9999)
-        self.assertEqual(202, self.ask(**self.slowly(
+        self.assertEqual(202, self.ask(**asked.sent(
             b'{"target": "power off"}', self.later,
             lambda: release.release(self.engine, held.uuid))).status)
 
     def test_odd_body_for_a_node_that_nobody_has_is_ironics(self) -> None:
         self.assertEqual(202, self.ask(
-            CONTENT_TYPE='text/plain', **self.slowly(b'{"a": 1}')).status)
+            CONTENT_TYPE='text/plain', **asked.sent(b'{"a": 1}')).status)
 
     def test_body_of_whom_ironic_does_not_know_is_not_read(self) -> None:
         self.ironic.hidden.add(self.node)
         read: list[str] = []
         for act in ACTS:
             self.assertRaises(
-                resolve.Turned, self.ask, act, **self.slowly(
+                resolve.Turned, self.ask, act, **asked.sent(
                     b'{}', lambda: read.append('it is')))
         self.assertEqual([], read)

@@ -19,7 +19,6 @@ into maintenance by another project seconds later, when somebody had it.
 from __future__ import annotations
 
 import dataclasses
-import io
 import logging
 from typing import Any
 from unittest import mock
@@ -37,7 +36,6 @@ from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
-from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as protection
@@ -46,6 +44,7 @@ from ironic_reservations.model import reasons
 from tests import guarded
 from tests import leasing
 from tests import servers
+from tests.inprocess.guard import asked
 
 TIMEOUT = 120
 LONG = TIMEOUT * 5
@@ -59,30 +58,13 @@ PATCHES = tuple(('PATCH', (), [{'op': 'add', 'path': f'/{field}',
                 for field in ('maintenance', 'retired'))
 
 
-class TakenAwayTestCase(guarded.TestCase):
+class TakenAwayTestCase(asked.TestCase):
 
     options = {'guard__in_flight_timeout': TIMEOUT}
 
-    def setUp(self) -> None:
-        super().setUp()
-        self.guard = self.guard_of(self.ironic, 'keystone')
-
     def ask(self, act: Any = ON, token: str = 'owner',
             **changed: Any) -> wsgi.Answer:
-        """Ask for one of the acts."""
-        method, below, body = act
-        request = guarded.environ(
-            method, '/'.join((f'/v1/nodes/{self.node}', *below)), body,
-            token=token) | changed
-        if method == 'PATCH':
-            return self.guard.patch(request, self.node)
-        return self.guard.act(request, node_acts.NodeAct(
-            node_acts.Act.MAINTENANCE if below else node_acts.Act.DELETE,
-            self.node, below))
-
-    def reserve(self, token: str = 'tenant',
-                **ask: Any) -> node_reservation.Reservation:
-        return self.world.reserve(self.node, project_id=token, **ask)
+        return super().ask(act, token, **changed)
 
     def reasons(self) -> list[str]:
         """Return why another reservation of the node is refused."""
@@ -285,8 +267,7 @@ class TestUndeploys(_Undeploys):
 
     def test_only_administrators_may_while_the_database_is_down(
             self) -> None:
-        with mock.patch.object(self.engine.database, 'read',
-                               side_effect=errors.DatabaseUnavailable('x')):
+        with self.lost('read'):
             self.assertRaises(errors.DatabaseUnavailable, self.undeploy)
             self.assertEqual(202, self.undeploy(guarded.SYSTEM).status)
 
@@ -320,8 +301,7 @@ class TestUndeploysThatAreNotProtected(_Undeploys):
         self.assert_late_one_hits_nobody('tenant')
 
     def test_database_that_is_down(self) -> None:
-        with mock.patch.object(self.engine.database, 'read',
-                               side_effect=errors.DatabaseUnavailable('x')):
+        with self.lost('read'):
             self.assertEqual(202, self.undeploy('tenant').status)
 
 
@@ -462,8 +442,7 @@ class TestStandsStill(TakenAwayTestCase):
 
     def test_database_that_is_lost_in_time_hides_no_success(self) -> None:
         """The request is there still, and is left to the reconciler."""
-        gone = mock.patch.object(self.engine.database, 'write',
-                                 side_effect=errors.DatabaseUnavailable('x'))
+        gone = self.lost('write')
         self.before(ON, gone.start)
         try:
             self.assertEqual(202, self.ask().status)
@@ -483,16 +462,14 @@ class TestWho(TakenAwayTestCase):
         """Who may do it to any node may whoever has it by then."""
         held = self.reserve()
         admission.admit(self.engine, self.node, held.uuid)
-        with mock.patch.object(self.engine.database, 'read',
-                               side_effect=errors.DatabaseUnavailable('x')):
+        with self.lost('read'):
             for act in (ON, *PATCHES, OFF):
                 self.assertLess(self.ask(act, guarded.SYSTEM).status, 300)
         self.assertEqual(1, len(self.world.in_flight()))
         self.assertEqual('starting', self.world.state_of(held))
 
     def test_others_wait_for_the_database(self) -> None:
-        with mock.patch.object(self.engine.database, 'read',
-                               side_effect=errors.DatabaseUnavailable('x')):
+        with self.lost('read'):
             for act in (ON, *PATCHES, DELETE):
                 self.assertRaises(errors.DatabaseUnavailable, self.ask, act)
         self.assertEqual([], self.done())
@@ -513,19 +490,11 @@ class TestWho(TakenAwayTestCase):
 
     def test_slow_body_keeps_no_node(self) -> None:
         """It has been read before the node is kept."""
-        case = self
-
-        class Slow(io.BytesIO):
-            def read(self, *size: Any) -> bytes:
-                case.assertEqual([], case.world.in_flight())
-                seen.append(size)
-                return super().read(*size)
         seen: list[Any] = []
-        body = b'{"reason": "smoke"}'
-        self.assertEqual(202, self.ask(ON, **{
-            'wsgi.input': Slow(body),
-            'CONTENT_LENGTH': str(len(body))}).status)
-        self.assertEqual(1, len(seen))
+        self.assertEqual(202, self.ask(ON, **asked.sent(
+            b'{"reason": "smoke"}',
+            lambda: seen.append(self.world.in_flight()))).status)
+        self.assertEqual([[]], seen)
         self.assertEqual('smoke', self.world.ironic.why[self.node])
 
     def test_body_is_read_in_one_way_only(self) -> None:
@@ -540,20 +509,14 @@ class TestWho(TakenAwayTestCase):
                 (b'a', 'multipart/form-data'), (b'{}', '')):
             for act in (ON, OFF, DELETE):
                 self.assertRaises(
-                    errors.NotCanonical, self.ask, act, **sent(
-                        body, content_type))
+                    errors.NotCanonical, self.ask, act, **asked.sent(
+                        body, CONTENT_TYPE=content_type))
         self.assertEqual(([], []), (self.done(), self.world.in_flight()))
         self.reserve('owner')
-        self.assertRaises(errors.NotCanonical, self.ask, ON, **sent(
-            b'{"node_ident": "another"}', JSON))
+        self.assertRaises(errors.NotCanonical, self.ask, ON, **asked.sent(
+            b'{"node_ident": "another"}'))
 
     def test_what_administrators_send_is_ironics_to_read(self) -> None:
-        self.assertEqual(202, self.ask(ON, guarded.SYSTEM, **sent(
-            b'{"node_ident": "another"}', 'text/plain')).status)
+        self.assertEqual(202, self.ask(ON, guarded.SYSTEM, **asked.sent(
+            b'{"node_ident": "another"}', CONTENT_TYPE='text/plain')).status)
         self.assertEqual([], self.world.in_flight())
-
-
-def sent(body: bytes, content_type: str) -> dict[str, Any]:
-    """Return what a request has of its body."""
-    return {'wsgi.input': io.BytesIO(body), 'CONTENT_TYPE': content_type,
-            'CONTENT_LENGTH': str(len(body))}
