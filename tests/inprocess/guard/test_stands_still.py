@@ -29,6 +29,7 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import release
 from ironic_reservations.guard import acts
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import tickets as guard_tickets
@@ -76,59 +77,47 @@ class TestGuardPaused(StandsStillTestCase):
 
     def setUp(self):
         super().setUp()
-        self.standing_still = []
+        self.made = []
         real = admission.admit
 
         def admit(*args, **known):
             through = real(*args, **known)
-            for action in self.standing_still:
-                action()
+            self.patch(admission, 'admit', real)
+            self.stands_still()
             return through
         self.patch(admission, 'admit', admit)
 
-    def test_stranger(self):
-        """Somebody reserves the node while the deploy stands still."""
-        made = []
+    def stands_still(self):
+        """Have the time pass, and somebody reserve the node."""
+        self.world.clock.advance(LONG)
+        self.passes()
+        sweep.sweep(self.engine)
+        self.made.append(self.reserve())
 
-        def meanwhile():
-            self.standing_still.clear()
-            self.world.clock.advance(LONG)
-            self.passes()
-            made.append(self.reserve())
-        self.standing_still.append(meanwhile)
-        self.assertRaises(errors.HandedOverLate, self.deploy)
+    def assert_late(self, *proof):
+        self.assertRaises(errors.HandedOverLate, self.deploy, *proof)
         self.assertEqual([], self.ironic.done)
-        self.assert_mine(made[0])
+        self.assert_mine(self.made[0])
         self.assertEqual([], self.world.in_flight())
 
-    def test_proof_of_a_reservation_that_ends_meanwhile(self):
-        before, made = self.world.reserve(self.node, ttl=10), []
+    def stands_still_for(self, seconds):
+        self.stands_still = lambda: self.world.clock.advance(seconds)
 
-        def meanwhile():
-            self.standing_still.clear()
-            self.world.clock.advance(LONG)
-            self.passes()
-            sweep.sweep(self.engine)
-            made.append(self.reserve())
-        self.standing_still.append(meanwhile)
-        self.assertRaises(errors.HandedOverLate, self.deploy, before.uuid)
-        self.assertEqual([], self.ironic.done)
-        self.assert_mine(made[0])
+    def test_stranger(self):
+        """Somebody reserves the node while the deploy stands still."""
+        self.assert_late()
+
+    def test_proof_of_a_reservation_that_ends_meanwhile(self):
+        self.assert_late(self.world.reserve(self.node, ttl=10).uuid)
 
     def test_proof_stays_good_where_nothing_was_sent(self):
-        held = self.reserve()
-
-        def meanwhile():
-            self.standing_still.clear()
-            self.world.clock.advance(TIMEOUT / 2)
-        self.standing_still.append(meanwhile)
-        self.assertRaises(errors.HandedOverLate, self.deploy, held.uuid)
-        self.assert_mine(held)
-        self.assertEqual(202, self.deploy(held.uuid).status)
+        self.made.append(self.reserve())
+        self.stands_still_for(TIMEOUT / 2)
+        self.assert_late(self.made[0].uuid)
+        self.assertEqual(202, self.deploy(self.made[0].uuid).status)
 
     def test_less_than_half_of_the_time_is_in_time(self):
-        self.standing_still.append(
-            lambda: self.world.clock.advance(TIMEOUT / 2 - 1))
+        self.stands_still_for(TIMEOUT / 2 - 1)
         self.assertEqual(202, self.deploy().status)
 
 
@@ -136,34 +125,38 @@ class TestGuardPaused(StandsStillTestCase):
 class TestInsideOfIronic(StandsStillTestCase):
     """A process stands still when nobody can look at a clock any more."""
 
-    def meanwhile(self, *actions):
+    def setUp(self):
+        super().setUp()
+        self.made = []
+
+    def meanwhile(self, method, *actions):
+        """Have others act while Ironic has a request; else one reserves."""
         def happens():
             self.world.clock.advance(LONG)
             self.passes()
-            for action in actions:
+            for action in actions or [lambda: self.made.append(
+                    self.reserve())]:
                 action()
-        return [happens]
+        self.ironic.before[method] = [happens]
+
+    def assert_overtaken(self, act, *known, told=''):
+        """Check that it is told; the node is whose it was promised to."""
+        refused = self.assertRaises(errors.Overtaken, act, *known)
+        self.assertIn(told, str(refused))
+        self.assertIsNone(self.there().instance_uuid)
+        self.passes()
+        self.assert_mine(self.made[0])
 
     def test_stranger_is_taken_back(self):
-        made = []
-        self.ironic.before['PUT'] = self.meanwhile(
-            lambda: made.append(self.reserve()))
-        refused = self.assertRaises(errors.Overtaken, self.deploy)
-        self.assertIn('is being undone', str(refused))
-        self.passes()
-        self.assert_mine(made[0])
+        self.meanwhile('PUT')
+        self.assert_overtaken(self.deploy, told='is being undone')
         self.world.clock.advance(LONG)
         self.passes()
         self.assertEqual([], self.world.in_flight())
 
     def test_instance_is_taken_off_again(self):
-        made = []
-        self.ironic.before['PATCH'] = self.meanwhile(
-            lambda: made.append(self.reserve()))
-        self.assertRaises(errors.Overtaken, self.bind, world.new_uuid())
-        self.assertIsNone(self.there().instance_uuid)
-        self.passes()
-        self.assert_mine(made[0])
+        self.meanwhile('PATCH')
+        self.assert_overtaken(self.bind, world.new_uuid())
 
     def before_the_guard_looks(self, happens):
         """Have something happen once Ironic has answered a request."""
@@ -176,61 +169,45 @@ class TestInsideOfIronic(StandsStillTestCase):
 
     def test_poll_sees_the_deploy_before_the_guard_does(self):
         """It ended the reservation, and the stranger kept the node."""
-        made = []
-        self.ironic.before['PUT'] = self.meanwhile(
-            lambda: made.append(self.reserve()))
+        self.meanwhile('PUT')
         self.before_the_guard_looks(lambda: (
             mirror.refresh_changed(self.engine),
             mirror.refresh_node(self.engine, self.node),
             mirror.refresh_all(self.engine)))
-        refused = self.assertRaises(errors.Overtaken, self.deploy)
-        self.assertIn('is being undone', str(refused))
-        self.passes()
-        self.assert_mine(made[0])
+        self.assert_overtaken(self.deploy, told='is being undone')
 
     def test_poll_sees_the_instance_before_the_guard_does(self):
-        made = []
-        self.ironic.before['PATCH'] = self.meanwhile(
-            lambda: made.append(self.reserve()))
+        self.meanwhile('PATCH')
         self.before_the_guard_looks(self.world.refresh)
-        self.assertRaises(errors.Overtaken, self.bind, world.new_uuid())
-        self.assertIsNone(self.there().instance_uuid)
-        self.passes()
-        self.assert_mine(made[0])
+        self.assert_overtaken(self.bind, world.new_uuid())
 
     def test_what_the_new_owner_did_stays(self):
         """The node has been used since: nothing shows whose doing it is."""
-        made = []
-
         def used():
-            made.append(self.reserve())
-            self.world.use(made[0])
+            self.made.append(self.reserve())
+            self.world.use(self.made[0])
             self.ironic.answers['PUT'] = [202]
-        self.ironic.before['PUT'] = self.meanwhile(used)
+        self.meanwhile('PUT', used)
         refused = self.assertRaises(errors.Overtaken, self.deploy)
         self.assertIn('could not be undone', str(refused))
         self.assertEqual(('active', 'in_use'), (
-            self.there().provision_state, self.world.state_of(made[0])))
+            self.there().provision_state, self.world.state_of(self.made[0])))
 
     def test_own_proof_that_is_still_good_is_in_use(self):
         held = self.world.reserve(self.node, ttl=LONG * 10)
-        self.ironic.before['PUT'] = self.meanwhile(
-            lambda: self.assertEqual('reserved', self.world.state_of(held)))
+        self.meanwhile('PUT', lambda: self.assertEqual(
+            'reserved', self.world.state_of(held)))
         self.assertEqual(202, self.deploy(held.uuid).status)
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_nobodys_node_is_the_requests(self):
-        self.ironic.before['PUT'] = self.meanwhile()
+        self.meanwhile('PUT', lambda: None)
         self.assertEqual(202, self.deploy().status)
 
     def test_allocation_is_deleted(self):
-        made, instance = [], world.new_uuid()
-        self.ironic.before['POST'] = self.meanwhile(
-            lambda: made.append(self.reserve()))
-        self.assertRaises(errors.Overtaken, self.allocate, instance)
+        self.meanwhile('POST')
+        self.assert_overtaken(self.allocate, world.new_uuid())
         self.assertEqual({}, self.world.ironic.allocations)
-        self.passes()
-        self.assert_mine(made[0])
 
 
 @servers.also
@@ -399,38 +376,46 @@ class TestReusedId(StandsStillTestCase):
 class TestConductorPaused(StandsStillTestCase):
     """A conductor stands still for longer than the API waits for it."""
 
-    def test_stranger(self):
+    def unanswered(self, proof=None):
+        """Have a deploy whose outcome is not known."""
         self.ironic.answers['PUT'] = [500]
-        self.assertEqual(500, self.deploy().status)
-        self.assertEqual([reasons.BUSY], self.reasons())
+        self.assertEqual(500, self.deploy(proof).status)
+
+    def held_up(self):
+        """Return a reservation with whose proof it was sent."""
+        held = self.reserve()
+        self.unanswered(held.uuid)
+        return held
+
+    def is_silent_for_long(self):
+        """Have the conductor not answer for a long time."""
         self.world.ironic.conductor_silent = True
         self.world.clock.advance(LONG)
         self.passes()
+        self.world.ironic.conductor_silent = False
+
+    def test_stranger(self):
+        self.unanswered()
+        self.assertEqual([reasons.BUSY], self.reasons())
+        self.is_silent_for_long()
         self.assertEqual([reasons.BUSY], self.reasons())
         self.ironic.late.pop()()
-        self.world.ironic.conductor_silent = False
         self.passes()
         self.assertEqual([reasons.WRONG_STATE], self.reasons())
         self.assertEqual([], self.world.in_flight())
 
     def test_proof(self):
-        held = self.reserve()
-        self.ironic.answers['PUT'] = [503]
-        self.deploy(held.uuid)
-        self.world.ironic.conductor_silent = True
-        self.world.clock.advance(LONG)
-        self.passes()
+        held = self.held_up()
+        self.is_silent_for_long()
         self.assertEqual('starting', self.world.state_of(held))
         self.ironic.late.pop()()
-        self.world.ironic.conductor_silent = False
         self.passes()
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_nobody_is_told_that_it_never_ends(self):
         """It is in use once Ironic has said so, and not before."""
         held = self.world.reserve(self.node, ttl=TIMEOUT)
-        self.ironic.answers['PUT'] = [500]
-        self.deploy(held.uuid)
+        self.unanswered(held.uuid)
         self.assertEqual(('reserved', held.expires_at.isoformat()),
                          self.shown(held))
         self.world.clock.advance(LONG)
@@ -444,9 +429,7 @@ class TestConductorPaused(StandsStillTestCase):
         return told['state'], told['expires_at']
 
     def test_nothing_became_of_it(self):
-        held = self.reserve()
-        self.ironic.answers['PUT'] = [500]
-        self.deploy(held.uuid)
+        held = self.held_up()
         self.world.clock.advance(60)
         self.passes()
         self.assert_mine(held)
@@ -454,9 +437,7 @@ class TestConductorPaused(StandsStillTestCase):
 
     def test_it_is_looked_at_twice(self):
         """The first look comes too early, by a hair."""
-        held = self.reserve()
-        self.ironic.answers['PUT'] = [500]
-        self.deploy(held.uuid)
+        held = self.held_up()
         self.world.clock.advance(60)
         self.world.ironic.interrupt('settled', lambda: None)
         self.world.ironic.interrupt('settled', self.ironic.late[0])
@@ -464,9 +445,7 @@ class TestConductorPaused(StandsStillTestCase):
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_holder_tries_again(self):
-        held = self.reserve()
-        self.ironic.answers['PUT'] = [500]
-        self.deploy(held.uuid)
+        held = self.held_up()
         self.assertEqual(202, self.deploy(held.uuid).status)
         self.assertEqual('in_use', self.world.state_of(held))
 
@@ -480,8 +459,7 @@ class TestConductorPaused(StandsStillTestCase):
         self.assertEqual('uncertain', self.world.in_flight()[0]['state'])
 
     def test_node_that_is_deleted_settles_it(self):
-        self.ironic.answers['PUT'] = [500]
-        self.deploy()
+        self.unanswered()
         self.world.enrol()
         self.world.ironic.remove(self.node)
         self.world.clock.advance(LONG)
@@ -491,8 +469,7 @@ class TestConductorPaused(StandsStillTestCase):
         self.assertEqual([], self.world.in_flight())
 
     def test_node_that_is_locked_is_not_settled(self):
-        self.ironic.answers['PUT'] = [500]
-        self.deploy()
+        self.unanswered()
         self.world.ironic.refuses.add(self.node)
         self.world.clock.advance(LONG)
         self.passes()
@@ -501,10 +478,6 @@ class TestConductorPaused(StandsStillTestCase):
 
 @servers.also
 class TestAllocations(StandsStillTestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.instance = world.new_uuid()
 
     def becomes(self, state, node_uuid=None):
         self.world.ironic.allocations[self.instance] = (
@@ -522,31 +495,33 @@ class TestAllocations(StandsStillTestCase):
         self.assertEqual(([reasons.INSTANCE_BOUND], []), (
             self.reasons(), self.world.in_flight()))
 
-    def test_error_frees_the_node_at_once(self):
-        self.allocate(self.instance)
-        self.becomes('error')
-        self.passes()
-        self.assertEqual(self.node, self.reserve().node_uuid)
+    def test_error_or_its_end_frees_the_node_at_once(self):
+        for ends in (lambda: self.becomes('error'),
+                     self.world.ironic.allocations.clear):
+            self.allocate(self.instance)
+            ends()
+            self.passes()
+            release.release(self.engine, self.reserve().uuid)
 
-    def test_deleted_one_frees_the_node_at_once(self):
-        self.allocate(self.instance)
-        self.world.ironic.allocations.clear()
-        self.passes()
-        self.assertEqual(self.node, self.reserve().node_uuid)
+    def setUp(self):
+        super().setUp()
+        self.instance = world.new_uuid()
 
-    def test_unknown_outcome_is_looked_at_twice(self):
+    def unanswered(self):
+        """Have an allocation whose outcome is not known."""
         self.ironic.answers['POST'] = [500]
         self.allocate(self.instance)
         self.passes()
+
+    def test_unknown_outcome_is_looked_at_twice(self):
+        self.unanswered()
         self.assertEqual([reasons.BUSY], self.reasons())
         self.world.clock.advance(LONG)
         self.passes()
         self.assertEqual(self.node, self.reserve().node_uuid)
 
     def test_unknown_outcome_that_comes_late(self):
-        self.ironic.answers['POST'] = [500]
-        self.allocate(self.instance)
-        self.passes()
+        self.unanswered()
         self.ironic.late.pop()()
         self.world.clock.advance(LONG)
         self.passes()
