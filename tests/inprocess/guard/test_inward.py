@@ -21,7 +21,6 @@ import testtools
 from ironic_reservations import errors
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
-from ironic_reservations.guard import mount
 
 
 class BodyTestCase(testtools.TestCase):
@@ -95,15 +94,3 @@ class IdentityTestCase(testtools.TestCase):
         self.assertEqual(kept, identity.without({**said, **kept}))
         self.assertEqual({}, identity.identify(
             lambda *args: self.fail('asked'), identity.NOAUTH, said))
-
-
-class MountTestCase(testtools.TestCase):
-
-    def test_paths_that_are_ours(self):
-        for path, ours in (
-                ('/v1/reservations', True), ('/v1/reservations/', True),
-                ('/v1/reservations/x', True), ('/reservation', True),
-                ('/reservation/v1', True), ('/reservations', False),
-                ('/v1/reservationsx', False), ('/v1/nodes', False),
-                ('/', False), ('', False), ('/x/v1/reservations', False)):
-            self.assertEqual(ours, mount.mounted(path), path)

@@ -45,6 +45,8 @@ class TestMounted(testtools.TestCase):
         for path in ('', '/', '/v1', '/v1/', '/v1/nodes', '/v1/allocations',
                      '/v1/lease', '/v1/leasesx', '/v1/os-hostsx/1',
                      '/v1/availabilityzones', '/reservationx', '/v1/ports',
+                     '/reservations', '/v1/reservationsx',
+                     '/x/v1/reservations',
                      '//v1/leases', '/v2/leases', '/V1/leases'):
             self.assertFalse(mount.mounted(path), path)
 
