@@ -13,6 +13,8 @@
 """Nodes of leases that nobody deploys are told of, then released."""
 
 
+import testscenarios
+
 from ironic_reservations import errors
 from ironic_reservations.db import lease_work
 from ironic_reservations.engine.in_flight import admission
@@ -24,8 +26,50 @@ from tests.inprocess.reconciler import leases
 from tests.inprocess.reconciler import no_shows
 
 
+class _TestCase(no_shows.TestCase):
+
+    def assert_told_once_more_and_released(self, hours):
+        """Check that all begins anew.
+
+        :param hours: when it is told once more, an hour after the break.
+        """
+        for at, released, told in (
+                (-0.1, [], 1), (0.01, [], 2), (0.9, [], 2),
+                (1.1, self.mine, 2)):
+            self.run_at(hours + at)
+            self.assertEqual((released, told), (
+                self.released(), len(self.told(no_shows.WARNING))), at)
+
+    def assert_released(self, nodes, *hours):
+        """Check which nodes have been released at the last of some hours."""
+        for each in hours:
+            self.run_at(each)
+        self.assertEqual(nodes, self.released())
+
+
 @servers.also_postgresql
-class TestNode(no_shows.TestCase):
+class TestAfterTheWarning(testscenarios.WithScenarios, _TestCase):
+    """The owner could not do what the warning asked for, for a while."""
+
+    scenarios = [(name, {'during': during, 'after': after})
+                 for name, during, after in (
+        ('maintenance', {'maintenance': True}, {'maintenance': False}),
+        ('cleaning', {'provision_state': 'cleaning'},
+         {'provision_state': 'available'}),
+        ('retired', {'retired': True}, {'retired': False}))]
+
+    def test_time_begins_anew(self):
+        for hours, known in ((2, self.during), (3.5, self.after)):
+            self.run_at(hours)
+            for node in self.mine:
+                self.ironic.change(node, **known)
+            self.leasing.refresh()
+        self.assert_released([], 3.6)
+        self.assert_told_once_more_and_released(4.61)
+
+
+@servers.also_postgresql
+class TestNode(_TestCase):
 
     def test_told_and_released(self):
         self.run_at(1.9)
@@ -54,8 +98,7 @@ class TestNode(no_shows.TestCase):
     def test_node_that_is_deployed_stays(self):
         self.run_at(2)
         self.deploy(self.mine[0])
-        self.run_at(3)
-        self.assertEqual(self.mine[1:], self.released())
+        self.assert_released(self.mine[1:], 3)
         after = self.lease(self.made)
         self.assertEqual((leases.STATUS.ACTIVE, 1, 1, False), (
             after.status, after.reservations[0].least,
@@ -71,60 +114,45 @@ class TestNode(no_shows.TestCase):
         """Before the mirror has looked even once."""
         self.deploy(self.mine[0])
         self.undeploy(self.mine[0])
-        self.run_at(2)
-        self.run_at(8)
-        self.assertEqual(self.mine[1:], self.released())
+        self.assert_released(self.mine[1:], 2, 8)
 
     def test_what_only_the_mirror_has_seen_counts(self):
         self.ironic.deploy(self.mine[0], world.new_uuid())
         self.run_at(1.5)
         self.ironic.change(self.mine[0], provision_state='available',
                            instance_uuid=None)
-        self.run_at(2)
-        self.run_at(8)
-        self.assertEqual(self.mine[1:], self.released())
+        self.assert_released(self.mine[1:], 2, 8)
 
     def test_deploy_that_came_to_nothing_does_not_count(self):
         self.deploy(self.mine[0], succeeds=False)
-        self.run_at(2)
-        self.run_at(3)
-        self.assertEqual(self.mine, self.released())
+        self.assert_released(self.mine, 2, 3)
 
     def test_deploy_that_a_pass_has_seen_and_ironic_refused(self):
         """The owner does not get a new time by that."""
         through = admission.admit(self.engine, self.mine[0], self.proof)
         self.one_pass()
         admission.close(self.engine, through, False)
-        self.run_at(2)
-        self.run_at(3.01)
-        self.assertEqual(self.mine, self.released())
+        self.assert_released(self.mine, 2, 3.01)
 
     def test_deploy_of_which_nobody_knows_what_became_counts(self):
         admission.doubt(self.engine, admission.admit(self.engine, self.mine[0],
                                                  self.proof))
-        self.run_at(2)
-        self.run_at(8)
-        self.assertEqual(self.mine[1:], self.released())
+        self.assert_released(self.mine[1:], 2, 8)
         self.world.find_out()
         self.assertEqual([], self.world.in_flight())
-        self.run_at(8.5)
-        self.assertEqual(self.mine[1:], self.released())
+        self.assert_released(self.mine[1:], 8.5)
 
     def test_request_to_free_the_node_is_no_use(self):
         self.undeploy(self.mine[0])
-        self.run_at(2)
-        self.run_at(3)
-        self.assertEqual(self.mine, self.released())
+        self.assert_released(self.mine, 2, 3)
 
     def test_deploy_under_way_comes_first(self):
         self.run_at(2)
         through = admission.admit(self.engine, self.mine[0], self.proof)
-        self.run_at(3)
-        self.assertEqual(self.mine[1:], self.released())
+        self.assert_released(self.mine[1:], 3)
         self.ironic.deploy(self.mine[0], world.new_uuid())
         admission.close(self.engine, through, True)
-        self.run_at(8)
-        self.assertEqual(self.mine[1:], self.released())
+        self.assert_released(self.mine[1:], 8)
 
     def test_deploy_between_the_look_and_the_commit_wins(self):
         self.run_at(2)
@@ -152,25 +180,8 @@ class TestNode(no_shows.TestCase):
         self.assertEqual([], self.released())
         self.run_at(5)
         self.ironic.down = False
-        self.run_at(5.1)
-        self.assertEqual([], self.released())
+        self.assert_released([], 5.1)
         self.assert_told_once_more_and_released(6.1)
-
-    def assert_told_once_more_and_released(self, hours):
-        """Check that all begins anew.
-
-        :param hours: when it is told once more, an hour after the break.
-        """
-        self.run_at(hours - 0.1)
-        self.assertEqual(([], 1), (self.released(),
-                                   len(self.told(no_shows.WARNING))))
-        self.run_at(hours + 0.01)
-        self.assertEqual(([], 2), (self.released(),
-                                   len(self.told(no_shows.WARNING))))
-        self.run_at(hours + 0.9)
-        self.assertEqual([], self.released())
-        self.run_at(hours + 1.1)
-        self.assertEqual(self.mine, self.released())
 
     def test_ironic_that_is_back_before_the_release_is_due(self):
         """Its silence is not held against the owner, either."""
@@ -178,41 +189,8 @@ class TestNode(no_shows.TestCase):
         self.ironic.down = True
         self.run_at(2.95)
         self.ironic.down = False
-        self.run_at(3.01)
-        self.assertEqual([], self.released())
+        self.assert_released([], 3.01)
         self.assert_told_once_more_and_released(4.02)
-
-    def test_maintenance_after_the_warning(self):
-        """The owner could not do what the warning asked for."""
-        self.run_at(2)
-        for node in self.mine:
-            self.leasing.break_node(node)
-        self.run_at(3.5)
-        for node in self.mine:
-            self.leasing.mend_node(node)
-        self.run_at(3.6)
-        self.assertEqual([], self.released())
-        self.assert_told_once_more_and_released(4.61)
-
-    def test_cleaning_after_the_warning(self):
-        self.run_at(2)
-        for node in self.mine:
-            self.ironic.change(node, provision_state='cleaning')
-        self.run_at(3.5)
-        for node in self.mine:
-            self.ironic.change(node, provision_state='available')
-        self.run_at(3.6)
-        self.assert_told_once_more_and_released(4.61)
-
-    def test_nodes_that_were_retired_for_a_while(self):
-        self.run_at(2)
-        for node in self.mine:
-            self.ironic.change(node, retired=True)
-        self.run_at(3.5)
-        for node in self.mine:
-            self.ironic.change(node, retired=False)
-        self.run_at(3.6)
-        self.assert_told_once_more_and_released(4.61)
 
     def test_no_pass_for_a_while(self):
         """The database was away, for one, and nobody was let through."""
@@ -221,8 +199,7 @@ class TestNode(no_shows.TestCase):
         self.leasing.refresh()
         self.work()
         self.assertEqual([], self.released())
-        self.run_at(3.6)
-        self.assertEqual([], self.released())
+        self.assert_released([], 3.6)
         self.assert_told_once_more_and_released(4.61)
 
     def test_worker_that_comes_before_the_first_pass_after_a_break(self):
@@ -254,21 +231,13 @@ class TestNode(no_shows.TestCase):
 
     def test_node_that_cannot_be_deployed_is_kept(self):
         self.leasing.break_node(self.mine[0])
-        self.run_at(2)
-        self.run_at(8)
-        self.assertEqual(self.mine[1:], self.released())
+        self.assert_released(self.mine[1:], 2, 8)
         self.leasing.mend_node(self.mine[0])
-        self.run_at(8.1)
-        self.assertEqual(self.mine[1:], self.released())
+        self.assert_released(self.mine[1:], 8.1)
 
     def test_reservation_that_loses_all_leaves_the_others(self):
         """And the lease can be extended with what is left."""
-        self.leasing.hosts(1, resource_class='tin')
-        made = self.leasing.create(3, 9, leasing.wish(
-            properties=leasing.of_class('gold')), leasing.wish(
-                properties=leasing.of_class('tin')))
-        self.at(3)
-        self.work()
+        made = self.gold_and_tin(1)
         self.one_pass()
         gold, tin = (each.bookings[0].node_uuid
                      for each in self.lease(made).reservations)
@@ -287,17 +256,21 @@ class TestNode(no_shows.TestCase):
 
     def test_reservation_that_loses_nothing_is_as_it_was(self):
         """It may grow to its maximum when it is extended."""
-        self.leasing.hosts(1, resource_class='tin')
-        made = self.leasing.create(3, 9, leasing.wish(
-            properties=leasing.of_class('gold')), leasing.wish(
-                1, 3, properties=leasing.of_class('tin')))
-        self.at(3)
-        self.work()
+        made = self.gold_and_tin(3)
         before = self.lease(made).reservations[1]
         self.run_at(3)
         self.run_at(4)
         self.run_at(5.01)
         self.assertEqual(before, self.lease(made).reservations[1])
+
+    def gold_and_tin(self, most):
+        """Return a lease from 3 to 9 of nodes of two classes."""
+        self.leasing.hosts(1, resource_class='tin')
+        made = self.leasing.create(3, 9, leasing.wish(
+            properties=leasing.of_class('gold')), leasing.wish(
+                1, most, properties=leasing.of_class('tin')))
+        self.work_at(3)
+        return made
 
     def test_other_worker_finds_nothing_left(self):
         self.run_at(2)
@@ -317,48 +290,41 @@ class TestNode(no_shows.TestCase):
 
 
 @servers.also_mysql
-class TestAtStart(no_shows.Passes):
+class TestAtStart(testscenarios.WithScenarios, no_shows.Passes):
     """A lease from one until nine; two hours to deploy, told 10 min before.
     """
 
     options = {'leases__no_show_after': {'gold': 7200},
                'leases__no_show_warn_before': 600, **no_shows.PASSES}
 
-    def assert_kept(self, change, back):
-        """Check that the time counts from when a node can be deployed.
+    #: What a node is like at the start, and what two and a half hours later.
+    #: With its lessee it was bound at once, but could not be deployed.
+    scenarios = [(name, {'change': change, 'back': back})
+                 for name, change, back in (
+        ('cleaned', {'provision_state': 'cleaning'},
+         {'provision_state': 'available'}),
+        ('cleaned_with_its_lessee', {'provision_state': 'cleaning',
+                                     'lessee': leasing.PROJECT},
+         {'provision_state': 'available'}),
+        ('in_maintenance', {'maintenance': True}, {'maintenance': False}))]
 
-        :param change: what it is like at the start.
-        :param back: and what two and a half hours later.
-        """
+    def test_time_counts_from_when_a_node_can_be_deployed(self):
         node, = self.leasing.hosts(1, resource_class='gold')
         made = self.leasing.create(1, 9, leasing.wish(1))
         self.at(1)
-        self.ironic.change(node, **change)
+        self.ironic.change(node, **self.change)
         self.run_at(1)
         self.run_at(3.5)
-        self.ironic.change(node, **back)
+        self.ironic.change(node, **self.back)
         for hours in (3.51, 3.8, 5.4):
             self.run_at(hours)
             self.assertEqual({node}, self.leasing.nodes(made))
         self.run_at(5.7)
         self.assertEqual(set(), self.leasing.nodes(made))
 
-    def test_node_that_is_cleaned_has_all_of_the_time(self):
-        self.assert_kept({'provision_state': 'cleaning'},
-                         {'provision_state': 'available'})
-
-    def test_node_with_its_lessee_that_is_cleaned_has_all_of_the_time(self):
-        """It was bound at once, but could not be deployed."""
-        self.assert_kept({'provision_state': 'cleaning',
-                          'lessee': leasing.PROJECT},
-                         {'provision_state': 'available'})
-
-    def test_node_in_maintenance_has_all_of_the_time(self):
-        self.assert_kept({'maintenance': True}, {'maintenance': False})
-
 
 @servers.also
-class TestNoWarning(no_shows.TestCase):
+class TestNoWarning(_TestCase):
 
     options = {**no_shows.TestCase.options, 'leases__no_show_warn_before': 0}
 
@@ -366,10 +332,8 @@ class TestNoWarning(no_shows.TestCase):
         self.leasing.break_node(self.mine[0])
         self.run_at(4)
         self.leasing.mend_node(self.mine[0])
-        self.run_at(4.1)
-        self.assertEqual(self.mine[1:], self.released())
-        self.run_at(6.2)
-        self.assertEqual(self.mine, self.released())
+        self.assert_released(self.mine[1:], 4.1)
+        self.assert_released(self.mine, 6.2)
 
 
 @servers.also
@@ -402,8 +366,7 @@ class TestInstances(leases.TestCase):
     def test_lease_of_instances_is_kept(self):
         self.leasing.compute_hosts(2)
         made = self.leasing.create(1, 9, leasing.instances(2))
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.at(8)
         no_show.wake(self.engine)
         self.work()
