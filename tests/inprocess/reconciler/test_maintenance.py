@@ -12,10 +12,12 @@
 
 """What windows write to nodes in Ironic, and take back."""
 
+import contextlib
 import logging
 from unittest import mock
 
 import fixtures
+import testscenarios
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
@@ -49,29 +51,23 @@ class TestWindow(windows.KeepTestCase):
         """For its reason; later leases stay where they are, unflagged."""
         made = self.book(1, 2, self.node)
         lease = self.leasing.create(3, 4)
-        self.keep()
-        self.assertEqual((False, None), self.shown())
-        self.keep_at(1)
-        self.assertEqual(self.told(made), self.shown())
+        self.assert_kept((False, None))
+        self.assert_shown_at(1, self.told(made))
         self.assertIs(State.ACTIVE, self.state(made))
         self.assertIs(State.ACTIVE, find.get(self.engine,
                                              made.window.id).state)
-        self.watch()
-        self.assertFalse(self.lease(lease).degraded)
+        self.assert_flagged(lease, False)
         # One more can be had after it, and none in it.
         self.leasing.create(4, 5)
         self.leasing.refused(None, 2)
         self.assertEqual({}, self.leasing.stale())
-        self.keep_at(2)
-        self.assertEqual((False, None), self.shown())
+        self.assert_shown_at(2, (False, None))
         self.assertIs(State.OVER, self.state(made))
-        self.watch()
-        self.assertFalse(self.lease(lease).degraded)
+        self.assert_flagged(lease, False)
         self.assertEqual([], self.world.in_flight())
         self.assertEqual(2, len(self.small.done))
-        self.at(3)
-        self.work()
-        self.assertEqual('ACTIVE', self.lease(lease).status.value)
+        self.work_at(3)
+        self.assert_active(lease)
 
     def test_nothing_is_sent_twice(self) -> None:
         """A pass that finds all as it should be asks for nothing."""
@@ -86,18 +82,15 @@ class TestWindow(windows.KeepTestCase):
         made = self.book(1, 2, self.node)
         self.keep_at(1)
         self.ironic.change(self.node, maintenance=False)
-        self.keep()
-        self.assertEqual(self.told(made), self.shown())
+        self.assert_kept(self.told(made))
 
     def test_maintenance_of_others_stays(self) -> None:
         """Whether it was there before, or came in between."""
         made = self.book(1, 2, self.node)
-        self.ironic.change(self.node, maintenance=True)
-        self.ironic.why[self.node] = 'broken fan'
+        self.maintain('broken fan')
         self.keep_at(1)
         self.assertIs(State.FOREIGN, self.state(made))
-        self.keep_at(2)
-        self.assertEqual((True, 'broken fan'), self.shown())
+        self.assert_shown_at(2, (True, 'broken fan'))
         self.assertIs(State.OVER, self.state(made))
         self.ironic.change(self.node, maintenance=False)
         self.leasing.refresh()
@@ -106,8 +99,7 @@ class TestWindow(windows.KeepTestCase):
         self.ironic.why[self.node] = 'broken fan'
         self.keep()
         self.assertIs(State.FOREIGN, self.state(again))
-        self.keep_at(4)
-        self.assertEqual((True, 'broken fan'), self.shown())
+        self.assert_shown_at(4, (True, 'broken fan'))
 
     def test_others_take_theirs_back(self) -> None:
         """Then the window has the node for what is left of it."""
@@ -118,10 +110,8 @@ class TestWindow(windows.KeepTestCase):
         self.ironic.change(self.node, maintenance=False)
         self.keep()
         self.assertIs(State.PLANNED, self.state(made))
-        self.keep()
-        self.assertEqual(self.told(made), self.shown())
-        self.keep_at(3)
-        self.assertEqual((False, None), self.shown())
+        self.assert_kept(self.told(made))
+        self.assert_shown_at(3, (False, None))
 
     def test_next_window_waits_for_the_end_of_the_one_before(self) -> None:
         """However often Ironic refuses that: no reason of ours is foreign."""
@@ -131,14 +121,12 @@ class TestWindow(windows.KeepTestCase):
         self.at(2)
         for _ in range(2):
             self.small.answers['DELETE'] = [409]
-            self.keep()
-            self.assertEqual(self.told(before), self.shown())
+            self.assert_kept(self.told(before))
             self.assertIs(State.PLANNED, self.state(after))
         self.keep()
         self.assertIs(State.OVER, self.state(before))
         self.assertEqual(self.told(after), self.shown())
-        self.keep_at(4)
-        self.assertEqual((False, None), self.shown())
+        self.assert_shown_at(4, (False, None))
 
     def test_reason_of_a_window_that_is_over_is_foreign(self) -> None:
         """Somebody else has written it again."""
@@ -146,12 +134,10 @@ class TestWindow(windows.KeepTestCase):
         self.keep_at(1)
         self.keep_at(2)
         made = self.book(3, 4, self.node)
-        self.ironic.change(self.node, maintenance=True)
-        self.ironic.why[self.node] = self.told(before)[1]
+        self.maintain(self.told(before)[1])
         self.keep_at(3)
         self.assertIs(State.FOREIGN, self.state(made))
-        self.keep_at(4)
-        self.assertEqual(self.told(before), self.shown())
+        self.assert_shown_at(4, self.told(before))
 
     def test_reason_changed_right_before_the_end(self) -> None:
         """It is looked at when the end has come."""
@@ -159,16 +145,14 @@ class TestWindow(windows.KeepTestCase):
         self.keep_at(1)
         self.at(2)
         self.ironic.why[self.node] = 'broken fan'
-        self.keep()
-        self.assertEqual((True, 'broken fan'), self.shown())
+        self.assert_kept((True, 'broken fan'))
 
     def test_running_window_is_ended(self) -> None:
         """And the node is taken out of maintenance."""
         made = self.book(1, 9, self.node)
         self.keep_at(1)
         find.end(self.engine, made.window.id)
-        self.keep()
-        self.assertEqual((False, None), self.shown())
+        self.assert_kept((False, None))
         self.assertIs(State.OVER, self.state(made))
         self.leasing.create(None, 9)
 
@@ -185,15 +169,14 @@ class TestWindow(windows.KeepTestCase):
         lease = self.leasing.create(2, 4)
         self.keep_at(1)
         self.leasing.refresh()
-        self.at(2)
-        self.work()
+        self.work_at(2)
         self.assertEqual('STARTING', self.lease(lease).status.value)
         self.assertIn('out of maintenance', self.lease(lease).waiting)
         self.assertFalse(self.lease(lease).degraded)
         self.leasing.refused(None, 2.5)
         self.keep()
         self.soon()
-        self.assertEqual('ACTIVE', self.lease(lease).status.value)
+        self.assert_active(lease)
         self.assertFalse(self.lease(lease).degraded)
 
     def test_drain_waits_for_who_has_the_node(self) -> None:
@@ -203,13 +186,9 @@ class TestWindow(windows.KeepTestCase):
         self.leasing.refresh()
         self.keep_at(1)
         self.assertIs(State.PLANNED, self.state(made))
-        self.ironic.change(self.node, provision_state='cleaning',
-                           instance_uuid=None)
-        self.keep()
+        self.becomes('cleaning')
         self.assertIs(State.PLANNED, self.state(made))
-        self.ironic.change(self.node, provision_state='available')
-        self.leasing.refresh()
-        self.keep()
+        self.becomes('available')
         self.assertEqual(self.told(made), self.shown())
 
     def test_node_that_ironic_works_on_is_waited_for(self) -> None:
@@ -221,8 +200,7 @@ class TestWindow(windows.KeepTestCase):
                 self.begin_with_a_node()
                 made = self.book(1, 1 + length, self.node)
                 self.ironic.change(self.node, provision_state=state)
-                self.keep_at(1)
-                self.assertEqual((False, None), self.shown())
+                self.assert_shown_at(1, (False, None))
                 self.assertIs(State.PLANNED, self.state(made))
                 self.keep_at(1 + most)
                 self.assertEqual(self.told(made), self.shown())
@@ -233,8 +211,7 @@ class TestWindow(windows.KeepTestCase):
         self.ironic.change(self.node, provision_state='cleaning')
         self.keep_at(1)
         self.ironic.change(self.node, provision_state='available')
-        self.keep()
-        self.assertEqual(self.told(made), self.shown())
+        self.assert_kept(self.told(made))
 
     def test_nobody_new_uses_the_node(self) -> None:
         """From the start, whether or not it shows, until it is over."""
@@ -278,15 +255,10 @@ class TestWindow(windows.KeepTestCase):
         self.assertEqual(
             {self.node: ('The node has an instance, whose end is not known.',
                          None)}, self.waits(made))
-        self.ironic.change(self.node, provision_state='cleaning',
-                           instance_uuid=None)
-        self.leasing.refresh()
-        self.keep()
+        self.becomes('cleaning')
         self.assertEqual({self.node: ('Ironic has the node in cleaning.',
                                       None)}, self.waits(made))
-        self.ironic.change(self.node, provision_state='available')
-        self.leasing.refresh()
-        self.keep()
+        self.becomes('available')
         self.assertEqual({}, self.waits(made))
 
     def test_it_shows_which_lease_is_waited_for(self) -> None:
@@ -328,30 +300,23 @@ class TestWindow(windows.KeepTestCase):
         lease = self.leasing.create(None, 4)
         self.work()
         made = self.book(1, 2, self.node, force=True)
-        self.keep_at(1)
-        self.assertEqual(self.told(made), self.shown())
-        self.watch()
-        self.assertTrue(self.lease(lease).degraded)
+        self.assert_shown_at(1, self.told(made))
+        self.assert_flagged(lease, True)
         self.keep_at(2)
-        self.watch()
-        self.assertFalse(self.lease(lease).degraded)
+        self.assert_flagged(lease, False)
 
     def test_lease_does_not_start_in_a_window_that_was_forced_over_it(self):
         """It stays flagged when its start has come, until it has its node."""
         lease = self.leasing.create(1, 4)
         self.book(0.5, 2, self.node, force=True)
-        self.watch()
-        self.assertTrue(self.lease(lease).degraded)
+        self.assert_flagged(lease, True)
         # NOTE: whoever writes to Ironic is late.
         self.at(1)
-        self.watch()
-        self.assertTrue(self.lease(lease).degraded)
+        self.assert_flagged(lease, True)
         self.work()
         self.assertIsNone(self.ironic.there[self.node].lessee)
-        self.watch()
-        self.assertTrue(self.lease(lease).degraded)
-        self.at(2)
-        self.work()
+        self.assert_flagged(lease, True)
+        self.work_at(2)
         self.watch()
         self.assertEqual(leasing.PROJECT, self.ironic.there[self.node].lessee)
         self.assertFalse(self.lease(lease).degraded)
@@ -361,8 +326,7 @@ class TestWindow(windows.KeepTestCase):
         lease = self.leasing.create(1, 4)
         made = self.book(2, 3, self.node, force=True)
         self.watch()
-        self.at(1)
-        self.work()
+        self.work_at(1)
         started = self.lease(lease)
         self.assertEqual(('ACTIVE', True),
                          (started.status.value, started.degraded))
@@ -372,24 +336,19 @@ class TestWindow(windows.KeepTestCase):
         self.assertTrue(started.degraded)
         self.assertIn('is booked for maintenance from',
                       health.reasons(self.engine, [started])[started.id])
-        self.keep_at(2)
-        self.assertEqual(self.told(made), self.shown())
-        self.watch()
-        self.assertTrue(self.lease(lease).degraded)
+        self.assert_shown_at(2, self.told(made))
+        self.assert_flagged(lease, True)
         self.keep_at(3)
-        self.watch()
-        self.assertFalse(self.lease(lease).degraded)
+        self.assert_flagged(lease, False)
 
     def test_lease_that_has_started_is_flagged_when_its_window_is_forced(self):
         """It was whole until the window began, and its owner unprepared."""
         lease = self.leasing.create(None, 4)
         self.work()
         made = self.book(1, 2, self.node, force=True)
-        self.watch()
-        self.assertTrue(self.lease(lease).degraded)
+        self.assert_flagged(lease, True)
         find.end(self.engine, made.window.id)
-        self.watch()
-        self.assertFalse(self.lease(lease).degraded)
+        self.assert_flagged(lease, False)
 
     def test_drained_window_does_not_wait_for_a_lease_that_waits_for_it(self):
         """Each waited for the other until the window was over."""
@@ -398,11 +357,9 @@ class TestWindow(windows.KeepTestCase):
                 self.begin_with_a_node()
                 lease = self.leasing.create(start, 4)
                 made = self.book(0.5, 2, self.node, drain=True, force=True)
-                self.at(max(start, 1))
-                self.work()
+                self.work_at(max(start, 1))
                 self.assertIsNone(self.ironic.there[self.node].lessee)
-                self.keep()
-                self.assertEqual(self.told(made), self.shown())
+                self.assert_kept(self.told(made))
                 self.assertEqual({}, waits.read(self.engine, find.get(
                     self.engine, made.window.id)))
                 self.at(2)
@@ -410,7 +367,7 @@ class TestWindow(windows.KeepTestCase):
                 self.work()
                 self.assertEqual(leasing.PROJECT,
                                  self.ironic.there[self.node].lessee)
-                self.assertEqual('ACTIVE', self.lease(lease).status.value)
+                self.assert_active(lease)
 
     def test_node_is_gone(self) -> None:
         """Nothing is left to be done."""
@@ -430,16 +387,14 @@ class TestWindow(windows.KeepTestCase):
         self.keep()
         self.assertIs(State.PLANNED, self.state(made))
         self.ironic.put(there)
-        self.keep()
-        self.assertEqual(self.told(made), self.shown())
+        self.assert_kept(self.told(made))
         self.at(3)
         there = self.ironic.there[self.node]
         self.ironic.remove(self.node)
         self.keep()
         self.assertIs(State.ACTIVE, self.state(made))
         self.ironic.put(there)
-        self.keep()
-        self.assertEqual((False, None), self.shown())
+        self.assert_kept((False, None))
         self.assertIs(State.OVER, self.state(made))
 
     def test_node_is_deleted_while_it_is_in_maintenance(self) -> None:
@@ -453,15 +408,17 @@ class TestWindow(windows.KeepTestCase):
         self.assertIs(State.OVER, self.state(made))
 
 
-class TestOperatorComesFirst(windows.KeepTestCase):
+class TestOperatorComesFirst(testscenarios.WithScenarios,
+                             windows.KeepTestCase):
     """Somebody puts the node in maintenance when we have looked."""
 
     OURS = 'dead DIMM, do not use'
+    scenarios = [(first, {'first': first}) for first in (
+        'before_the_ticket', 'on_the_way', 'in_the_gate')]
 
     def operator(self):
         """Put the node in maintenance for another reason."""
-        self.ironic.change(self.node, maintenance=True)
-        self.ironic.why[self.node] = self.OURS
+        self.maintain(self.OURS)
 
     def before_the_ticket(self):
         """Have an operator be first, before the ticket is written."""
@@ -493,62 +450,36 @@ class TestOperatorComesFirst(windows.KeepTestCase):
             return answer
         return mock.patch.object(inward, 'call', stalled)
 
+    def operator_is_first(self):
+        """Have a process do what there is to do, as far as it comes."""
+        with getattr(self, self.first)(), contextlib.suppress(
+                errors.IronicUnavailable):
+            self.assert_kept((True, self.OURS))
+        self.keep()
+
+    def assert_over(self, made, *done):
+        """Check that the window is over, and the reason as it was."""
+        self.assertIs(State.OVER, self.state(made))
+        self.assertEqual((True, self.OURS), self.shown())
+        self.assertEqual([*done], [method for method, _ in self.small.done])
+        self.assertEqual([], self.world.in_flight())
+
     def test_reason_is_not_written_over(self) -> None:
         """And stays when the window is over."""
-        for first in (self.before_the_ticket, self.on_the_way,
-                      self.in_the_gate):
-            with self.subTest(first=first.__name__):
-                self.begin_with_a_node()
-                made = self.book(1, 2, self.node)
-                self.at(1)
-                with first():
-                    self.keep_or_not()
-                self.assertEqual((True, self.OURS), self.shown())
-                self.keep()
-                self.assertIs(State.FOREIGN, self.state(made))
-                self.keep_at(2)
-                self.assertEqual((True, self.OURS), self.shown())
-                self.assertIs(State.OVER, self.state(made))
-                self.assertEqual([], self.small.done)
-                self.assertEqual([], self.world.in_flight())
+        made = self.book(1, 2, self.node)
+        self.at(1)
+        self.operator_is_first()
+        self.assertIs(State.FOREIGN, self.state(made))
+        self.keep_at(2)
+        self.assert_over(made)
 
     def test_reason_is_not_cleared(self) -> None:
         """At the end of the window."""
-        for first in (self.before_the_ticket, self.on_the_way,
-                      self.in_the_gate):
-            with self.subTest(first=first.__name__):
-                self.begin_with_a_node()
-                made = self.book(1, 2, self.node)
-                self.keep_at(1)
-                self.at(2)
-                with first():
-                    self.keep_or_not()
-                self.assertEqual((True, self.OURS), self.shown())
-                self.keep()
-                self.assertIs(State.OVER, self.state(made))
-                self.assertEqual((True, self.OURS), self.shown())
-                self.assertEqual(['PUT'],
-                                 [method for method, _ in self.small.done])
-                self.assertEqual([], self.world.in_flight())
-
-    def test_ironic_does_not_show_the_node_to_the_gate(self) -> None:
-        """Then nothing is sent, and the next pass tries again."""
         made = self.book(1, 2, self.node)
-        self.at(1)
-        silent = wsgi.Answer(500, [], b'{}')
-        with mock.patch.object(inward, 'call', lambda *args: silent):
-            self.keep_or_not()
-        self.assertEqual([], self.small.done)
-        self.assertEqual([], self.world.in_flight())
-        self.keep()
-        self.assertEqual(self.told(made), self.shown())
-
-    def keep_or_not(self):
-        """Have a process do what there is to do, as far as it comes."""
-        try:
-            self.keep()
-        except errors.IronicUnavailable:
-            pass
+        self.keep_at(1)
+        self.at(2)
+        self.operator_is_first()
+        self.assert_over(made, 'PUT')
 
 
 @servers.also_postgresql
@@ -638,9 +569,20 @@ class TestTrouble(windows.KeepTestCase):
         self.keep()
         self.assertEqual([State.STARTING], states)
         self.assertEqual(self.told(made), self.shown())
-        self.keep()
-        self.assertEqual((False, None), self.shown())
+        self.assert_kept((False, None))
         self.assertIs(State.OVER, self.state(made))
+
+    def test_ironic_does_not_show_the_node_to_the_gate(self) -> None:
+        """Then nothing is sent, and the next pass tries again."""
+        made = self.book(1, 2, self.node)
+        self.at(1)
+        silent = wsgi.Answer(500, [], b'{}')
+        with mock.patch.object(inward, 'call', lambda *args: silent), (
+                contextlib.suppress(errors.IronicUnavailable)):
+            self.keep()
+        self.assertEqual([], self.small.done)
+        self.assertEqual([], self.world.in_flight())
+        self.assert_kept(self.told(made))
 
     def test_ironic_refuses(self) -> None:
         """It is tried again."""
@@ -649,5 +591,4 @@ class TestTrouble(windows.KeepTestCase):
         self.small.answers['PUT'] = [409]
         self.keep()
         self.assertIs(State.STARTING, self.state(made))
-        self.keep()
-        self.assertEqual(self.told(made), self.shown())
+        self.assert_kept(self.told(made))

@@ -56,6 +56,37 @@ class KeepTestCase(windows.MaintenanceTestCase):
         self.at(hour)
         self.keep()
 
+    def assert_kept(self, shown):
+        """Check what Ironic shows when a process has done it."""
+        self.keep()
+        self.assertEqual(shown, self.shown())
+
+    def assert_shown_at(self, hour, shown):
+        """Check what Ironic shows when a process has done it at an hour."""
+        self.at(hour)
+        self.assert_kept(shown)
+
+    def maintain(self, reason):
+        """Have an operator put the node in maintenance."""
+        self.ironic.change(self.node, maintenance=True)
+        self.ironic.why[self.node] = reason
+
+    def becomes(self, state):
+        """Have the node be in another state, without an instance."""
+        self.ironic.change(self.node, provision_state=state,
+                           instance_uuid=None)
+        self.leasing.refresh()
+        self.keep()
+
+    def assert_flagged(self, lease, flagged):
+        """Check whether a lease is degraded when it has been looked at."""
+        self.watch()
+        self.assertIs(flagged, self.lease(lease).degraded)
+
+    def assert_active(self, lease):
+        """Check that a lease has its nodes."""
+        self.assertEqual('ACTIVE', self.lease(lease).status.value)
+
     def shown(self):
         """Return what Ironic shows of the node."""
         return (self.ironic.there[self.node].maintenance,
