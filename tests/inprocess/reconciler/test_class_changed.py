@@ -33,40 +33,39 @@ class TestClassChanged(leases.TestCase):
     def silver(self, node):
         self.ironic.change(node, resource_class='silver')
 
-    def test_lease_to_come_leaves_a_node_that_is_not_what_it_asked_for(self):
-        nodes = self.leasing.hosts(2, resource_class='gold')
+    def changed(self):
+        """Return a lease to come, its node, now silver, and another one."""
+        nodes = {*self.leasing.hosts(2, resource_class='gold')}
         lease = self.leasing.create(1, 3, GOLD)
         (changed,) = self.leasing.nodes(lease)
         self.silver(changed)
+        return lease, changed, nodes - {changed}
+
+    def test_lease_to_come_leaves_a_node_that_is_not_what_it_asked_for(self):
+        lease, changed, others = self.changed()
         self.watch()
-        self.assertEqual({*nodes} - {changed}, self.leasing.nodes(lease))
+        self.assertEqual(others, self.leasing.nodes(lease))
         self.assertEqual((False, False), self.flags(lease))
         # And does not come back.
         self.ironic.change(changed, resource_class='gold')
         for _ in range(2):
             self.watch()
-            self.assertEqual({*nodes} - {changed}, self.leasing.nodes(lease))
+            self.assertEqual(others, self.leasing.nodes(lease))
 
     def test_all_that_can_be_asked_for_counts(self):
-        """Properties and capabilities as well as classes."""
+        """Properties and traits as well as classes."""
         for before, after, asked in (
-                (('cpus', '8'), ('cpus', '4'), '[">=", "$vcpus", "8"]'),):
-            self.leasing.hosts(1, properties=(before,))
-            other, = self.leasing.hosts(1, properties=(before,))
+                ({'properties': (('cpus', '8'),)},
+                 {'properties': (('cpus', '4'),)}, '[">=", "$vcpus", "8"]'),
+                ({'traits': frozenset({'CUSTOM_FAST'})},
+                 {'traits': frozenset()},
+                 '["==", "$traits", "CUSTOM_FAST"]')):
+            self.leasing.hosts(2, **before)
             lease = self.leasing.create(1, 3, leasing.wish(properties=asked))
             (changed,) = self.leasing.nodes(lease)
-            self.ironic.change(changed, properties=(after,))
+            self.ironic.change(changed, **after)
             self.watch()
             self.assertNotEqual({changed}, self.leasing.nodes(lease))
-
-    def test_traits_count(self):
-        self.leasing.hosts(2, traits=frozenset({'CUSTOM_FAST'}))
-        lease = self.leasing.create(1, 3, leasing.wish(
-            properties='["==", "$traits", "CUSTOM_FAST"]'))
-        (changed,) = self.leasing.nodes(lease)
-        self.ironic.change(changed, traits=frozenset())
-        self.watch()
-        self.assertNotEqual({changed}, self.leasing.nodes(lease))
 
     def test_lease_without_another_node_is_flagged_and_keeps_its_place(self):
         (node,) = self.leasing.hosts(1, resource_class='gold')
@@ -85,13 +84,9 @@ class TestClassChanged(leases.TestCase):
 
     def test_lease_does_not_start_where_another_node_is_what_it_asks(self):
         """Seen at the start, although no pass came by before."""
-        nodes = self.leasing.hosts(2, resource_class='gold')
-        lease = self.leasing.create(1, 3, GOLD)
-        (changed,) = self.leasing.nodes(lease)
-        self.silver(changed)
-        self.at(1)
-        self.work()
-        self.assertEqual({*nodes} - {changed}, self.leasing.nodes(lease))
+        lease, changed, others = self.changed()
+        self.work_at(1)
+        self.assertEqual(others, self.leasing.nodes(lease))
         self.assertEqual(leases.STATUS.ACTIVE, self.lease(lease).status)
         self.assertEqual((False, False), self.flags(lease))
         self.assertIsNone(self.ironic.there[changed].lessee)
@@ -100,8 +95,7 @@ class TestClassChanged(leases.TestCase):
         (node,) = self.leasing.hosts(1, resource_class='gold')
         lease = self.leasing.create(1, 3, GOLD)
         self.silver(node)
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.assertEqual(leases.STATUS.ACTIVE, self.lease(lease).status)
         self.assertEqual((True, True), self.flags(lease))
         for _ in range(2):

@@ -20,52 +20,46 @@ from ironic_reservations.model import leases
 from tests import world
 from tests.inprocess.reconciler import leases as base
 
-ACTIVE = leases.LeaseStatus.ACTIVE
 TERMINATED = leases.LeaseStatus.TERMINATED
 
 
 class TestClockSetBack(base.TestCase):
 
+    def setUp(self):
+        super().setUp()
+        self.made = self.started()
+        self.node = self.node_of(self.made)
+        self.at(4)
+        self.ironic.deploy(self.node, world.new_uuid())
+        self.other = self.another_crew()
+
+    def status(self):
+        return self.lease(self.made).status
+
     def test_worker_that_stood_still_does_nothing_whatever_the_clock_says(
             self):
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
-        self.at(4)
-        self.ironic.deploy(node, world.new_uuid())
-        other = self.another_crew()
-
         def stands_still():
             self.world.clock.advance(60)
-            self.work(other)
-            self.assertEqual(TERMINATED, self.lease(lease).status)
-            self.ironic.deploy(node, world.new_uuid())
+            self.work(self.other)
+            self.assertEqual(TERMINATED, self.status())
+            self.ironic.deploy(self.node, world.new_uuid())
             self.ironic.changed.clear()
             self.world.clock.set_back(3600)
         self.ironic.interrupt('node', stands_still)
         self.work()
         self.assertEqual([], self.ironic.changed)
-        self.assertEqual('active', self.ironic.there[node].provision_state)
+        self.assertEqual('active',
+                         self.ironic.there[self.node].provision_state)
 
     def test_worker_stops_before_the_others_begin(self):
         """The times that two processes tell may differ a little."""
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
-        self.at(4)
-        self.ironic.deploy(node, world.new_uuid())
-        other = self.another_crew()
-
         def nearly_over():
             self.world.clock.advance(58)
             self.ironic.changed.clear()
         self.ironic.interrupt('node', nearly_over)
         self.work()
         self.assertEqual([], self.ironic.changed)
-        self.assertEqual(0, self.work(other))
+        self.assertEqual(0, self.work(self.other))
         self.world.clock.advance(2)
-        self.assertEqual(1, self.work(other))
-        self.assertEqual(TERMINATED, self.lease(lease).status)
+        self.assertEqual(1, self.work(self.other))
+        self.assertEqual(TERMINATED, self.status())

@@ -22,11 +22,8 @@ class TestDeletedAgainAndAgain(leases.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.node, = self.leasing.hosts(1)
-        self.made = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
-        self.ironic.deploy(self.node, world.new_uuid())
+        self.made = self.started()
+        self.ironic.deploy(self.node_of(self.made), world.new_uuid())
         self.leasing.refresh()
         self.work()
         self.other = leasing.Leasing(self.world, self.world.another_engine())
@@ -53,39 +50,34 @@ class TestDeletedAgainAndAgain(leases.TestCase):
     def test_node_is_taken_back_nevertheless(self):
         """Otherwise, its owner could keep it from all others for ever."""
         self.delete_before_each_write()
-        for _ in range(20):
-            self.work()
-            self.leasing.refresh()
-            self.soon()
+        self.long_after()
         self.assertRaises(errors.LeaseNotFound, self.lease, self.made)
 
-    def rename_before_each_write(self):
-        self.renamed += 1
+    def rename_before_each_write(self, number=1):
         try:
-            self.other.change(self.made, name=str(self.renamed))
+            self.other.change(self.made, name=str(number))
         except (errors.LeaseNotFound, errors.LeaseFrozen):
             pass
         self.engine.database.interruptions.append(
-            self.rename_before_each_write)
+            lambda: self.rename_before_each_write(number + 1))
 
-    def test_node_is_taken_back_although_it_is_renamed(self):
-        self.renamed = 0
-        self.leasing.end(self.made)
-        self.rename_before_each_write()
+    def long_after(self):
+        """Have all be worked on for a long time."""
         for _ in range(20):
             self.work()
             self.leasing.refresh()
             self.soon()
+
+    def test_node_is_taken_back_although_it_is_renamed(self):
+        self.leasing.end(self.made)
+        self.rename_before_each_write()
+        self.long_after()
         self.assertRaises(errors.LeaseNotFound, self.lease, self.made)
 
     def test_node_is_taken_back_at_its_end_although_it_is_renamed(self):
-        self.renamed = 0
         self.at(4)
         self.rename_before_each_write()
-        for _ in range(20):
-            self.work()
-            self.leasing.refresh()
-            self.soon()
+        self.long_after()
         self.assertEqual(leases.STATUS.TERMINATED,
                          self.lease(self.made).status)
         self.engine.database.interruptions.clear()

@@ -83,8 +83,7 @@ class TestUndeployInFlight(LateTestCase):
         super().setUp()
         self.first = self.leasing.create(1, 4)
         self.second = self.leasing.create(6, 9, project_id='theirs')
-        self.at(1)
-        self.work(self.other)
+        self.work_at(1, self.other)
         self.ironic.deploy(self.node, world.new_uuid())
         self.at(4)
         self.small.done.clear()
@@ -103,20 +102,7 @@ class TestUndeployInFlight(LateTestCase):
         self.work(self.crew)
         self.assertEqual([], self.changes())
 
-    def test_late_one_is_refused(self):
-        self.undeploy_is_held_up()
-        self.later(self.other)
-        self.later(self.other)
-        self.assertIs(TERMINATED, self.lease(self.first).status)
-        self.second_begins()
-        self.assertEqual({403}, set(self.balancer.deliver()))
-        self.assertEqual(('active', 'theirs'), self.there())
-
-    def test_late_one_of_a_dead_client_is_refused(self):
-        with self.client_dies():
-            self.undeploy_is_held_up()
-        self.assertEqual(['issued'], [row['state'] for row in
-                                      self.world.in_flight()])
+    def late_one_is_refused(self):
         self.later(self.other)
         self.later(self.other)
         self.assertIs(TERMINATED, self.lease(self.first).status)
@@ -124,6 +110,17 @@ class TestUndeployInFlight(LateTestCase):
         self.assertEqual({403}, set(self.balancer.deliver()))
         self.assertEqual(('active', 'theirs'), self.there())
         self.assertEqual([], self.world.in_flight())
+
+    def test_late_one_is_refused(self):
+        self.undeploy_is_held_up()
+        self.late_one_is_refused()
+
+    def test_late_one_of_a_dead_client_is_refused(self):
+        with self.client_dies():
+            self.undeploy_is_held_up()
+        self.assertEqual(['issued'], [row['state'] for row in
+                                      self.world.in_flight()])
+        self.late_one_is_refused()
 
     def test_one_inside_of_ironic_is_waited_for(self):
         """The node is nobody's while the API that was asked stands still."""
@@ -181,8 +178,7 @@ class TestLesseeInFlight(LateTestCase):
 
     def both_go_on(self):
         self.later(self.other)
-        self.at(4)
-        self.work(self.other)
+        self.work_at(4, self.other)
         self.later(self.other)
         self.assertIs(TERMINATED, self.lease(self.first).status)
         self.at(6)
@@ -190,39 +186,35 @@ class TestLesseeInFlight(LateTestCase):
         self.work(self.other)
         self.assertEqual(('available', 'theirs'), self.there())
 
-    def test_late_one_is_refused(self):
-        self.at(1)
-        self.balancer.holding = True
-        self.work(self.crew)
-        self.assertEqual(('available', 'operators'), self.there())
+    def late_one_is_refused(self):
         self.both_go_on()
         self.assertEqual({403}, set(self.balancer.deliver()))
         self.assertEqual(('available', 'theirs'), self.there())
+
+    def test_late_one_is_refused(self):
+        self.balancer.holding = True
+        self.work_at(1, self.crew)
+        self.assertEqual(('available', 'operators'), self.there())
+        self.late_one_is_refused()
 
     def test_late_one_of_a_dead_client_is_refused(self):
-        self.at(1)
         self.balancer.holding = True
         with self.client_dies():
-            self.work(self.crew)
-        self.both_go_on()
-        self.assertEqual({403}, set(self.balancer.deliver()))
-        self.assertEqual(('available', 'theirs'), self.there())
+            self.work_at(1, self.crew)
+        self.late_one_is_refused()
 
     def test_overwritten_one_is_put_right_within_a_pass(self):
-        self.at(1)
-        self.work(self.other)
+        self.work_at(1, self.other)
         self.assertEqual(('available', 'ours'), self.there())
         self.ironic.change(self.node, lessee='strangers')
         self.watch()
         self.work(self.other)
         self.assertEqual(('available', 'ours'), self.there())
-        self.at(4)
-        self.work(self.other)
+        self.work_at(4, self.other)
         self.assertEqual(('available', 'operators'), self.there())
 
     def test_overwritten_one_of_a_node_that_is_locked_is_tried_again(self):
-        self.at(1)
-        self.work(self.other)
+        self.work_at(1, self.other)
         self.ironic.change(self.node, lessee='strangers')
         self.small.answers['PATCH'] = [409]
         self.watch()
@@ -239,8 +231,7 @@ class TestTickets(LateTestCase):
     def setUp(self):
         super().setUp()
         self.lease_now = self.leasing.create(1, 4)
-        self.at(1)
-        self.work(self.other)
+        self.work_at(1, self.other)
         self.small.done.clear()
 
     def issue(self, act=in_flight.Act.LESSEE):

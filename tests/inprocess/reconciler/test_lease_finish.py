@@ -34,10 +34,8 @@ class _Running(leases.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.node = self.leasing.hosts(lessee=self.before)[0]
-        self.made = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
+        self.made = self.started(lessee=self.before)
+        self.node = self.node_of(self.made)
         self.ironic.deploy(self.node, world.new_uuid())
         self.ironic.cleaning = 'cleaning'
         self.leasing.refresh()
@@ -48,6 +46,15 @@ class _Running(leases.TestCase):
     def status(self):
         return self.lease(self.made).status
 
+    def goes_free(self, state='available'):
+        """Have the node be clean, and all be worked on."""
+        self.ironic.change(self.node, provision_state=state)
+        self.soon()
+
+    def there(self):
+        """Return the node as Ironic has it."""
+        return self.ironic.there[self.node]
+
 
 @servers.also_postgresql
 class TestEnd(_Running):
@@ -55,33 +62,25 @@ class TestEnd(_Running):
     before = 'operators'
 
     def test_end_is_told_when_it_is_near(self):
-        self.at(2.9)
-        self.assertEqual(0, self.work())
-        self.at(3)
-        self.work()
-        self.at(3.1)
-        self.assertEqual(0, self.work())
+        self.assertEqual([0, 1, 0], [self.work_at(hours)
+                                     for hours in (2.9, 3, 3.1)])
         self.assertEqual({'lease.event.before_end_lease': 1},
                          self.heard.count())
 
     def test_end_is_told_again_after_an_extension(self):
-        self.at(3)
-        self.work()
+        self.work_at(3)
         self.leasing.change(self.made, end=8)
-        self.at(7)
-        self.work()
+        self.work_at(7)
         self.assertEqual(2, self.heard.count()[
             'lease.event.before_end_lease'])
 
     def test_node_is_undeployed_cleaned_and_given_back(self):
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertEqual(TERMINATING, self.status())
         self.assertIn('cleaning', self.lease(self.made).waiting)
         self.assertEqual('IN_PROGRESS', self.happened(self.made)['end_lease'])
         self.assertEqual(1, len(self.leasing.rows()))
-        self.ironic.change(self.node, provision_state='available')
-        self.soon()
+        self.goes_free()
         over = self.lease(self.made)
         self.assertEqual((TERMINATED, None, False),
                          (over.status, over.waiting, over.degraded))
@@ -90,7 +89,7 @@ class TestEnd(_Running):
                           'end_lease': 'DONE'}, self.happened(self.made))
         self.assertEqual([], self.leasing.rows())
         self.assertIsNone(self.due(self.made))
-        self.assertEqual('operators', self.ironic.there[self.node].lessee)
+        self.assertEqual('operators', self.there().lessee)
         self.assertEqual([('write_lessee', self.node),
                           ('undeploy', self.node)], self.ironic.changed)
         self.assertEqual(1, self.heard.count()['lease.event.end_lease'])
@@ -98,61 +97,50 @@ class TestEnd(_Running):
 
     def test_end_is_told_to_the_service_of_the_operator(self):
         with mock.patch.object(enforcement, 'on_end') as told:
-            self.at(4)
-            self.work()
+            self.work_at(4)
             self.assertEqual(0, told.call_count)
-            self.ironic.change(self.node, provision_state='available')
-            self.soon()
+            self.goes_free()
             self.assertEqual(1, told.call_count)
 
     def test_lessee_that_somebody_else_wrote_stays(self):
         self.ironic.change(self.node, lessee='other')
-        self.at(4)
-        self.work()
-        self.assertEqual('other', self.ironic.there[self.node].lessee)
+        self.work_at(4)
+        self.assertEqual('other', self.there().lessee)
 
     def test_lessee_that_is_written_after_the_end_stays(self):
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.ironic.change(self.node, lessee=leasing.PROJECT)
-        self.ironic.change(self.node, provision_state='available')
-        self.soon()
+        self.goes_free()
         self.assertEqual(TERMINATED, self.status())
-        self.assertEqual(leasing.PROJECT, self.ironic.there[self.node].lessee)
+        self.assertEqual(leasing.PROJECT, self.there().lessee)
 
     def test_node_that_is_not_used_is_not_undeployed(self):
         self.ironic.change(self.node, provision_state='available',
                            instance_uuid=None)
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertEqual(TERMINATED, self.status())
         self.assertEqual([('write_lessee', self.node)], self.ironic.changed)
 
     def test_instance_that_was_not_deployed_is_taken_off(self):
         self.ironic.change(self.node, provision_state='available')
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertEqual(TERMINATED, self.status())
-        self.assertIsNone(self.ironic.there[self.node].instance_uuid)
+        self.assertIsNone(self.there().instance_uuid)
 
     def test_node_that_is_held_does_not_outlive_the_lease(self):
         self.ironic.change(self.node, provision_state='deploy hold')
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.soon()
-        self.assertEqual('cleaning',
-                         self.ironic.there[self.node].provision_state)
+        self.assertEqual('cleaning', self.there().provision_state)
 
     def test_node_that_is_gone_holds_nothing_up(self):
         self.ironic.remove(self.node)
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertEqual(TERMINATED, self.status())
 
     def test_node_that_fails_cleaning_is_flagged_and_waited_for(self):
         self.ironic.cleaning = 'clean failed'
-        self.at(4)
-        self.work()
+        self.work_at(4)
         over = self.lease(self.made)
         self.assertEqual((TERMINATING, True), (over.status, over.degraded))
         self.assertIn('clean failed', over.waiting)
@@ -162,8 +150,7 @@ class TestEnd(_Running):
             self.soon()
         self.assertEqual(TERMINATING, self.status())
         self.assertEqual(1, self.heard.count()['lease.update'])
-        self.ironic.change(self.node, provision_state='available')
-        self.soon()
+        self.goes_free()
         self.assertEqual(TERMINATED, self.status())
 
     def test_node_that_fails_cleaning_is_not_leased_again(self):
@@ -171,23 +158,20 @@ class TestEnd(_Running):
         leased again.
         """
         self.ironic.cleaning = 'clean failed'
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertTrue(self.lease(self.made).degraded)
         self.leasing.refused(None, 6)
         self.leasing.refresh()
         for start in (None, 4.5, 8):
             self.leasing.refused(start, 9)
         self.assertEqual([], self.leasing.overlaps())
-        self.ironic.change(self.node, provision_state='available')
-        self.soon()
+        self.goes_free()
         self.leasing.refresh()
         self.leasing.create(None, 9)
 
     def test_node_in_maintenance_is_left_to_the_operator(self):
         self.ironic.change(self.node, maintenance=True)
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertEqual((TERMINATING, True),
                          (self.status(), self.lease(self.made).degraded))
         self.assertNotIn(('undeploy', self.node), self.ironic.changed)
@@ -197,38 +181,32 @@ class TestEnd(_Running):
 
     def test_node_that_refuses_is_tried_again(self):
         self.ironic.refuses.add(self.node)
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertIn('locked', self.lease(self.made).waiting)
-        self.assertEqual('active',
-                         self.ironic.there[self.node].provision_state)
+        self.assertEqual('active', self.there().provision_state)
         self.ironic.refuses.clear()
         self.soon()
-        self.ironic.change(self.node, provision_state='available')
-        self.soon()
+        self.goes_free()
         self.assertEqual(TERMINATED, self.status())
-        self.assertEqual('operators', self.ironic.there[self.node].lessee)
+        self.assertEqual('operators', self.there().lessee)
 
     def test_extension_in_the_last_second_keeps_the_node(self):
         self.at(3.999)
         self.leasing.change(self.made, end=6)
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertEqual(ACTIVE, self.status())
-        self.assertEqual('active',
-                         self.ironic.there[self.node].provision_state)
+        self.assertEqual('active', self.there().provision_state)
 
     def test_deleted_lease_is_gone_when_its_node_is_back(self):
         self.at(2)
         self.leasing.end(self.made)
         self.work()
         self.assertEqual(leases.STATUS.DELETING, self.status())
-        self.ironic.change(self.node, provision_state='available')
-        self.soon()
+        self.goes_free()
         self.assertRaises(errors.LeaseNotFound, self.lease, self.made)
         self.assertEqual({}, self.world.lease_rows())
         self.assertEqual([], self.leasing.rows())
-        self.assertEqual('operators', self.ironic.there[self.node].lessee)
+        self.assertEqual('operators', self.there().lessee)
 
 
 @servers.also
@@ -239,38 +217,35 @@ class TestRequestsUnderWay(leases.TestCase):
         super().setUp()
         (self.node,) = self.leasing.hosts(lessee='operators')
         self.made = self.leasing.create(1, 4)
-        self.at(3.999)
-        self.work()
+        self.work_at(3.999)
         self.through = admission.admit(self.engine, self.node,
                                      self.made.reservations[0].id)
 
-    def test_node_that_is_deployed_at_the_last_moment_is_undeployed(self):
-        self.at(4)
-        self.work()
-        self.assertIn('under way', self.lease(self.made).waiting)
+    def is_deployed(self):
+        """Have the deploy go through, and all be worked on."""
         self.ironic.deploy(self.node, world.new_uuid())
         admission.close(self.engine, self.through, True)
         self.soon()
         self.soon()
+        self.assertIn(('undeploy', self.node), self.ironic.changed)
+
+    def test_node_that_is_deployed_at_the_last_moment_is_undeployed(self):
+        self.work_at(4)
+        self.assertIn('under way', self.lease(self.made).waiting)
+        self.is_deployed()
         self.assertEqual(TERMINATED, self.lease(self.made).status)
         there = self.ironic.there[self.node]
         self.assertEqual(('available', None, 'operators'), (
             there.provision_state, there.instance_uuid, there.lessee))
-        self.assertIn(('undeploy', self.node), self.ironic.changed)
 
     def test_node_that_is_given_back_at_the_last_moment_likewise(self):
         self.leasing.end(self.made)
         self.work()
-        self.ironic.deploy(self.node, world.new_uuid())
-        admission.close(self.engine, self.through, True)
-        self.soon()
-        self.soon()
-        self.assertIn(('undeploy', self.node), self.ironic.changed)
+        self.is_deployed()
         self.assertEqual({}, self.world.lease_rows())
 
     def test_request_whose_process_died_is_found_out_about(self):
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertEqual(TERMINATING, self.lease(self.made).status)
         self.world.find_out()
         self.soon()
@@ -284,65 +259,59 @@ class TestLeave(_Running):
     options = {'leases__end_action': 'leave'}
 
     def test_what_is_deployed_stays_and_the_lease_is_flagged(self):
-        self.at(4)
-        self.work()
+        self.assert_over(degraded=True)
+        self.assertEqual(('active', None), (self.there().provision_state,
+                                            self.there().lessee))
+
+    def assert_over(self, degraded):
+        self.work_at(4)
         over = self.lease(self.made)
-        self.assertEqual((TERMINATED, True), (over.status, over.degraded))
-        self.assertEqual('active',
-                         self.ironic.there[self.node].provision_state)
-        self.assertIsNone(self.ironic.there[self.node].lessee)
+        self.assertEqual((TERMINATED, degraded), (over.status, over.degraded))
 
     def test_node_that_is_free_flags_nothing(self):
         self.ironic.change(self.node, provision_state='available',
                            instance_uuid=None)
-        self.at(4)
-        self.work()
-        over = self.lease(self.made)
-        self.assertEqual((TERMINATED, False), (over.status, over.degraded))
+        self.assert_over(degraded=False)
 
 
 @servers.also
 class TestGivenBack(leases.TestCase):
 
+    def setUp(self):
+        super().setUp()
+        self.made = self.started(2)
+        self.gone, self.kept = self.leasing.nodes(self.made)
+
+    def nodes(self):
+        return [each.node_uuid for each in self.lease(self.made).bookings]
+
     def test_one_node_goes_and_the_lease_goes_on(self):
-        nodes = self.leasing.hosts(2)
-        lease = self.leasing.create(1, 4, leasing.wish(2))
-        self.at(1)
-        self.work()
-        gone, kept = nodes
-        self.ironic.deploy(gone, world.new_uuid())
-        self.ironic.deploy(kept, world.new_uuid())
+        for node in (self.gone, self.kept):
+            self.ironic.deploy(node, world.new_uuid())
         self.ironic.cleaning = 'cleaning'
-        self.leasing.resize(lease, give_back=[gone])
+        self.leasing.resize(self.made, give_back=[self.gone])
         self.work()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
-        self.assertIn('cleaning', self.lease(lease).waiting)
-        self.assertIsNone(self.ironic.there[gone].lessee)
-        self.ironic.change(gone, provision_state='available')
+        self.assertEqual(ACTIVE, self.lease(self.made).status)
+        self.assertIn('cleaning', self.lease(self.made).waiting)
+        self.assertIsNone(self.ironic.there[self.gone].lessee)
+        self.ironic.change(self.gone, provision_state='available')
         self.soon()
-        self.assertEqual([kept], [booking.node_uuid for booking
-                                  in self.lease(lease).bookings])
-        self.assertIsNone(self.lease(lease).waiting)
-        self.assertEqual(leasing.PROJECT, self.ironic.there[kept].lessee)
-        self.assertEqual('active', self.ironic.there[kept].provision_state)
+        self.assertEqual([self.kept], self.nodes())
+        self.assertIsNone(self.lease(self.made).waiting)
+        kept = self.ironic.there[self.kept]
+        self.assertEqual((leasing.PROJECT, 'active'),
+                         (kept.lessee, kept.provision_state))
 
     def test_node_that_is_stuck_keeps_no_other_step_from_being_taken(self):
-        nodes = self.leasing.hosts(2)
-        lease = self.leasing.create(1, 4, leasing.wish(2))
-        self.at(1)
+        self.ironic.change(self.gone, provision_state='clean failed')
+        self.leasing.resize(self.made, give_back=[self.gone])
         self.work()
-        self.ironic.change(nodes[0], provision_state='clean failed')
-        self.leasing.resize(lease, give_back=nodes[:1])
-        self.work()
-        self.assertIn('clean failed', self.lease(lease).waiting)
-        self.at(3)
-        self.work()
+        self.assertIn('clean failed', self.lease(self.made).waiting)
+        self.work_at(3)
         self.assertEqual(1, self.heard.count()[
             'lease.event.before_end_lease'])
-        self.at(4)
-        self.work()
-        self.assertEqual([nodes[0]], [booking.node_uuid for booking
-                                      in self.lease(lease).bookings])
+        self.work_at(4)
+        self.assertEqual([self.gone], self.nodes())
 
 
 @servers.also_mysql

@@ -192,8 +192,7 @@ class TestBackoff(leases.TestCase):
         (node,) = self.leasing.hosts()
         lease = self.leasing.create(1, 1.001)
         self.ironic.change(node, provision_state='cleaning')
-        self.at(1)
-        self.work()
+        self.work_at(1)
         for _ in range(4):
             self.world.clock.now = min(self.due(lease), leasing.at(1.001))
             self.work()
@@ -210,8 +209,7 @@ class TestBackoff(leases.TestCase):
                 raise ZeroDivisionError
             return real(turn, lease)
         with mock.patch.dict(lease_sync._STEPS, {'start': failing}):
-            self.at(1)
-            self.work()
+            self.work_at(1)
         self.assertIn('ZeroDivisionError', self.lease(made[0]).waiting)
         self.assertEqual(ACTIVE, self.lease(made[1]).status)
         self.soon()
@@ -237,50 +235,48 @@ class TestBackoff(leases.TestCase):
             connection.execute(sa.update(tables.leases).values(
                 status='NEWER').where(
                     tables.leases.c.id == made[0].id))
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.assertEqual(ACTIVE, self.lease(made[1]).status)
 
-    def test_database_that_fails_is_no_end_of_the_work(self):
+    def test_one_lost_connection_delays_no_start_by_a_whole_claim(self):
+        """Whoever has the claim lives, and lets go of it."""
         self.leasing.hosts()
         lease = self.leasing.create(1, 4)
-        self.at(1)
+        self.assertLess(6, self.engine.conf.leases.claim_ttl)
 
         def down():
             raise errors.DatabaseUnavailable('down')
         # NOTE: the first write is the claim.
         self.world.before_next_write(lambda: self.world.before_next_write(
             down))
-        self.work()
-        self.assertEqual(PENDING, self.lease(lease).status)
-        self.soon()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
-
-    def test_one_lost_connection_delays_no_start_by_a_whole_claim(self):
-        """Whoever has the claim lives, and lets go of it."""
-        self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
-        self.at(1)
-        claim_ttl = self.engine.conf.leases.claim_ttl
-
-        def down():
-            raise errors.DatabaseUnavailable('down')
-        self.world.before_next_write(lambda: self.world.before_next_write(
-            down))
-        self.work()
+        self.work_at(1)
         self.assertEqual(PENDING, self.lease(lease).status)
         # NOTE: that it lets go of it may fail as well.
         self.world.clock.advance(3)
         self.world.before_next_write(down)
         self.work()
-        self.world.clock.advance(3)
-        self.assertLess(6, claim_ttl)
-        self.work()
+        self.soon(3)
         self.assertEqual(ACTIVE, self.lease(lease).status)
 
 
 @servers.also
 class TestProcesses(leases.TestCase):
+
+    def assert_each_had_all(self, made):
+        """Check that each thing was done for each lease, and once."""
+        count = len(made)
+        self.assertEqual({leases.STATUS.TERMINATED}, {
+            self.lease(lease).status for lease in made})
+        self.assertEqual({'lease.create': count,
+                          'lease.event.start_lease': count,
+                          'lease.event.before_end_lease': count,
+                          'lease.event.end_lease': count}, self.heard.count())
+        self.assertEqual(2 * count, len(self.ironic.changed))
+
+    def planned(self, count):
+        """Return leases from one to four, each of a node."""
+        self.leasing.hosts(count)
+        return [self.leasing.create(1, 4) for _ in range(count)]
 
     def test_of_two_processes_each_lease_has_one(self):
         """Blazar: supports one manager only.
@@ -288,105 +284,83 @@ class TestProcesses(leases.TestCase):
         esi-leap: timers have no claim, so that two managers do everything
         twice.
         """
-        self.leasing.hosts(4)
-        made = [self.leasing.create(1, 4) for _ in range(4)]
+        made = self.planned(4)
         other = self.another_crew()
         for hours in (1, 3, 4):
             self.at(hours)
             for _ in range(3):
                 self.work()
                 self.work(other)
-        self.assertEqual({leases.STATUS.TERMINATED}, {
-            self.lease(lease).status for lease in made})
-        self.assertEqual({'lease.create': 4, 'lease.event.start_lease': 4,
-                          'lease.event.before_end_lease': 4,
-                          'lease.event.end_lease': 4}, self.heard.count())
-        self.assertEqual(8, len(self.ironic.changed))
+        self.assert_each_had_all(made)
 
     def test_processes_at_once_do_each_thing_once(self):
-        self.leasing.hosts(12)
-        made = [self.leasing.create(1, 4) for _ in range(12)]
+        made = self.planned(12)
         crews = [self.another_crew() for _ in range(3)]
         self.at(1)
         for crew in crews:
             crew.start()
         self.addCleanup(lambda: [crew.stop() for crew in crews])
-        self._until(lambda: all(self.lease(lease).status is ACTIVE
-                                for lease in made))
+        self._until_all_are(ACTIVE, made)
         self.at(4)
-        self._until(lambda: all(
-            self.lease(lease).status is leases.STATUS.TERMINATED
-            for lease in made))
-        self.assertEqual({'lease.create': 12, 'lease.event.start_lease': 12,
-                          'lease.event.before_end_lease': 12,
-                          'lease.event.end_lease': 12}, self.heard.count())
-        self.assertEqual(24, len(self.ironic.changed))
+        self._until_all_are(leases.STATUS.TERMINATED, made)
+        self.assert_each_had_all(made)
 
-    def test_slow_lease_holds_up_nobody_else(self):
-        nodes = self.leasing.hosts(6)
-        made = [self.leasing.create(1, 4) for _ in nodes]
-        slow = self.node_of(made[0])
-        hanging, begun = threading.Event(), threading.Event()
-        self.addCleanup(hanging.set)
-        real = self.ironic.write_lessee
+    def _until_all_are(self, status, made):
+        self._until(lambda: all(self.lease(lease).status is status
+                                for lease in made))
 
-        def write_lessee(uuid, lessee, ticket=None):
-            if uuid == slow:
+    def hang(self, call, node):
+        """Have Ironic not answer what is asked of a node.
+
+        :returns: what is set once it is asked, and what lets it answer.
+        """
+        begun, goes_on = threading.Event(), threading.Event()
+        self.addCleanup(goes_on.set)
+        real = getattr(self.ironic, call)
+
+        def hangs(uuid, *args, **kwargs):
+            if uuid == node:
                 begun.set()
-                hanging.wait()
-            real(uuid, lessee)
-        self.ironic.write_lessee = write_lessee
-        self.at(1)
+                goes_on.wait()
+            real(uuid, *args, **kwargs)
+        setattr(self.ironic, call, hangs)
+        return begun, goes_on
+
+    def start_crew(self):
         self.crew.start()
         self.addCleanup(self.crew.stop)
+
+    def test_slow_lease_holds_up_nobody_else(self):
+        made = self.planned(6)
+        begun, goes_on = self.hang('write_lessee', self.node_of(made[0]))
+        self.at(1)
+        self.start_crew()
         self._until(lambda: begun.is_set() and all(
             self.lease(lease).status is ACTIVE for lease in made[1:]))
         self.assertEqual(leases.STATUS.STARTING, self.lease(made[0]).status)
-        hanging.set()
-        self._until(lambda: self.lease(made[0]).status is ACTIVE)
+        goes_on.set()
+        self._until_all_are(ACTIVE, made)
 
     def test_slow_end_holds_up_no_other_event(self):
         """Blazar: one slow end blocks all other events."""
-        nodes = self.leasing.hosts(4)
-        self.ironic.cleaning = 'available'
-        ending = [self.leasing.create(1, 4) for _ in nodes[:2]]
-        starting = [self.leasing.create(4, 8) for _ in nodes[2:]]
-        self.at(1)
-        self.work()
+        ending = self.planned(2)
+        self.leasing.hosts(2)
+        starting = [self.leasing.create(4, 8) for _ in range(2)]
+        self.work_at(1)
         for lease in ending:
             self.ironic.deploy(self.node_of(lease), world.new_uuid())
-        slow = self.node_of(ending[0])
-        hanging, begun = threading.Event(), threading.Event()
-        self.addCleanup(hanging.set)
-        real = self.ironic.undeploy
-
-        def undeploy(uuid, ticket=None):
-            if uuid == slow:
-                begun.set()
-                hanging.wait()
-            real(uuid)
-        self.ironic.undeploy = undeploy
+        begun, goes_on = self.hang('undeploy', self.node_of(ending[0]))
         self.at(4)
-        self.crew.start()
-        self.addCleanup(self.crew.stop)
-
-        def others_are_done():
-            # NOTE: what waits for a node is looked at again by the clock.
-            self.world.clock.advance(0.2)
-            return (begun.is_set() and self.lease(ending[1]).status
-                    is leases.STATUS.TERMINATED
-                    and all(self.lease(lease).status is ACTIVE
-                            for lease in starting))
-        self._until(others_are_done)
+        self.start_crew()
+        # NOTE: what waits for a node is looked at again by the clock.
+        self._until(lambda: begun.is_set() and (
+            self.lease(ending[1]).status is leases.STATUS.TERMINATED
+            and all(self.lease(lease).status is ACTIVE
+                    for lease in starting)))
         self.assertEqual(leases.STATUS.TERMINATING,
                          self.lease(ending[0]).status)
-        hanging.set()
-
-        def all_is_done():
-            self.world.clock.advance(0.2)
-            return (self.lease(ending[0]).status
-                    is leases.STATUS.TERMINATED)
-        self._until(all_is_done)
+        goes_on.set()
+        self._until_all_are(leases.STATUS.TERMINATED, ending)
 
     def test_claim_is_kept_while_its_lease_is_worked_on(self):
         self.leasing.hosts()
@@ -401,31 +375,25 @@ class TestProcesses(leases.TestCase):
                 self.assertEqual(0, self.work(other))
             real(uuid, lessee)
         self.ironic.write_lessee = write_lessee
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.assertEqual(ACTIVE, self.lease(lease).status)
 
     def test_who_has_lost_a_lease_does_nothing_more_about_it(self):
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
+        lease = self.started()
         other = self.another_crew()
 
         def stalls():
             self.world.clock.advance(60)
             self.work(other)
             self.ironic.changed.clear()
-        self.at(4)
-        self.ironic.deploy(node, world.new_uuid())
+        self.ironic.deploy(self.node_of(lease), world.new_uuid())
         self.ironic.interrupt('node', stalls)
-        self.work()
+        self.work_at(4)
         self.assertEqual([], self.ironic.changed)
         self.assertEqual(leases.STATUS.TERMINATED, self.lease(lease).status)
 
     def test_process_that_stops_leaves_the_rest_to_others_at_once(self):
-        self.leasing.hosts(3)
-        made = [self.leasing.create(1, 4) for _ in range(3)]
+        made = self.planned(3)
         self.at(1)
         with mock.patch.object(threading.Thread, 'start'):
             self.crew._fill()
@@ -436,12 +404,11 @@ class TestProcesses(leases.TestCase):
 
     def test_leases_taken_while_the_process_stops_are_left_to_others(self):
         """Who stops does not wait for ever for an answer to the claim."""
-        self.leasing.hosts(3)
-        made = [self.leasing.create(1, 4) for _ in range(3)]
+        made = self.planned(3)
         self.at(1)
         self.crew._fill()
-        self._until(lambda: all(self.lease(lease).status is ACTIVE
-                                for lease in made) and not self.crew._held)
+        self._until_all_are(ACTIVE, made)
+        self._until(lambda: not self.crew._held)
         real = lease_claims.take
 
         def take(*args):

@@ -37,6 +37,11 @@ class TestNodeRecreated(leases.TestCase):
         lease = self.lease(self.made)
         return lease.degraded, lease.reservations[0].missing_resources
 
+    def pass_by(self):
+        """Have the leases be watched, and all be worked on."""
+        self.watch()
+        self.soon(1)
+
     def recreate(self, when='2026-03-01T12:30:00+00:00', **known):
         node = self.ironic.there.pop(self.node)
         self.ironic.put(dataclasses.replace(
@@ -51,13 +56,11 @@ class TestNodeRecreated(leases.TestCase):
     def test_lessee_is_written_to_the_new_node(self):
         """Also where nobody saw that it was gone in between."""
         self.recreate()
-        self.watch()
-        self.soon(1)
+        self.pass_by()
         self.assert_whole()
         told = len(self.heard.told)
         changed = len(self.ironic.changed)
-        self.watch()
-        self.soon(1)
+        self.pass_by()
         self.assertEqual((told, changed), (len(self.heard.told),
                                            len(self.ironic.changed)))
 
@@ -69,12 +72,10 @@ class TestNodeRecreated(leases.TestCase):
         self.recreate(provision_state='enroll')
         for state in ('enroll', 'verifying', 'manageable'):
             self.ironic.change(self.node, provision_state=state)
-            self.watch()
-            self.soon(1)
+            self.pass_by()
             self.assertEqual((True, True), self.flags(), state)
         self.ironic.change(self.node, provision_state='available')
-        self.watch()
-        self.soon(1)
+        self.pass_by()
         self.assertEqual((False, False), self.flags())
         self.assert_whole()
 
@@ -112,8 +113,7 @@ class TestNodeRecreated(leases.TestCase):
 
     def assert_late_lessee_goes(self):
         self.ironic.change(self.node, lessee='ours')
-        self.watch()
-        self.soon(1)
+        self.pass_by()
         self.assert_whole()
         self.leasing.end(self.made)
         self.soon(1)

@@ -45,25 +45,17 @@ class TestOwnCommits(leases.TestCase):
         self.leasing.hosts(2)
         lease = self.leasing.create(1, 3, leasing.wish(2))
         self.assert_known()
-        self.at(1)
-        self.work()
-        self.assertEqual([leasing.BOUND] * 2, [
-            row.state for row in self.lease(lease).bookings])
-        self.assert_known()
-        self.at(3)
-        self.work()
-        self.assertEqual((), self.lease(lease).bookings)
-        self.assert_known()
+        for hours, states in ((1, [leasing.BOUND] * 2), (3, [])):
+            self.work_at(hours)
+            self.assertEqual(states, [row.state for row
+                                      in self.lease(lease).bookings])
+            self.assert_known()
 
     def test_lease_that_ends_and_keeps_its_node_is_not_read_again(self):
-        self.leasing.hosts(1)
-        lease = self.leasing.create(1, 3)
-        self.at(1)
-        self.work()
+        lease = self.started()
         # NOTE: in this state, Ironic undeploys nothing.
         self.ironic.change(self.node_of(lease), provision_state='deploy hold')
-        self.at(3)
-        self.work()
+        self.work_at(4)
         self.assertEqual(leasing.ENDING, self.lease(lease).bookings[0].state)
         self.assert_known()
 
@@ -71,8 +63,7 @@ class TestOwnCommits(leases.TestCase):
         self.leasing.hosts(1, properties=leasing.sizes(4))
         lease = self.leasing.create(1, 3, leasing.instances(1, 2))
         for hours in (1, 3):
-            self.at(hours)
-            self.work()
+            self.work_at(hours)
             self.assert_known()
         self.soon()
         self.assertEqual((), self.lease(lease).bookings)
@@ -81,8 +72,7 @@ class TestOwnCommits(leases.TestCase):
     def test_lease_that_never_started_is_not_read_again(self):
         self.leasing.hosts(1)
         lease = self.leasing.create(1, 2)
-        self.at(3)
-        self.work()
+        self.work_at(3)
         self.assertEqual((), self.lease(lease).bookings)
         self.assert_known()
 

@@ -51,74 +51,63 @@ class TestWaiting(leases.TestCase):
 @servers.also
 class TestDatabase(world.TestCase):
 
-    def test_statement_that_failed_is_logged_without_what_it_asked_for(self):
-        proof = world.new_uuid()
-        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
-        database = self.new_world().engine.database
+    def setUp(self):
+        super().setUp()
+        self.proof = world.new_uuid()
+        self.log = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
+        self.database = self.new_world().engine.database
 
-        def ask():
-            with database.read() as connection:
-                connection.execute(sa.text('SELECT :proof\nFROM a FROM b'),
-                                   {'proof': proof})
-        self.assertRaises(errors.DatabaseUnavailable, ask)
-        self.assertIn('FROM a FROM b', log.output)
-        self.assertNotIn(proof, log.output)
+    def ask(self, text, times=1):
+        """Have a statement with the proof fail, or so many of them."""
+        with self.database.write() as connection:
+            for _ in range(times):
+                connection.execute(sa.text(text), {'proof': self.proof})
+
+    def duplicate(self, name, owner):
+        """Write a row twice whose key there may be once."""
+        self.ask('INSERT INTO claims (name, owner, expires_at) VALUES'
+                 f" ({name}, {owner}, '2026-01-01 00:00:00')", 2)
+
+    def assert_not_told(self, refused=None):
+        """Check that the proof is neither in the log nor in a refusal."""
+        self.assertNotIn(self.proof, self.log.output)
+        if refused is not None:
+            self.assertNotIn(self.proof, ''.join(
+                traceback.format_exception(refused)))
+
+    def test_statement_that_failed_is_logged_without_what_it_asked_for(self):
+        self.assertRaises(errors.DatabaseUnavailable, self.ask,
+                          'SELECT :proof\nFROM a FROM b')
+        self.assertIn('FROM a FROM b', self.log.output)
+        self.assert_not_told()
 
     def test_statement_in_the_way_is_told_without_what_it_wrote(self):
         """Whoever gives up logs what was in the way."""
-        database = self.new_world().engine.database
-        proof = world.new_uuid()
-
-        def write():
-            with database.write() as connection:
-                for _ in range(2):
-                    connection.execute(sa.text(
-                        'INSERT INTO claims (name, owner, expires_at) VALUES'
-                        " ('one', :proof, '2026-01-01 00:00:00')"),
-                        {'proof': proof})
-        refused = self.assertRaises(db_connection.Locked, write)
-        self.assertNotIn(proof, str(refused))
-
-    def _duplicate(self, database, proof):
-        with database.write() as connection:
-            for _ in range(2):
-                connection.execute(sa.text(
-                    'INSERT INTO claims (name, owner, expires_at) VALUES'
-                    " (:proof, 'one', '2026-01-01 00:00:00')"),
-                    {'proof': proof})
+        refused = self.assertRaises(db_connection.Locked, self.duplicate,
+                                    "'one'", ':proof')
+        self.assertNotIn(self.proof, str(refused))
 
     def test_key_in_the_way_is_told_without_its_value(self):
         """Which MariaDB and PostgreSQL put in their words."""
-        database = self.new_world().engine.database
-        proof = world.new_uuid()
-        log = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
         with mock.patch.object(retry, '_OUTRUN', 0), (
                 mock.patch.object(retry, '_LOCKED', 0)):
-            self.assertRaises(errors.Contention, retry.until_committed,
-                              lambda: self._duplicate(database, proof))
-        self.assertIn('Gave up after 1 attempts', log.output)
-        self.assertNotIn(proof, log.output)
-        refused = self.assertRaises(db_connection.Locked, self._duplicate,
-                                    database, proof)
-        self.assertNotIn(proof, ''.join(traceback.format_exception(refused)))
+            self.assertRaises(
+                errors.Contention, retry.until_committed,
+                lambda: self.duplicate(':proof', "'one'"))
+        self.assertIn('Gave up after 1 attempts', self.log.output)
+        self.assert_not_told(self.assertRaises(
+            db_connection.Locked, self.duplicate, ':proof', "'one'"))
 
     def test_value_that_the_database_complains_of_is_not_logged(self):
         """Neither by this service nor by the libraries that it uses."""
-        database = self.new_world().engine.database
-        proof = world.new_uuid()
-        log = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
-
-        def write():
-            with database.write() as connection:
-                # NOTE: SQLite takes it, and does not know the function.
-                connection.execute(sa.text(
-                    'UPDATE reservations SET id = :proof'
-                    ' WHERE expires_at < unknown(:proof)')
-                    if database.engine.dialect.name == 'sqlite' else sa.text(
-                        'INSERT INTO nodes (uuid, generation) '
-                        'VALUES (:proof, CAST(:proof AS DECIMAL))'),
-                    {'proof': proof})
-        refused = self.assertRaises(errors.DatabaseUnavailable, write)
-        self.assertIn('The database of the reservations failed', log.output)
-        self.assertNotIn(proof, log.output)
-        self.assertNotIn(proof, ''.join(traceback.format_exception(refused)))
+        # NOTE: SQLite takes it, and does not know the function.
+        refused = self.assertRaises(
+            errors.DatabaseUnavailable, self.ask,
+            'UPDATE reservations SET id = :proof'
+            ' WHERE expires_at < unknown(:proof)'
+            if self.database.engine.dialect.name == 'sqlite' else
+            'INSERT INTO nodes (uuid, generation) '
+            'VALUES (:proof, CAST(:proof AS DECIMAL))')
+        self.assertIn('The database of the reservations failed',
+                      self.log.output)
+        self.assert_not_told(refused)

@@ -52,6 +52,11 @@ class TestPurge(leases.TestCase):
     def days(self, days):
         self.at(4.1 + 24 * days)
 
+    def purged(self, days):
+        """Return how many leases are forgotten after so many days."""
+        self.days(days)
+        return purge.purge_expired(self.engine)
+
     def usage(self):
         with self.engine.database.read() as connection:
             return [dict(row) for row in connection.execute(
@@ -77,15 +82,13 @@ class TestPurge(leases.TestCase):
     def test_zero_keeps_leases_for_ever(self):
         """Whatever the clock says."""
         self.engine.conf.set_override('retention', 0, 'leases')
-        self.days(5000)
-        self.assertEqual(0, purge.purge_expired(self.engine))
+        self.assertEqual(0, self.purged(5000))
         self.assertIs(leases.STATUS.TERMINATED, self.lease(self.made).status)
 
     def test_live_lease_is_never_forgotten(self):
         """One that lasts longer than leases are kept stays."""
         live = self.leasing.create(5, 24 * 365)
-        self.days(200)
-        self.assertEqual(1, purge.purge_expired(self.engine))
+        self.assertEqual(1, self.purged(200))
         self.assertEqual([live.id], [each.id for each in
                                      find.page(self.engine)])
 
@@ -99,8 +102,7 @@ class TestPurge(leases.TestCase):
             'promised_seconds': 3 * 3600, 'bound_seconds': 3 * 3600,
             'starts_at': self.made.start, 'ended_at': self.made.end}
         self.assertEqual(expected, {key: row[key] for key in expected})
-        self.days(91)
-        purge.purge_expired(self.engine)
+        self.purged(91)
         self.assertEqual([row], self.usage())
 
     def test_second_node_of_a_reservation_is_added(self):
@@ -149,10 +151,8 @@ class TestPurge(leases.TestCase):
 
     def test_history_from_before_is_kept_as_far_as_it_is_known(self):
         """A lease that ended under the release before has no row yet."""
-        with self.engine.database.write() as connection:
-            connection.execute(sa.delete(tables.lease_usage))
-        self.days(91)
-        purge.purge_expired(self.engine)
+        self.execute(sa.delete(tables.lease_usage))
+        self.purged(91)
         row, = self.usage()
         self.assertEqual(
             ('', 1, 3 * 3600, 0),
@@ -161,29 +161,22 @@ class TestPurge(leases.TestCase):
 
     def test_one_that_has_a_node_still_is_left(self):
         """Whatever its status says; nothing is deleted beside it either."""
-        with self.engine.database.write() as connection:
-            connection.execute(sa.insert(tables.reservations).values(
-                uuid='left', node_uuid=self.node, created_at=self.made.start,
-                starts_at=self.made.start, expires_at=self.made.end,
-                state='ending', place=9,
-                lease_reservation_id=self.made.reservations[0].id))
-        self.days(91)
-        self.assertEqual(0, purge.purge_expired(self.engine))
+        self.execute(sa.insert(tables.reservations).values(
+            uuid='left', node_uuid=self.node, created_at=self.made.start,
+            starts_at=self.made.start, expires_at=self.made.end,
+            state='ending', place=9,
+            lease_reservation_id=self.made.reservations[0].id))
+        self.assertEqual(0, self.purged(91))
         self.assertIs(leases.STATUS.TERMINATED, self.lease(self.made).status)
 
     def test_batch_bounds_what_a_transaction_deletes(self):
         """Three are over; two are forgotten, then the last."""
-        with self.engine.database.write() as connection:
-            for number in range(2):
-                copy = dataclasses.replace(
-                    self.lease(self.made), id=f'lease-{number}',
-                    reservations=(), events=())
-                connection.execute(sa.insert(tables.leases).values(
-                    id=copy.id, generation=1, name='x',
-                    starts_at=copy.start, ends_at=copy.end,
-                    status='TERMINATED', degraded=False,
-                    created_at=copy.created_at, updated_at=copy.updated_at,
-                    attempts=0))
+        self.execute(*(sa.insert(tables.leases).values(
+            id=f'lease-{number}', generation=1, name='x',
+            starts_at=self.made.start, ends_at=self.made.end,
+            status='TERMINATED', degraded=False,
+            created_at=self.made.created_at, updated_at=self.made.created_at,
+            attempts=0) for number in range(2)))
         self.days(91)
         now = self.engine.clock()
         self.assertEqual([2, 1, 0], [
