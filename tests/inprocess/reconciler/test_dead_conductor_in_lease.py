@@ -42,13 +42,11 @@ class TestDeadConductorInLease(leases.TestCase):
                 for each in self.lease(self.made).bookings}
 
     def test_others_are_handed_over_at_the_start(self):
-        dead = self.first(1)
-        others = self.kill_conductor(*dead)
+        others = self.kill_conductor(*self.first(1))
         self.work()
-        self.assertEqual({'ours'}, {self.ironic.there[node].lessee
-                                    for node in others})
-        self.assertEqual({leasing.BOUND}, {self.states()[node]
-                                           for node in others})
+        self.assertEqual({('ours', leasing.BOUND)}, {
+            (self.ironic.there[node].lessee, self.states()[node])
+            for node in others})
         self.ironic.silent.clear()
         self.soon()
         self.assertEqual({leasing.BOUND}, {*self.states().values()})
@@ -60,8 +58,7 @@ class TestDeadConductorInLease(leases.TestCase):
             self.ironic.deploy(node, 'one')
         dead = self.first(1)
         self.kill_conductor(*dead)
-        self.at(10)
-        self.work()
+        self.work_at(10)
         self.soon()
         self.assertEqual({*dead}, {*self.states()})
         self.ironic.silent.clear()

@@ -17,6 +17,8 @@ by one predicate; asked to heal the lease, another one replaced nothing and
 took both flags away, and the next pass flagged it again.
 """
 
+import itertools
+
 from ironic_reservations import errors
 from ironic_reservations.model import node_condition
 from tests import leasing
@@ -36,9 +38,15 @@ class TestHealEnroll(leases.TestCase):
         (booking,) = self.lease(self.made).bookings
         self.assertEqual(leasing.BOUND, booking.state)
 
-    def _rows(self):
-        return {key: value for key, value
-                in self.world.lease_rows().items()}, self.flags()
+    def assert_told(self, told, flags, message=''):
+        """Check how much has been told by now, and what is flagged."""
+        self.assertEqual((told, flags), (len(self.heard.told), self.flags()),
+                         message)
+
+    def becomes(self, state, node=None, **known):
+        """Have a node be in a state, and the leases be watched."""
+        self.ironic.change(node or self.node, provision_state=state, **known)
+        self.watch()
 
     def flags(self):
         lease = self.lease(self.made)
@@ -48,59 +56,50 @@ class TestHealEnroll(leases.TestCase):
 
     def test_nothing_is_written_where_nothing_changes(self):
         """Two passes in a row, in every state, in maintenance and not."""
-        for state in sorted(node_condition.known() - {None,
-                                                      node_condition.GONE}):
-            for maintenance in (False, True):
-                self.ironic.change(self.node, provision_state=state,
-                                   maintenance=maintenance)
-                self.watch()
-                written, told = self._rows(), len(self.heard.told)
-                self.watch()
-                self.watch()
-                self.assertEqual(written, self._rows(), state)
-                self.assertEqual(told, len(self.heard.told), state)
+        for state, maintenance in itertools.product(
+                sorted(node_condition.known() - {None, node_condition.GONE}),
+                (False, True)):
+            self.becomes(state, maintenance=maintenance)
+            written = self.world.lease_rows()
+            told, flags = len(self.heard.told), self.flags()
+            self.watch()
+            self.watch()
+            self.assertEqual(written, self.world.lease_rows(), state)
+            self.assert_told(told, flags, state)
 
     def test_each_change_of_a_flag_is_told_once(self):
         told = len(self.heard.told)
         for state, flagged in (('active', False), ('enroll', True),
                                ('manageable', True), ('error', True),
                                ('cleaning', False), ('available', False)):
-            before = self.flags()[0]
-            self.ironic.change(self.node, provision_state=state)
-            self.watch()
-            self.assertEqual((flagged, flagged, False), self.flags(), state)
-            told += before is not flagged
-            self.assertEqual(told, len(self.heard.told), state)
+            told += self.flags()[0] is not flagged
+            self.becomes(state)
+            self.assert_told(told, (flagged, flagged, False), state)
 
     def test_node_in_the_hands_of_an_operator_is_replaced_on_request(self):
         for state in HANDS_OF_AN_OPERATOR:
             self.leasing.hosts()
             (old,) = self.leasing.nodes(self.made)
-            self.ironic.change(old, provision_state=state)
-            self.watch()
+            self.becomes(state, old)
             self.assertEqual((True, True), self.flags()[:2], state)
             self.leasing.change(self.made, heal=True)
             self.assertNotIn(old, self.leasing.nodes(self.made), state)
             told = len(self.heard.told)
             for _ in range(2):
                 self.watch()
-                self.assertEqual((False, False, True), self.flags(), state)
-                self.assertEqual(told, len(self.heard.told), state)
+                self.assert_told(told, (False, False, True), state)
             self.soon()
-            self.ironic.change(old, provision_state='available')
-            self.watch()
+            self.becomes('available', old)
             self.soon()
 
     def test_flags_stay_where_nothing_else_is_found(self):
         for state in HANDS_OF_AN_OPERATOR:
-            self.ironic.change(self.node, provision_state=state)
-            self.watch()
+            self.becomes(state)
             told = len(self.heard.told)
             self.assertRaises(errors.LeaseRefused, self.leasing.change,
                               self.made, heal=True)
             self.watch()
-            self.assertEqual((True, True, False), self.flags(), state)
-            self.assertEqual(told, len(self.heard.told), state)
+            self.assert_told(told, (True, True, False), state)
 
     def test_replacement_is_told_once(self):
         """That the lease has all of its nodes again is part of it."""

@@ -29,21 +29,40 @@ ACTIVE, STARTING, PENDING = (leases.STATUS.ACTIVE, leases.STATUS.STARTING,
 BOUND, PLANNED = values.BookingState.BOUND, values.BookingState.PLANNED
 
 
+class _TestCase(leases.TestCase):
+
+    def planned(self, **known):
+        """Return a lease from one to four, and its node, which is new."""
+        (node,) = self.leasing.hosts(**known)
+        return self.leasing.create(1, 4), node
+
+    def status(self, lease):
+        return self.lease(lease).status
+
+    def flags(self, lease):
+        """Return whether a lease, and its first reservation, lack a node."""
+        lease = self.lease(lease)
+        return lease.degraded, lease.reservations[0].missing_resources
+
+    def use_of(self, lease, node, succeeds=True):
+        """Have the guard let a deploy through, and Ironic answer it."""
+        through = admission.admit(self.engine, node, lease.reservations[0].id)
+        if succeeds:
+            self.ironic.deploy(node, world.new_uuid())
+        admission.close(self.engine, through, succeeds)
+
+
 @servers.also
-class TestStart(leases.TestCase):
+class TestStart(_TestCase):
 
     def test_nothing_happens_before_the_start(self):
-        self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
-        self.at(0.99)
-        self.assertEqual(0, self.work())
-        self.assertEqual(PENDING, self.lease(lease).status)
+        lease, _ = self.planned()
+        self.assertEqual(0, self.work_at(0.99))
+        self.assertEqual(PENDING, self.status(lease))
 
     def test_ready_node_becomes_the_lease_s(self):
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
+        lease, node = self.planned()
+        self.work_at(1)
         started = self.lease(lease)
         self.assertEqual(ACTIVE, started.status)
         self.assertEqual('active', started.reservations[0].status)
@@ -60,8 +79,7 @@ class TestStart(leases.TestCase):
         self.leasing.hosts(1, properties=leasing.sizes(2))
         large = set(self.leasing.hosts(2, properties=leasing.sizes(8)))
         lease = self.leasing.create(1, 4, leasing.instances(2, 4))
-        self.at(1)
-        self.work()
+        self.work_at(1)
         started = self.lease(lease)
         self.assertEqual(ACTIVE, started.status)
         self.assertEqual('active', started.reservations[0].status)
@@ -69,9 +87,8 @@ class TestStart(leases.TestCase):
                                  if each.state is BOUND})
         self.assertEqual({leasing.PROJECT}, {
             self.ironic.there[each].lessee for each in large})
-        self.at(4)
-        self.work()
-        self.assertEqual(leases.STATUS.TERMINATED, self.lease(lease).status)
+        self.work_at(4)
+        self.assertEqual(leases.STATUS.TERMINATED, self.status(lease))
         self.assertEqual({None}, {self.ironic.there[each].lessee
                                   for each in large})
         self.assertEqual([], self.leasing.overlaps())
@@ -83,17 +100,13 @@ class TestStart(leases.TestCase):
         lease = self.leasing.create(1, 4, leasing.instances(1, 4))
         (node,) = self.leasing.nodes(lease)
         self.ironic.change(node, maintenance=True)
-        self.at(1)
+        self.work_at(1)
         self.work()
-        self.work()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(ACTIVE, self.status(lease))
         self.assertEqual(large - {node}, self.leasing.nodes(lease))
 
     def test_start_is_told(self):
-        self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
+        lease = self.started()
         event, told, _ = self.heard.told[-1]
         self.assertEqual(('lease.event.start_lease', lease.id, ACTIVE),
                          (event, told.id, told.status))
@@ -101,99 +114,79 @@ class TestStart(leases.TestCase):
     def test_lease_without_a_project_writes_nothing(self):
         (node,) = self.leasing.hosts(lessee='operators')
         lease = self.leasing.create(1, 4, project_id=None)
-        self.at(1)
-        self.work()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.work_at(1)
+        self.assertEqual(ACTIVE, self.status(lease))
         self.assertEqual([], self.ironic.changed)
         self.assertEqual('operators', self.ironic.there[node].lessee)
 
     def test_node_that_is_the_project_s_already_is_not_written_to(self):
-        self.leasing.hosts(lessee=leasing.PROJECT)
-        lease = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.started(lessee=leasing.PROJECT)
         self.assertEqual([], self.ironic.changed)
 
     def test_lease_that_starts_at_once_is_not_waited_for(self):
         self.leasing.hosts()
         lease = self.leasing.create(None, 4)
         self.work()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(ACTIVE, self.status(lease))
 
     def test_node_that_a_running_lease_gets_is_bound(self):
-        nodes = self.leasing.hosts(2)
-        lease = self.leasing.create(1, 4)
-        self.at(1)
-        self.work()
+        lease = self.started()
+        self.leasing.hosts()
         self.leasing.resize(lease, 2, 2)
         self.assertEqual(1, self.work())
-        self.assertEqual([BOUND, BOUND], [
-            booking.state for booking in self.lease(lease).bookings])
-        self.assertEqual({leasing.PROJECT}, {
-            self.ironic.there[node].lessee for node in nodes})
+        self.assertEqual([(BOUND, leasing.PROJECT)] * 2, [
+            (booking.state, self.ironic.there[booking.node_uuid].lessee)
+            for booking in self.lease(lease).bookings])
 
     def test_node_that_was_used_before_anybody_came_by_gets_its_lessee(self):
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
+        lease, node = self.planned()
         self.at(1)
-        through = admission.admit(self.engine, node, lease.reservations[0].id)
-        self.ironic.deploy(node, world.new_uuid())
-        admission.close(self.engine, through, True)
+        self.use_of(lease, node)
         self.work()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(ACTIVE, self.status(lease))
         self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
 
     def test_node_that_was_used_gets_its_lessee_where_ironic_refuses_first(
             self):
         """What is written down is not taken for what was written."""
-        (node,) = self.leasing.hosts(lessee='operators')
-        lease = self.leasing.create(1, 4)
+        lease, node = self.planned(lessee='operators')
         self.at(1)
-        through = admission.admit(self.engine, node, lease.reservations[0].id)
-        admission.close(self.engine, through, False)
+        self.use_of(lease, node, succeeds=False)
         self.ironic.refuses.add(node)
         for _ in range(2):
             self.work()
             self.soon()
-            self.assertEqual(leases.STATUS.STARTING, self.lease(lease).status)
+            self.assertEqual(leases.STATUS.STARTING, self.status(lease))
         self.assertIn('cannot be given', self.lease(lease).waiting)
         self.ironic.refuses.clear()
         self.soon()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(ACTIVE, self.status(lease))
         self.assertEqual([BOUND], [
             booking.state for booking in self.lease(lease).bookings])
         self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertEqual('operators', self.ironic.there[node].lessee)
         self.assertEqual([], self.leasing.rows())
 
     def test_node_that_is_used_while_its_lessee_is_written_gets_it(self):
         """What is about to be written stands in the row already."""
-        (node,) = self.leasing.hosts(lessee='operators')
-        lease = self.leasing.create(1, 4)
+        lease, node = self.planned(lessee='operators')
         self.ironic.refuses.add(node)
-        self.at(1)
-        self.work()
-        through = admission.admit(self.engine, node, lease.reservations[0].id)
-        admission.close(self.engine, through, False)
+        self.work_at(1)
+        self.use_of(lease, node, succeeds=False)
         self.assertEqual('operators', self.ironic.there[node].lessee)
         self.ironic.refuses.clear()
         self.soon()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(ACTIVE, self.status(lease))
         self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
-        self.at(5)
-        self.work()
+        self.work_at(5)
         self.soon()
         self.assertEqual('operators', self.ironic.there[node].lessee)
 
     def test_lease_that_is_over_before_it_could_start_takes_no_node(self):
-        self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
-        self.at(5)
-        self.work()
-        self.assertEqual(leases.STATUS.TERMINATED, self.lease(lease).status)
+        lease, _ = self.planned()
+        self.work_at(5)
+        self.assertEqual(leases.STATUS.TERMINATED, self.status(lease))
         self.assertEqual([], self.ironic.changed)
         self.assertEqual({'start_lease': 'ERROR',
                           'before_end_lease': 'ERROR',
@@ -201,87 +194,79 @@ class TestStart(leases.TestCase):
 
 
 @servers.also
-class TestNotReady(leases.TestCase):
+class TestNotReady(_TestCase):
+
+    def of_two(self):
+        """Return a lease, its node, and another one that it may have."""
+        nodes = {*self.leasing.hosts(2)}
+        lease = self.leasing.create(1, 4)
+        first = self.node_of(lease)
+        return lease, first, *(nodes - {first})
 
     def test_ready_node_is_taken_instead(self):
-        slow, ready = self.leasing.hosts(2)
-        lease = self.leasing.create(1, 4)
-        slow, ready = sorted((slow, ready),
-                             key=lambda node: node != self.node_of(lease))
+        lease, slow, ready = self.of_two()
         # NOTE: the mirror has not seen it yet.
         self.ironic.change(slow, provision_state='cleaning')
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.assertEqual(ready, self.node_of(lease))
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(ACTIVE, self.status(lease))
         self.assertIsNone(self.ironic.there[slow].lessee)
         self.assertEqual({}, self.leasing.stale())
 
     def test_node_is_waited_for_where_there_is_no_other(self):
-        (node,) = self.leasing.hosts(name='rack-1')
-        lease = self.leasing.create(1, 4)
+        lease, node = self.planned(name='rack-1')
         self.ironic.change(node, provision_state='cleaning')
-        self.at(1)
-        self.work()
-        self.assertEqual(STARTING, self.lease(lease).status)
+        self.work_at(1)
+        self.assertEqual(STARTING, self.status(lease))
         self.assertEqual('Node rack-1 is in the state cleaning.',
                          self.lease(lease).waiting)
         self.assertEqual('IN_PROGRESS', self.happened(lease)['start_lease'])
         self.ironic.change(node, provision_state='available')
         self.soon()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(ACTIVE, self.status(lease))
         self.assertIsNone(self.lease(lease).waiting)
         self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
 
     def test_node_that_is_waited_for_never_moves(self):
-        first, other = self.leasing.hosts(2)
-        lease = self.leasing.create(1, 4)
-        first, other = sorted((first, other),
-                              key=lambda node: node != self.node_of(lease))
+        lease, first, other = self.of_two()
         for node in (first, other):
             self.ironic.change(node, provision_state='cleaning')
         self.leasing.refresh()
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.ironic.change(other, provision_state='available')
         self.watch()
         self.soon()
         self.assertEqual(first, self.node_of(lease))
 
     def test_lease_is_looked_at_as_soon_as_the_node_changes(self):
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
+        lease, node = self.planned()
         self.ironic.change(node, provision_state='cleaning')
-        self.at(1)
-        self.work()
+        self.work_at(1)
         for _ in range(8):
             self.soon()
         self.assertEqual(0, self.work())
         self.ironic.change(node, provision_state='available')
         self.leasing.refresh()
         self.assertEqual(1, self.work())
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(ACTIVE, self.status(lease))
 
     def test_node_that_is_still_another_s_is_waited_for(self):
         (node,) = self.leasing.hosts()
         first = self.leasing.create(1, 4, project_id='theirs')
         second = self.leasing.create(4, 6)
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.ironic.deploy(node, world.new_uuid())
         self.ironic.cleaning = 'cleaning'
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertEqual(PLANNED, self.lease(second).bookings[0].state)
         self.assertIn('taken back', self.lease(second).waiting)
         self.ironic.change(node, provision_state='available')
         self.soon()
         self.soon()
-        self.assertEqual(leases.STATUS.TERMINATED, self.lease(first).status)
-        self.assertEqual(ACTIVE, self.lease(second).status)
+        self.assertEqual(leases.STATUS.TERMINATED, self.status(first))
+        self.assertEqual(ACTIVE, self.status(second))
         self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
-        self.at(6)
-        self.work()
+        self.work_at(6)
         self.ironic.change(node, provision_state='available')
         self.soon()
         self.assertIsNone(self.ironic.there[node].lessee)
@@ -300,13 +285,11 @@ class TestNotReady(leases.TestCase):
         self.work()
         self.assertEqual('theirs', self.ironic.there[node].lessee)
         self.assertIn('taken back', self.lease(second).waiting)
-        self.at(4.5)
-        self.work()
+        self.work_at(4.5)
         self.soon()
-        self.assertEqual(leases.STATUS.TERMINATED, self.lease(first).status)
+        self.assertEqual(leases.STATUS.TERMINATED, self.status(first))
         self.assertEqual(leasing.PROJECT, self.ironic.there[node].lessee)
-        self.at(6)
-        self.work()
+        self.work_at(6)
         self.assertEqual('operators', self.ironic.there[node].lessee)
 
     def test_node_whose_start_was_cut_short_is_nobody_else_s(self):
@@ -340,108 +323,87 @@ class TestNotReady(leases.TestCase):
         self.assertEqual((PLANNED, True), (booking.state, booking.begun))
 
     def test_stranger_s_node_is_not_bound_and_not_undeployed(self):
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
+        lease, node = self.planned()
         self.ironic.deploy(node, world.new_uuid())
-        self.at(1)
-        self.work()
-        self.assertEqual((ACTIVE, True), (self.lease(lease).status,
+        self.work_at(1)
+        self.assertEqual((ACTIVE, True), (self.status(lease),
                                           self.lease(lease).degraded))
         self.assertIn('without the lease', self.lease(lease).waiting)
-        self.at(4)
-        self.work()
+        self.work_at(4)
         self.assertEqual('active', self.ironic.there[node].provision_state)
         self.assertEqual([], self.ironic.changed)
 
-    def test_node_that_refuses_is_tried_again(self):
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
-        self.ironic.refuses.add(node)
-        self.at(1)
-        self.work()
-        self.assertEqual(STARTING, self.lease(lease).status)
-        self.assertIn('locked', self.lease(lease).waiting)
-        self.ironic.refuses.clear()
-        self.soon()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
-        self.assertIsNone(self.lease(lease).waiting)
-
-    def test_ironic_that_is_down_is_waited_for(self):
-        self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
-        self.ironic.down = True
-        self.at(1)
-        self.work()
-        self.assertEqual('Ironic is down.', self.lease(lease).waiting)
-        self.ironic.down = False
-        self.soon()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+    def test_node_that_refuses_or_an_ironic_that_is_down_is_waited_for(self):
+        for down, told in ((False, 'locked'), (True, 'Ironic is down.')):
+            self.at(0)
+            lease, node = self.planned()
+            self.ironic.down = down
+            self.ironic.refuses.add(node)
+            self.work_at(1)
+            self.assertEqual(PENDING if down else STARTING,
+                             self.status(lease))
+            self.assertIn(told, self.lease(lease).waiting)
+            self.ironic.down = False
+            self.ironic.refuses.clear()
+            self.soon()
+            self.assertEqual(ACTIVE, self.status(lease))
+            self.assertIsNone(self.lease(lease).waiting)
 
     def test_what_an_operator_writes_meanwhile_is_given_back_at_the_end(self):
-        (node,) = self.leasing.hosts(lessee='first')
-        lease = self.leasing.create(1, 4)
+        lease, node = self.planned(lessee='first')
         self.ironic.refuses.add(node)
-        self.at(1)
-        self.work()
+        self.work_at(1)
         self.ironic.change(node, lessee='second')
         self.ironic.refuses.clear()
         self.soon()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
-        self.at(4)
-        self.work()
+        self.assertEqual(ACTIVE, self.status(lease))
+        self.work_at(4)
         self.assertEqual('second', self.ironic.there[node].lessee)
 
 
 @servers.also
-class TestBroken(leases.TestCase):
+class TestBroken(_TestCase):
 
-    def test_node_that_breaks_before_the_start_is_replaced(self):
-        nodes = self.leasing.hosts(2)
+    def breaks(self):
+        """Return a lease whose node breaks, and the other one it may have."""
+        nodes = {*self.leasing.hosts(2)}
         lease = self.leasing.create(1, 4)
         broken = self.node_of(lease)
         self.ironic.change(broken, maintenance=True)
+        return lease, *(nodes - {broken})
+
+    def test_node_that_breaks_before_the_start_is_replaced(self):
+        lease, other = self.breaks()
         self.watch()
-        (other,) = set(nodes) - {broken}
         self.assertEqual(other, self.node_of(lease))
         self.assertTrue(self.lease(lease).reservations[0].resources_changed)
-        self.assertFalse(self.lease(lease).degraded)
+        self.assertEqual((False, False), self.flags(lease))
         self.assertIn(('lease.update', 'replaced'), [
             (event, reason) for event, _, reason in self.heard.told])
 
     def test_node_that_breaks_right_at_the_start_is_replaced(self):
-        nodes = self.leasing.hosts(2)
-        lease = self.leasing.create(1, 4)
-        broken = self.node_of(lease)
-        self.ironic.change(broken, maintenance=True)
-        self.at(1)
-        self.work()
-        self.assertIn(self.node_of(lease), set(nodes) - {broken})
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        lease, other = self.breaks()
+        self.work_at(1)
+        self.assertEqual(other, self.node_of(lease))
+        self.assertEqual(ACTIVE, self.status(lease))
 
     def test_lease_starts_degraded_where_nothing_is_left(self):
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 4)
+        lease, node = self.planned()
         self.ironic.change(node, maintenance=True)
-        self.at(1)
-        self.work()
-        started = self.lease(lease)
-        self.assertEqual((ACTIVE, True, True), (
-            started.status, started.degraded,
-            started.reservations[0].missing_resources))
+        self.work_at(1)
+        self.assertEqual(ACTIVE, self.status(lease))
+        self.assertEqual((True, True), self.flags(lease))
         self.ironic.change(node, maintenance=False)
         self.watch()
-        mended = self.lease(lease)
-        self.assertEqual((False, False), (
-            mended.degraded, mended.reservations[0].missing_resources))
+        self.assertEqual((False, False), self.flags(lease))
 
     def test_node_that_is_gone_is_replaced_when_there_is_one(self):
         (node,) = self.leasing.hosts()
         self.world.enrol()
         lease = self.leasing.create(1, 4)
         self.ironic.remove(node)
-        self.at(1)
-        self.work()
-        self.assertEqual((ACTIVE, True), (self.lease(lease).status,
+        self.work_at(1)
+        self.assertEqual((ACTIVE, True), (self.status(lease),
                                           self.lease(lease).degraded))
         (other,) = self.leasing.hosts()
         self.watch()

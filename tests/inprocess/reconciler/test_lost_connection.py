@@ -37,24 +37,24 @@ class TestLostConnection(leases.TestCase):
     def setUp(self):
         super().setUp()
         self.leasing.hosts(2)
-
-    def _lease(self):
-        lease = self.leasing.create(1, 4, leasing.wish(2))
+        self.made = self.leasing.create(1, 4, leasing.wish(2))
         self.at(1)
-        return lease
 
-    def _starts_in(self, lease, seconds):
+    def claimed_by(self):
+        return self.row(self.made)['claimed_by']
+
+    def _starts_in(self, seconds):
         waited = 0
-        while self.lease(lease).status is not ACTIVE and waited < 60:
+        while self.lease(self.made).status is not ACTIVE and waited < 60:
             self.world.clock.advance(3)
             waited += 3
             self.work()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assertEqual(ACTIVE, self.lease(self.made).status)
         self.assertLessEqual(waited, seconds)
 
     def test_error_that_nobody_expects_delays_no_start_by_a_claim(self):
         """And one that is always met is met less and less often."""
-        lease, failures = self._lease(), []
+        failures = []
 
         def fail(*_):
             failures.append(self.world.clock.elapsed())
@@ -70,38 +70,35 @@ class TestLostConnection(leases.TestCase):
         self.world.clock.advance(60)
         with mock.patch.object(lease_sync, 'sync', side_effect=KeyError):
             self.work()
-        self._starts_in(lease, 3)
+        self._starts_in(3)
 
     def test_leases_cannot_be_read_after_they_were_taken(self):
-        lease = self._lease()
         with mock.patch.object(
                 db_leases, 'read',
                 side_effect=errors.DatabaseUnavailable('down')):
             self.assertRaises(errors.DatabaseUnavailable, self.work)
-        self._starts_in(lease, 3)
+        self._starts_in(3)
 
     def test_nobody_knows_what_became_of_the_commit_that_took_them(self):
-        lease = self._lease()
         self.world.lose_next_write(after=True)
         self.assertRaises(errors.OutcomeUnknown, self.work)
-        self.assertIsNotNone(self.row(lease)['claimed_by'])
-        self._starts_in(lease, 3)
+        self.assertIsNotNone(self.claimed_by())
+        self._starts_in(3)
 
     def test_what_was_not_taken_is_not_let_go_of_for_another_process(self):
-        lease = self._lease()
         self.world.lose_next_write(after=False)
         self.assertRaises(errors.DatabaseUnavailable, self.work)
         with mock.patch.object(lease_sync, 'sync'):
             self.work(self.another_crew())
-        taken = self.row(lease)['claimed_by']
+        taken = self.claimed_by()
         self.assertIsNotNone(taken)
         self.world.clock.advance(3)
         self.work()
-        self.assertEqual(taken, self.row(lease)['claimed_by'])
+        self.assertEqual(taken, self.claimed_by())
 
     def test_nobody_knows_what_became_of_the_commit_that_extended_it(self):
         """It ends earlier for who has it than it does in the database."""
-        lease, real = self._lease(), self.ironic.write_lessee
+        real = self.ironic.write_lessee
 
         def write_lessee(uuid, lessee, ticket=None):
             real(uuid, lessee)
@@ -113,30 +110,27 @@ class TestLostConnection(leases.TestCase):
         self.ironic.write_lessee = write_lessee
         self.work()
         self.assertEqual(1, len(self.ironic.changed))
-        self.assertIsNotNone(self.row(lease)['claimed_by'])
-        self._starts_in(lease, 3)
+        self.assertIsNotNone(self.claimed_by())
+        self._starts_in(3)
 
     def test_process_that_is_stopped_right_after(self):
-        lease = self._lease()
         self.world.before_next_write(
             lambda: self.world.lose_next_write(after=False))
         self.work()
-        self.assertIsNotNone(self.row(lease)['claimed_by'])
+        self.assertIsNotNone(self.claimed_by())
         self.crew.stop()
-        self.assertIsNone(self.row(lease)['claimed_by'])
+        self.assertIsNone(self.claimed_by())
 
     def test_process_that_is_stopped_when_nothing_is_begun(self):
-        lease = self._lease()
         with mock.patch.object(threading.Thread, 'start'):
             self.crew._fill()
         self.crew._workers.clear()
         self.world.lose_next_write(after=False)
         self.crew.stop()
-        self.assertIsNone(self.row(lease)['claimed_by'])
+        self.assertIsNone(self.claimed_by())
 
     def test_what_cannot_be_let_go_of_does_not_add_up(self):
         """The claims have long ended by themselves."""
-        self._lease()
         for _ in range(50):
             self.world.lose_next_write(after=False)
             self.assertRaises(errors.DatabaseUnavailable, self.crew._take, 9)
@@ -147,18 +141,18 @@ class TestLostConnection(leases.TestCase):
 
     def test_commit_that_takes_them_is_slow(self):
         """It comes to its end after its process has lost its connection."""
-        lease, now = self._lease(), self.world.clock()
+        now = self.world.clock()
         engine = self.world.another_engine()
-        taken = lease_claims.Taken(lease.id, 'slow')
+        taken = lease_claims.Taken(self.made.id, 'slow')
         # NOTE: again, as the loop does, if it has waited for too long.
         dropping = threading.Thread(
             target=lambda: retry.until_committed(
                 lambda: lease_claims.drop(engine, [taken])), daemon=True)
         with self.engine.database.write() as connection:
-            db_lease_work.take(connection, [lease.id], 'slow', now,
+            db_lease_work.take(connection, [self.made.id], 'slow', now,
                                leasing.at(2))
             dropping.start()
             dropping.join(0.2)
             self.assertTrue(dropping.is_alive())
         dropping.join()
-        self.assertIsNone(self.row(lease)['claimed_by'])
+        self.assertIsNone(self.claimed_by())

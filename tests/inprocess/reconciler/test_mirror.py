@@ -32,6 +32,12 @@ class MirrorTestCase(world.TestCase):
         super().setUp()
         self.world = self.new_world()
         self.engine = self.world.engine
+        self.ironic = self.world.ironic
+
+    def goes(self, node):
+        """Have a node be deleted, and the mirror be read."""
+        self.ironic.remove(node)
+        self.world.refresh()
 
 
 @servers.also
@@ -44,7 +50,7 @@ class TestFacts(MirrorTestCase):
             instance_uuid=world.new_uuid(), provision_state='active',
             traits=frozenset({'CUSTOM_A', 'CUSTOM_B'}))
         self.world.refresh()
-        shown = self.world.ironic.there[node]
+        shown = self.ironic.there[node]
         row = self.world.mirrored()[node]
         ours = ('id', 'generation', 'revision', 'observed_at', 'properties',
                 'let_through')
@@ -56,7 +62,7 @@ class TestFacts(MirrorTestCase):
     def test_changes_are_mirrored_and_the_generation_is_not(self):
         (node,) = self.world.enrol(traits=frozenset({'CUSTOM_A'}))
         before = self.world.mirrored()[node]['generation']
-        self.world.ironic.change(node, resource_class='gold', name='new',
+        self.ironic.change(node, resource_class='gold', name='new',
                                  traits=frozenset({'CUSTOM_B'}))
         self.world.refresh()
         row = self.world.mirrored()[node]
@@ -66,7 +72,7 @@ class TestFacts(MirrorTestCase):
 
     def test_traits_that_are_gone_are_gone(self):
         (node,) = self.world.enrol(traits=frozenset({'CUSTOM_A'}))
-        self.world.ironic.change(node, traits=frozenset())
+        self.ironic.change(node, traits=frozenset())
         mirror.refresh_node(self.engine, node)
         self.assertEqual(set(), self.world.traits(node))
 
@@ -79,15 +85,15 @@ class TestFacts(MirrorTestCase):
 
     def test_older_facts_do_not_replace_newer_ones(self):
         (node,) = self.world.enrol(provision_state='deploying')
-        self.world.ironic.change(node, provision_state='available')
-        before = self.world.ironic.there[node]
+        self.ironic.change(node, provision_state='available')
+        before = self.ironic.there[node]
 
         def reserved_by_somebody():
             self.world.clock.advance(1)
             self.world.reserve(node)
-            self.world.ironic.there[node] = mirrored_node.Node(
+            self.ironic.there[node] = mirrored_node.Node(
                 node, provision_state='deploying')
-        self.world.ironic.interrupt('nodes', reserved_by_somebody)
+        self.ironic.interrupt('nodes', reserved_by_somebody)
         self.world.refresh()
         self.assertEqual('available', before.provision_state)
         self.assertEqual('available', self.world.mirrored()[node][
@@ -96,7 +102,7 @@ class TestFacts(MirrorTestCase):
     def test_change_poll_reads_what_changed(self):
         nodes = self.world.enrol(7)
         for node in nodes[::2]:
-            self.world.ironic.change(node, resource_class='gold')
+            self.ironic.change(node, resource_class='gold')
         mirror.refresh_changed(self.engine)
         rows = self.world.mirrored()
         self.assertEqual(['gold', None] * 3 + ['gold'], [
@@ -105,13 +111,13 @@ class TestFacts(MirrorTestCase):
     def test_change_poll_stops_where_nothing_is_new(self):
         self.world.enrol(100)
         pages = []
-        lately_changed = self.world.ironic.lately_changed
+        lately_changed = self.ironic.lately_changed
 
         def counted():
             for page in lately_changed():
                 pages.append(page)
                 yield page
-        self.world.ironic.lately_changed = counted
+        self.ironic.lately_changed = counted
         mirror.refresh_changed(self.engine)
         self.assertEqual(1, len(pages))
 
@@ -122,7 +128,7 @@ class TestFacts(MirrorTestCase):
 
     def test_node_mirrored_twice_at_once_has_one_row(self):
         (node,) = self.world.enrol(mirrored=False)
-        self.world.ironic.interrupt(
+        self.ironic.interrupt(
             'nodes', lambda: self.world.reserve(node))
         self.world.refresh()
         self.assertEqual([node], list(self.world.mirrored()))
@@ -133,7 +139,7 @@ class TestFacts(MirrorTestCase):
         self.assertEqual([first], list(self.world.mirrored()))
         mirror.refresh_node(self.engine, world.new_uuid())
         self.assertEqual([first], list(self.world.mirrored()))
-        self.assertIn(second, self.world.ironic.there)
+        self.assertIn(second, self.ironic.there)
 
 
 @servers.also
@@ -146,14 +152,13 @@ class TestDeleted(MirrorTestCase):
     def test_node_that_is_gone_is_forgotten_with_its_reservation(self):
         self.world.reserve(self.node)
         kept = self.world.reserve(self.other)
-        self.world.ironic.remove(self.node)
-        self.world.refresh()
+        self.goes(self.node)
         self.assertEqual([self.other], list(self.world.mirrored()))
         self.assertEqual([kept.uuid], list(self.world.reservations()))
 
     def test_single_read_forgets_as_well(self):
         self.world.use(self.world.reserve(self.node))
-        self.world.ironic.remove(self.node)
+        self.ironic.remove(self.node)
         mirror.refresh_node(self.engine, self.node)
         self.assertEqual(({}, [self.other]), (self.world.reservations(),
                                               list(self.world.mirrored())))
@@ -161,8 +166,8 @@ class TestDeleted(MirrorTestCase):
     def test_node_that_a_list_left_out_is_asked_for_before(self):
         """A node can be missed while the pages of a list are read."""
         held = self.world.reserve(self.node)
-        nodes = self.world.ironic.nodes
-        self.world.ironic.nodes = lambda: (
+        nodes = self.ironic.nodes
+        self.ironic.nodes = lambda: (
             node for node in nodes() if node.uuid != self.node)
         self.world.refresh()
         self.assertIn(self.node, self.world.mirrored())
@@ -170,31 +175,30 @@ class TestDeleted(MirrorTestCase):
 
     def test_empty_list_forgets_nothing(self):
         held = self.world.reserve(self.node)
-        self.world.ironic.answers_nothing = True
-        self.world.ironic.there.clear()
+        self.ironic.answers_nothing = True
+        self.ironic.there.clear()
         self.world.refresh()
         self.assertEqual({self.node, self.other}, set(self.world.mirrored()))
         self.assertIn(held.uuid, self.world.reservations())
 
     def test_failing_ironic_forgets_nothing(self):
-        self.world.ironic.remove(self.node)
-        self.world.ironic.interrupt(
-            'node', lambda: setattr(self.world.ironic, 'down', True))
+        self.ironic.remove(self.node)
+        self.ironic.interrupt(
+            'node', lambda: setattr(self.ironic, 'down', True))
         self.assertRaises(errors.IronicUnavailable, self.world.refresh)
         self.assertIn(self.node, self.world.mirrored())
 
     def test_node_with_a_request_under_way_is_not_forgotten(self):
         admission.admit(self.engine, self.node)
-        self.world.ironic.remove(self.node)
-        self.world.refresh()
+        self.goes(self.node)
         self.assertIn(self.node, self.world.mirrored())
         self.world.find_out()
         self.world.refresh()
         self.assertNotIn(self.node, self.world.mirrored())
 
     def test_node_booked_while_it_is_forgotten_stays_for_the_next_pass(self):
-        self.world.ironic.remove(self.node)
-        self.world.ironic.interrupt('node', lambda: admission.close(
+        self.ironic.remove(self.node)
+        self.ironic.interrupt('node', lambda: admission.close(
             self.engine, admission.admit(self.engine, self.node), False))
         self.world.refresh()
         self.assertIn(self.node, self.world.mirrored())
@@ -203,10 +207,9 @@ class TestDeleted(MirrorTestCase):
 
     def test_node_enrolled_again_can_be_reserved_again(self):
         first = self.world.reserve(self.node)
-        shown = self.world.ironic.there[self.node]
-        self.world.ironic.remove(self.node)
-        self.world.refresh()
-        self.world.ironic.put(shown)
+        shown = self.ironic.there[self.node]
+        self.goes(self.node)
+        self.ironic.put(shown)
         second = self.world.reserve(self.node)
         self.assertNotEqual(first.uuid, second.uuid)
         self.assertEqual([second.uuid], list(self.world.reservations()))
@@ -221,7 +224,7 @@ class TestEnds(MirrorTestCase):
         self.held = self.world.reserve(self.node, ttl=60)
 
     def _after(self, **changed):
-        self.world.ironic.change(self.node, **changed)
+        self.ironic.change(self.node, **changed)
         self.world.refresh()
         return self.world.state_of(self.held)
 
@@ -231,7 +234,7 @@ class TestEnds(MirrorTestCase):
     def test_freed_node_ends_its_reservation(self):
         self.world.use(self.held)
         self.assertEqual('in_use', self._after())
-        self.world.ironic.undeploy(self.node)
+        self.ironic.undeploy(self.node)
         self.assertIsNone(self._after())
 
     def test_node_on_its_way_to_being_freed_keeps_it(self):
@@ -255,7 +258,7 @@ class TestEnds(MirrorTestCase):
             self.assertEqual('reserved', self._after(**trouble))
             self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
                               self.node)
-            self.world.ironic.change(
+            self.ironic.change(
                 self.node, **dict.fromkeys(trouble, False))
         self.assertEqual('reserved', self._after())
 
@@ -265,8 +268,11 @@ class TestEnds(MirrorTestCase):
         self.assertIsNone(self._after(maintenance=True))
 
     def test_maintenance_keeps_a_deployed_node_for_its_user(self):
+        """And so does time: what is used lasts beyond its end."""
         self.world.use(self.held)
         self.assertEqual('in_use', self._after(maintenance=True))
+        self.world.clock.advance(100000)
+        self.assertEqual('in_use', self._after())
 
     def test_node_taken_past_the_guard_ends_a_promise(self):
         """It does once the guard has had time to take the node back."""
@@ -288,20 +294,15 @@ class TestEnds(MirrorTestCase):
         self.assertEqual('in_use', self._after(
             instance_uuid=self.held.instance_uuid))
 
-    def test_used_one_lasts_beyond_its_end(self):
-        self.world.use(self.held)
-        self.world.clock.advance(100000)
-        self.assertEqual('in_use', self._after())
-
     def test_change_poll_settles_as_well(self):
         self.world.use(self.held)
-        self.world.ironic.undeploy(self.node)
+        self.ironic.undeploy(self.node)
         mirror.refresh_changed(self.engine)
         self.assertEqual({}, self.world.reservations())
 
     def test_freed_node_is_free_for_the_next(self):
         self.world.use(self.held)
-        self.world.ironic.undeploy(self.node)
+        self.ironic.undeploy(self.node)
         self.world.refresh()
         self.assertEqual(self.node,
                          self.world.reserve(self.node).node_uuid)
@@ -316,57 +317,54 @@ class TestRaces(MirrorTestCase):
         (self.node,) = self.world.enrol()
 
     def test_reservation_made_during_a_pass_is_left_alone(self):
-        for call, refresh in (
-                ('nodes', lambda: mirror.refresh_all(self.engine)),
-                ('node', lambda: mirror.refresh_node(self.engine,
-                                                     self.node))):
+        for call, refresh, *what in (
+                ('nodes', mirror.refresh_all),
+                ('node', mirror.refresh_node, self.node)):
             made = []
-            self.world.ironic.interrupt(
-                call, lambda made=made: made.append(
-                    self.world.reserve(self.node)))
-            refresh()
+            self.ironic.interrupt(call, lambda made=made: made.append(
+                self.world.reserve(self.node)))
+            refresh(self.engine, *what)
             self.assertEqual('reserved', self.world.state_of(made[0]))
             release.release(self.engine, made[0].uuid)
 
     def test_deploy_during_a_pass_is_not_taken_for_a_freed_node(self):
         """The list was read before the deploy, the verdict comes after."""
         held = self.world.reserve(self.node)
-        nodes = self.world.ironic.nodes
+        nodes = self.ironic.nodes
 
         def then_deployed():
             answer = list(nodes())
             self.world.use(held)
             return iter(answer)
-        self.world.ironic.nodes = then_deployed
+        self.ironic.nodes = then_deployed
         self.world.refresh()
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_change_poll_asks_again_before_it_judges(self):
         """What changed was read before the reservation was."""
-        self.world.ironic.change(self.node, provision_state='deploying')
-        stale = list(self.world.ironic.lately_changed())
-        self.world.ironic.change(self.node, provision_state='available')
+        self.ironic.change(self.node, provision_state='deploying')
+        stale = list(self.ironic.lately_changed())
+        self.ironic.change(self.node, provision_state='available')
         held = self.world.reserve(self.node)
-        self.world.ironic.lately_changed = lambda: iter(stale)
+        self.ironic.lately_changed = lambda: iter(stale)
         mirror.refresh_changed(self.engine)
         self.assertEqual('reserved', self.world.state_of(held))
 
     def test_release_during_a_pass_is_no_error(self):
         held = self.world.reserve(self.node)
-        self.world.ironic.change(self.node, provision_state='manageable')
-        self.world.ironic.interrupt(
+        self.ironic.change(self.node, provision_state='manageable')
+        self.ironic.interrupt(
             'nodes', lambda: release.release(self.engine, held.uuid))
         self.world.refresh()
         self.assertEqual({}, self.world.reservations())
 
 
 @servers.also
-class TestHosts(world.TestCase):
+class TestHosts(MirrorTestCase):
     """Nodes that an operator has opened to leases, and Ironic has lost."""
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
         self.leasing = leasing.Leasing(self.world)
         self.node, _ = self.leasing.hosts(2)
 
@@ -376,35 +374,31 @@ class TestHosts(world.TestCase):
 
     def test_host_is_kept_as_one_that_is_gone(self):
         self.leasing.create(1, 4, leasing.wish(2))
-        self.world.ironic.remove(self.node)
-        self.world.refresh()
+        self.goes(self.node)
         self.assertEqual('gone', self._state())
         self.assertEqual({}, self.leasing.stale())
 
     def test_host_that_one_node_is_read_of_is_kept_too(self):
-        self.world.ironic.remove(self.node)
+        self.ironic.remove(self.node)
         mirror.refresh_node(self.world.engine, self.node)
         self.assertEqual('gone', self._state())
 
     def test_reservation_of_a_host_that_is_gone_is_over(self):
         held = self.world.reserve(self.node)
-        self.world.ironic.remove(self.node)
-        self.world.refresh()
+        self.goes(self.node)
         self.assertIsNone(self.world.state_of(held))
         self.assertEqual('gone', self._state())
 
     def test_host_that_is_back_is_as_ironic_says(self):
-        node = self.world.ironic.there[self.node]
-        self.world.ironic.remove(self.node)
-        self.world.refresh()
-        self.world.ironic.put(node)
+        node = self.ironic.there[self.node]
+        self.goes(self.node)
+        self.ironic.put(node)
         self.world.clock.advance(1)
         self.world.refresh()
         self.assertEqual('available', self._state())
 
     def test_node_is_forgotten_once_it_is_no_host_any_more(self):
-        self.world.ironic.remove(self.node)
-        self.world.refresh()
+        self.goes(self.node)
         hosts.remove(self.world.engine, self.leasing.host_id(self.node))
         self.world.refresh()
         self.assertIsNone(self._state())
