@@ -82,6 +82,13 @@ class TestCase(world.TestCase):
         assert result.hold is not None
         return result.hold
 
+    def intended(self, node: str, owner: str = 'me', supersede: bool = False
+                 ) -> holds.Hold:
+        """Write that a node is to be held, and leave it at that."""
+        with self.engine.database.write() as opened:
+            return hold_cases.intend(self.engine, opened,
+                                     promise(node, owner), supersede=supersede)
+
     def rows(self) -> list[holds.Hold]:
         """Read the rows of all holds."""
         with self.world.engine.database.read() as opened:

@@ -41,33 +41,27 @@ class TestMirror(shared.TestCase):
         return hosts.find(self.engine, host).node
 
     def used(self, host: str) -> int:
-        """Read how many VCPUs others use, as its row says."""
+        """Return how many VCPUs others use, as its row says after a pass."""
+        self.mirror.refresh()
         return dict(self.known(host).inventories)['VCPU'].used
 
     def test_what_others_use_is_followed_also_where_they_leave(self) -> None:
         """A DELETE leaves the generation of a provider as it was."""
-        host, full = self.host(), self.host(vcpus=2, memory_mb=1024,
-                                            disk_gb=10)
-        for amount in (1, 8):
-            server = self.nodes.serve(host, VCPU=amount)
-            self.mirror.refresh()
-            self.assertEqual(amount, self.used(host))
+        host = self.host()
+        full = self.host(vcpus=2, memory_mb=1024, disk_gb=10)
+        for each, amounts in (
+                (host, {'VCPU': 1}), (host, {'VCPU': 8}),
+                (full, {'VCPU': 2, 'MEMORY_MB': 1024, 'DISK_GB': 10})):
+            server = self.nodes.serve(each, **amounts)
+            self.assertEqual(amounts['VCPU'], self.used(each))
             self.client.delete_allocations(server)
-            self.mirror.refresh()
-            self.assertEqual(0, self.used(host))
-        server = self.nodes.serve(full, VCPU=2, MEMORY_MB=1024, DISK_GB=10)
-        self.mirror.refresh()
-        self.assertEqual(2, self.used(full))
-        self.client.delete_allocations(server)
-        self.mirror.refresh()
-        self.assertEqual(0, self.used(full))
+            self.assertEqual(0, self.used(each))
 
     def test_what_is_held_is_not_used_by_others(self) -> None:
         host = self.host()
         self.nodes.serve(host, VCPU=1)
         lease = self.given({host: 2})
         self.boot(self.had(lease), host)
-        self.mirror.refresh()
         self.assertEqual(1, self.used(host))
 
     def test_inventories_traits_and_the_name_are_followed(self) -> None:
@@ -113,10 +107,8 @@ class TestMirror(shared.TestCase):
         compute_mirror.refresh(self.engine, [host])
         self.world.clock.advance(-20)
         self.nodes.serve(host, VCPU=2)
-        self.mirror.refresh()
         self.assertEqual(1, self.used(host))
         self.world.clock.advance(60)
-        self.mirror.refresh()
         self.assertEqual(3, self.used(host))
 
     def test_placement_that_shows_nothing_takes_nothing_away(self) -> None:
@@ -174,10 +166,9 @@ class TestMirror(shared.TestCase):
 
     def test_keeper_reads_them(self) -> None:
         host = self.host()
-        keeper = loops.placement(self.engine)
         self.nodes.serve(host, VCPU=3)
-        keeper.one_pass()
-        self.assertEqual(3, self.used(host))
+        loops.placement(self.engine).one_pass()
+        self.assertEqual(3, dict(self.known(host).inventories)['VCPU'].used)
 
 
 class TestReservations(shared.TestCase):

@@ -14,8 +14,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import tables
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import deployed_holds
@@ -32,6 +35,14 @@ GOLD = in_memory.GOLD
 
 
 class TestHold(ground.TestCase):
+
+    def assert_verdict(self, verdict: Verdict, node: str, **more: Any
+                       ) -> hold_cases.Result:
+        """Check what becomes of a hold, after which all agrees."""
+        result = self.hold(node, **more)
+        self.assertIs(verdict, result.verdict)
+        self.assert_clean()
+        return result
 
     def test_node_is_held_with_one_write_and_nothing_else(self) -> None:
         node = self.enrol()
@@ -71,25 +82,20 @@ class TestHold(ground.TestCase):
     def test_claim_of_somebody_else_is_respected(self) -> None:
         node = self.enrol()
         theirs = self.nodes.claim(node)
-        result = self.hold(node, instance_uuid=world.new_uuid())
-        self.assertEqual((Verdict.TAKEN, (theirs,)),
-                         (result.verdict, result.consumers))
+        result = self.assert_verdict(Verdict.TAKEN, node,
+                                     instance_uuid=world.new_uuid())
+        self.assertEqual((theirs,), result.consumers)
         self.assertEqual([theirs], self.consumers(node))
-        self.assert_clean()
 
     def test_instance_that_has_the_node_already_is_left_alone(self) -> None:
         node = self.enrol()
         instance = self.nodes.claim(node)
         before = self.client.consumer(instance)
-        result = self.hold(node, instance_uuid=instance)
-        self.assertIs(Verdict.INSTANCE, result.verdict)
+        self.assert_verdict(Verdict.INSTANCE, node, instance_uuid=instance)
         self.assertEqual(before, self.client.consumer(instance))
-        self.assert_clean()
 
     def test_node_that_nova_reserves_is_closed(self) -> None:
-        result = self.hold(self.enrol(reserved=1))
-        self.assertIs(Verdict.CLOSED, result.verdict)
-        self.assert_clean()
+        self.assert_verdict(Verdict.CLOSED, self.enrol(reserved=1))
 
     def test_node_that_placement_does_not_know_is_unknown(self) -> None:
         node = self.enrol()
@@ -98,23 +104,20 @@ class TestHold(ground.TestCase):
         self.assertEqual([], self.rows())
 
     def test_node_of_another_class_is_unknown(self) -> None:
+        """Also where there is such a class."""
         node = self.enrol()
-        for resource_class in ('iron', '', None):
+        for resource_class in ('', None, 'iron', 'iron'):
             result = hold_cases.hold_node(self.engine, ground.promise(node),
                                           resource_class)
             self.assertIs(Verdict.UNKNOWN, result.verdict)
-        self.client.ensure_class('CUSTOM_IRON')
-        self.assertIs(Verdict.UNKNOWN, hold_cases.hold_node(
-            self.engine, ground.promise(node), 'iron').verdict)
+            if resource_class:
+                self.client.ensure_class('CUSTOM_IRON')
         self.assertEqual([], self.rows())
 
     def test_promise_in_a_transaction_takes_the_node_over(self) -> None:
         node = self.enrol()
         before = self.held(node)
-        with self.engine.database.write() as opened:
-            intended = hold_cases.intend(
-                self.engine, opened, ground.promise(node, 'me'),
-                supersede=True)
+        intended = self.intended(node, supersede=True)
         self.assertIs(Verdict.HELD, hold_cases.complete(
             self.engine, intended).verdict)
         self.assertEqual([intended.consumer_uuid], self.consumers(node))
@@ -151,27 +154,20 @@ class TestRelease(ground.TestCase):
 
     def test_hold_that_is_released_while_it_is_written_is_gone(self) -> None:
         node = self.enrol()
-        with self.engine.database.write() as opened:
-            intended = hold_cases.intend(self.engine, opened,
-                                         ground.promise(node, 'me'))
+        intended = self.intended(node)
         self.assertFalse(hold_release.release(self.engine, ['me']))
         self.assertIs(Verdict.BUSY, hold_cases.complete(
             self.engine, intended).verdict)
-        self.assertEqual([], self.consumers(node))
-        self.assertEqual([], self.rows())
+        self.assertEqual(([], []), (self.consumers(node), self.rows()))
 
     def test_what_is_promised_no_more_is_taken_back(self) -> None:
         nodes = [self.enrol() for _ in range(3)]
-        reservations = [self.world.reserve(node, ttl=ttl)
-                        for node, ttl in zip(nodes, (600, 60, 600),
-                                             strict=True)]
-        for node, reservation in zip(nodes, reservations, strict=True):
-            self.held(node, reservation.uuid)
+        for node, ttl in zip(nodes, (600, 60, 600), strict=True):
+            self.held(node, self.world.reserve(node, ttl=ttl).uuid)
         self.assertEqual(0, hold_recovery.release_forsaken(self.engine))
         self.world.clock.advance(60)
-        with self.engine.database.write() as opened:
-            opened.exec_driver_sql(
-                'DELETE FROM reservations WHERE node_uuid = ?', (nodes[2],))
+        self.execute(tables.reservations.delete().where(
+            tables.reservations.c.node_uuid == nodes[2]))
         self.assertEqual(2, hold_recovery.release_forsaken(self.engine))
         self.assertEqual({hold_recovery.Recovered.RELEASED: 2}, {
             end: count for end, count
@@ -192,33 +188,34 @@ class TestMove(ground.TestCase):
         # NOTE: as Nova does once the node is in use.
         self.nodes.offer(node, {GOLD: {**in_memory.ONE, 'reserved': 1}})
         self.network.calls.clear()
-        self.assertIs(Verdict.INSTANCE, self.move(node, instance))
+        self.assert_moved(Verdict.INSTANCE, node, instance, instance)
         self.assertEqual(['POST'], self.network.writes())
-        self.assertEqual([instance], self.consumers(node))
         there = self.client.consumer(instance)
         self.assertEqual(('theirs', 'them', consumers.INSTANCE),
                          (there.project_id, there.user_id,
                           there.consumer_type))
         self.assertEqual({}, self.client.consumer(
             held.consumer_uuid).allocations)
-        self.assert_clean()
 
     def test_instance_that_has_something_else_keeps_that(self) -> None:
         node, other = self.enrol(), self.enrol()
         instance = self.nodes.claim(other)
         held = self.held(node, 'me')
-        self.assertIs(Verdict.HELD, self.move(node, instance))
-        self.assertEqual([held.consumer_uuid], self.consumers(node))
+        self.assert_moved(Verdict.HELD, node, instance, held.consumer_uuid)
         self.assertEqual([instance], self.consumers(other))
+
+    def assert_moved(self, verdict: Verdict, node: str, instance: str,
+                     consumer: str) -> None:
+        """Check what becomes of a move, and who has the node then."""
+        self.assertIs(verdict, self.move(node, instance))
+        self.assertEqual([consumer], self.consumers(node))
         self.assert_clean()
 
     def test_instance_that_shares_the_node_by_mistake_gets_it(self) -> None:
         node = self.enrol(total=2)
         instance = self.nodes.claim(node)
         self.held(node, 'me')
-        self.assertIs(Verdict.INSTANCE, self.move(node, instance))
-        self.assertEqual([instance], self.consumers(node))
-        self.assert_clean()
+        self.assert_moved(Verdict.INSTANCE, node, instance, instance)
 
     def test_of_two_holds_that_of_the_used_node_is_moved(self) -> None:
         """A client used the uuid of a reservation again after it had ended.
@@ -240,11 +237,9 @@ class TestMove(ground.TestCase):
 
     def test_what_is_not_held_is_not_moved(self) -> None:
         node = self.enrol()
-        self.assertIs(Verdict.UNKNOWN, self.move(
-            node, world.new_uuid()))
+        self.assertIs(Verdict.UNKNOWN, self.move(node, world.new_uuid()))
         self.client.delete_allocations(self.held(node, 'me').consumer_uuid)
-        self.assertIs(Verdict.UNKNOWN, self.move(
-            node, world.new_uuid()))
+        self.assertIs(Verdict.UNKNOWN, self.move(node, world.new_uuid()))
         self.assertEqual(([], []), (self.consumers(node), self.rows()))
 
 
