@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from hypothesis import example
 from hypothesis import given
@@ -65,31 +66,35 @@ _BODIES = (b'', b'{"target": "active"}', b'_method=provision&target=active',
            b'provision\r\n--b--\r\n')
 
 
-def _lets_act_pass(method: str, path: str, query: str, body: bytes,
-                   content_type: str) -> bool:
-    """Tell whether the guard would not look at what this does to a node."""
+#: What takes a node, of what the guard looks at.
+_TAKES = (routes.Kind.PROVISION, routes.Kind.PATCH, routes.Kind.ALLOCATE)
+
+
+def _lets_pass(method: str, path: str, query: str, body: bytes,
+               content_type: str,
+               kinds: tuple[routes.Kind, ...] = _TAKES) -> bool:
+    """Tell whether the guard would not look at what is of these kinds."""
     try:
         look = routes.classify(method, path, query, content_type, bool(body))
         if look is not None and look.form:
             media.check_form(content_type, body)
     except errors.NotCanonical:
         return False
-    return look is None or look.kind is not routes.Kind.ACT
+    return look is None or look.kind not in kinds
 
 
-def _lets_pass(method: str, path: str, query: str, body: bytes,
-               content_type: str) -> bool:
-    """Tell whether the guard would not look at what this does."""
-    try:
-        look = routes.classify(method, path, query, content_type, bool(body))
-        if look is None:
-            return True
-        if look.form:
-            media.check_form(content_type, body)
-    except errors.NotCanonical:
-        return False
-    return look.kind not in (routes.Kind.PROVISION, routes.Kind.PATCH,
-                             routes.Kind.ALLOCATE)
+def _requests(segments: tuple[str, ...], most: int,
+              queries: tuple[str, ...]) -> dict[str, st.SearchStrategy[Any]]:
+    """Return what requests are made of, of so many segments at most."""
+    return {
+        'method': st.sampled_from(_METHODS),
+        'head': st.sampled_from(_LIKELY),
+        'tail': st.lists(st.sampled_from(segments), max_size=most),
+        'slash': st.sampled_from(('/', '/', '/', '', 'x/', '//')),
+        'end': st.sampled_from(('', '', '/', '//', '.json', '.json/')),
+        'query': st.sampled_from(queries), 'body': st.sampled_from(_BODIES),
+        'content_type': st.sampled_from(_TYPES),
+        'version': st.sampled_from(('1.1', '1.50', '1.109'))}
 
 
 class SpellingsTestCase(testtools.TestCase):
@@ -107,9 +112,7 @@ class SpellingsTestCase(testtools.TestCase):
             row.name for row in spellings.CANONICAL
             if routes.classify(
                 row.method, row.path, row.query, row.content_type,
-                bool(row.body)).kind not in (
-                    routes.Kind.PROVISION, routes.Kind.PATCH,
-                    routes.Kind.ALLOCATE)])
+                bool(row.body)).kind not in _TAKES])
 
     def test_no_other_spelling_gets_as_far_as_the_timeline(self):
         self.assertEqual([], [row.name for row in spellings.OTHERS
@@ -213,15 +216,7 @@ class ActsTestCase(testtools.TestCase):
 class RoutingTestCase(testtools.TestCase):
 
     @examples.settings(1500)
-    @given(
-        method=st.sampled_from(_METHODS),
-        head=st.sampled_from(_LIKELY),
-        tail=st.lists(st.sampled_from(_SEGMENTS), max_size=5),
-        slash=st.sampled_from(('/', '/', '/', '', 'x/', '//')),
-        end=st.sampled_from(('', '', '/', '//', '.json', '.json/')),
-        query=st.sampled_from(_QUERIES), body=st.sampled_from(_BODIES),
-        content_type=st.sampled_from(_TYPES),
-        version=st.sampled_from(('1.1', '1.50', '1.109')))
+    @given(**_requests(_SEGMENTS, 5, _QUERIES))
     @example('PUT', ('v1', 'nodes', spellings.NODE), ['states', 'provision'],
              '/', '', '', b'{"target": "active"}', 'application/json', '1.1')
     @example('DELETE', ('v1', 'nodes', spellings.NODE), [], '/', '', '',
@@ -239,23 +234,17 @@ class RoutingTestCase(testtools.TestCase):
                                 version), routing.TAKES)
 
     @examples.settings(1500)
-    @given(
-        method=st.sampled_from(_METHODS),
-        head=st.sampled_from(_LIKELY),
-        tail=st.lists(st.sampled_from((*_SEGMENTS, *_ACTS)), max_size=4),
-        slash=st.sampled_from(('/', '/', '/', '', 'x/', '//')),
-        end=st.sampled_from(('', '', '/', '//', '.json', '.json/')),
-        query=st.sampled_from((*_QUERIES, 'device_types=cdrom',
-                               f'allocation_ident={spellings.NODE}')),
-        body=st.sampled_from(_BODIES), content_type=st.sampled_from(_TYPES),
-        version=st.sampled_from(('1.1', '1.50', '1.109')))
+    @given(**_requests((*_SEGMENTS, *_ACTS), 4, (
+        *_QUERIES, 'device_types=cdrom',
+        f'allocation_ident={spellings.NODE}')))
     @example('PATCH', ('v1', 'nodes', spellings.NODE), ['vendor_passthru'],
              '/', '', '', b'', 'application/json', '1.109')
     def test_nothing_that_ironic_does_to_a_node_goes_unseen(
             self, method, head, tail, slash, end, query, body, content_type,
             version):
         path = slash + '/'.join((*head, *tail)) + end
-        if _lets_act_pass(method, path, query, body, content_type):
+        if _lets_pass(method, path, query, body, content_type,
+                      (routes.Kind.ACT,)):
             reached = routing.reaches(method, path, query, body,
                                       content_type, version)
             # NOTE: what a vendor answers to GET is there to be read.
