@@ -108,3 +108,8 @@ class TestCase(ground.TestCase):
         self.assertEqual([instance], self.consumers(node))
         self.assertEqual({GOLD: 1}, self.client.usages(node))
         self.assertEqual([], self.rivals_get_in(node))
+
+    def assert_heals(self, node: str, instance: str) -> None:
+        """Heal, and check that a node is in order."""
+        self.assertEqual((Outcome.HEALED, 'in order'), self.heal()[node])
+        self.assert_healed(node, instance)

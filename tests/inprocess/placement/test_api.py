@@ -82,9 +82,3 @@ class TestApi(testtools.TestCase):
                          (answer.status, answer.code))
         self.assertEqual({'reservations': []},
                          world.request(self.served, 'GET', PATH).json)
-
-    def test_metrics_have_the_holds(self) -> None:
-        self.post(self.enrol())
-        shown = world.request(self.served, 'GET', '/metrics').body.decode()
-        self.assertIn('ironic_reservations_holds{state="active"} 1.0\n',
-                      shown)

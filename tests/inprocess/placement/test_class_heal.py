@@ -84,8 +84,7 @@ class TestHealing(of_old_sizes.TestCase):
         node = self.bare_node(instance)
         self.nodes.offer(node, {**of_old_sizes.sizes(), GOLD: in_memory.ONE})
         self.give(instance, {node: {**OLD, GOLD: 1}})
-        self.assertEqual((Outcome.HEALED, 'in order'), self.heal()[node])
-        self.assert_healed(node, instance)
+        self.assert_heals(node, instance)
 
     def test_what_else_the_instance_has_is_kept(self) -> None:
         instance, disk = world.new_uuid(), world.new_uuid()
@@ -106,8 +105,7 @@ class TestHealing(of_old_sizes.TestCase):
         node = self.bare_node(instance)
         self.assertFalse(self.nodes.try_claim(node, instance, 'VGPU').done)
         self.client.post_allocations({instance: in_memory.wanted({}, None)})
-        self.assertEqual((Outcome.HEALED, 'in order'), self.heal()[node])
-        self.assert_healed(node, instance)
+        self.assert_heals(node, instance)
 
     def test_old_placement_that_cannot_reshape_is_told_of(self) -> None:
         node, instance = self.old_node()
@@ -131,22 +129,21 @@ class TestLeft(of_old_sizes.TestCase):
         self.assertEqual(before, (self.offers(node),
                                   self.client.consumers_on(node)))
 
+    def used_by(self, consumer: str, what: dict[str, int]) -> str:
+        """Return a node with its sizes, and the class, that somebody has."""
+        node = self.bare_node(world.new_uuid())
+        if what is not OLD:
+            self.nodes.offer(node, {**of_old_sizes.sizes(),
+                                    GOLD: in_memory.ONE})
+        self.give(consumer, {node: what})
+        return node
+
     def test_claims_of_others_are_never_taken_over(self) -> None:
-        instance = world.new_uuid()
-        node = self.bare_node(instance)
-        self.give(world.new_uuid(), {node: OLD})
-        self.left(node, 'taken')
-        beside = self.bare_node(world.new_uuid())
-        self.nodes.offer(beside, {**of_old_sizes.sizes(), GOLD: in_memory.ONE})
-        self.give(world.new_uuid(), {beside: {GOLD: 1}})
-        self.left(beside, 'taken')
+        for what in (OLD, {GOLD: 1}):
+            self.left(self.used_by(world.new_uuid(), what), 'taken')
 
     def test_node_that_we_hold(self) -> None:
-        instance = world.new_uuid()
-        node = self.bare_node(instance)
-        self.nodes.offer(node, {**of_old_sizes.sizes(), GOLD: in_memory.ONE})
-        self.give(consumers.fresh(), {node: {GOLD: 1}})
-        self.left(node, 'held')
+        self.left(self.used_by(consumers.fresh(), {GOLD: 1}), 'held')
 
     def test_instance_that_is_coming_or_going(self) -> None:
         for state in ('available', 'deploying', 'wait call-back', 'deleting',

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 
 import testscenarios
@@ -22,7 +21,6 @@ from testtools import content
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.clouds import placement
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine.placement import deployed_holds
 from ironic_reservations.engine.placement import hold_calls
@@ -122,14 +120,6 @@ class TestUncertainHold(ground.TestCase):
             in hold_recovery.recover(self.engine).items() if count})
         self.assertEqual({Recovered.RELEASED: 1}, self.recover())
         self.assert_clean()
-
-    def test_credentials_that_are_refused_leave_nothing(self) -> None:
-        stranger = dataclasses.replace(
-            self.engine,
-            placement=placement.Placement(self.there.sender(), 'nobody'))
-        self.assertRaises(errors.PlacementUnavailable, self.hold,
-                          self.enrol(), engine=stranger)
-        self.assertEqual([], self.rows())
 
     def test_consumer_that_a_failed_call_has_left_is_not_used(self) -> None:
         """F3: it is empty, at generation 0, and no PUT with null works."""
@@ -236,9 +226,7 @@ class TestDeaths(testscenarios.WithScenarios, ground.TestCase):
 
     def written(self, node: str, fault: Fault = Fault.UNANSWERED) -> None:
         """Leave what a process leaves that dies in the call."""
-        with self.world.engine.database.write() as opened:
-            intended = hold_cases.intend(
-                self.world.engine, opened, ground.promise(node, node))
+        intended = self.intended(node, node)
         self.network.faults = [fault]
         hold_calls.put(self.engine, intended)
         self.wait()

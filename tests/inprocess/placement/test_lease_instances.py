@@ -73,16 +73,6 @@ class TestTurn(reserved.TestCase):
                                        (two, ENDING)))
         self.assert_active(self.had({two: 1}))
 
-    def test_end_waits_for_servers_then_all_is_gone(self) -> None:
-        host = self.host()
-        self.give((host, BOUND))
-        running = self.boot(self.had({host: 1}), host)
-        self.nova.deleting = True
-        self.assertIn('1 server', self.take_back(host)[0])
-        self.nova.go(running)
-        self.assertEqual((), self.take_back(host))
-        self.assert_nothing()
-
     def test_servers_stay_where_nodes_are_left_as_they_are(self) -> None:
         host = self.host()
         self.give((host, BOUND))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 
 from ironic_reservations.clouds import placement_answers
 from ironic_reservations.db import holds as db_holds
@@ -121,14 +122,13 @@ class TestStart(shared.TestCase):
         self.assertIsNot(STATUS.ACTIVE, self.status(lease))
         self.assertIn('too little left in Placement', self.waiting(lease))
         self.assertIn(theirs, self.waiting(lease))
-        self.assertEqual({'VCPU': 7}, self.usage(host))
-        self.assertEqual({}, self.offers())
+        self.assertEqual(({'VCPU': 7}, {}), (self.usage(host),
+                                             self.offers()))
         there = dict(hosts.find(self.engine, host).node.inventories or ())
         self.assertEqual(7, there['VCPU'].used)
         self.client.delete_allocations(theirs)
         self.soon()
-        self.assertIs(STATUS.ACTIVE, self.status(lease))
-        self.assert_clean()
+        self.assert_whole(lease)
 
     def test_other_hosts_are_taken_where_one_has_no_room(self) -> None:
         """Only for those instances that found none."""
@@ -242,26 +242,24 @@ class TestTogether(shared.TestCase):
 
     def test_whatever_fails_comes_right(self) -> None:
         suffered = 0
-        for before in (0, 1, 2):
-            for fault in faults.Fault:
-                host = self.host(vcpus=4 if before else 8)
-                promises = self.promised({host: 3})
-                self.network.faults = [None] * before + [fault]
-                try:
-                    hold_cases.hold_all(self.engine, promises)
-                except hold_cases.errors.PlacementUnavailable:
-                    suffered += 1
-                self.network.deliver()
-                for _ in range(2):
-                    self.wait()
-                    placement_sync.recover(self.engine)
+        for before, fault in itertools.product((0, 1, 2), faults.Fault):
+            count = 2 if before else 3
+            host = self.host(vcpus=4 if before else 8)
+            promises = self.promised({host: 3})
+            self.network.faults = [None] * before + [fault]
+            try:
                 hold_cases.hold_all(self.engine, promises)
-                self.assertEqual(2 if before else 3, self.holding(host),
-                                 (before, fault))
-                self.assertEqual(times(2 if before else 3),
-                                 self.usage(host), (before, fault))
-                self.assertEqual(2 if before else 3, len(
-                    [row for row in self.rows() if row.node_uuid == host]))
+            except hold_cases.errors.PlacementUnavailable:
+                suffered += 1
+            self.network.deliver()
+            for _ in range(2):
+                self.wait()
+                placement_sync.recover(self.engine)
+            hold_cases.hold_all(self.engine, promises)
+            self.assertEqual((count, times(count), count), (
+                self.holding(host), self.usage(host),
+                sum(row.node_uuid == host for row in self.rows())),
+                (before, fault))
         self.assertEqual(3 * len(faults.Fault), self.network.suffered)
         self.assertLess(suffered, self.network.suffered)
 
@@ -293,16 +291,10 @@ class TestPlanned(shared.TestCase):
             lease = self.leasing.create(1, 4, leasing.instances(
                 amount, 2, 512, 5, affinity))
             self.work(1)
-            self.assertIs(STATUS.ACTIVE, self.status(lease),
-                          self.waiting(lease))
             self.assertEqual(spread, self.spread(lease))
-            had = self.had(lease)
-            self.assertEqual(amount, sum(had.counts.values()))
-            self.assert_active(had)
-            self.assertEqual(
-                {host: times(count) for host, count in had.counts.items()},
-                {host: self.usage(host) for host in had.counts})
-            self.assert_clean()
+            counts = self.had(lease).counts
+            self.assertEqual(amount, sum(counts.values()))
+            self.assert_active_and_held(lease, counts)
             self.leasing.end(lease)
             self.soon()
             placement_sync.recover(self.engine)
