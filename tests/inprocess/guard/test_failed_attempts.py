@@ -47,50 +47,42 @@ class FailedAttemptsTestCase(guarded.TestCase):
             self.maintain, self.unmaintain, self.delete, self.retire,
             self.provision, self.write, self.backfill)
 
-    def maintain(self, token: str = 'reader',
-                 proof: str | None = None) -> wsgi.Answer:
-        return self._act('PUT', node_acts.Act.MAINTENANCE, token, proof)
+    def environ(self, method: str, below: str, body: Any,
+                token: str = 'reader',
+                proof: str | None = None) -> wsgi.Environ:
+        """Return a request about the node; all have a token and a proof."""
+        return guarded.environ(method, f'/v1/nodes/{self.node}{below}', body,
+                               proof, token)
 
-    def unmaintain(self, token: str = 'reader',
-                   proof: str | None = None) -> wsgi.Answer:
-        return self._act('DELETE', node_acts.Act.MAINTENANCE, token, proof)
-
-    def delete(self, token: str = 'reader',
-               proof: str | None = None) -> wsgi.Answer:
-        return self._act('DELETE', node_acts.Act.DELETE, token, proof)
-
-    def _act(self, method: str, act: node_acts.Act, token: str,
-             proof: str | None) -> wsgi.Answer:
-        below = ('maintenance',) if act is node_acts.Act.MAINTENANCE else ()
+    def maintain(self, *who: str, method: str = 'PUT') -> wsgi.Answer:
         return self.guard.act(
-            guarded.environ(method, f'/v1/nodes/{self.node}', None, proof,
-                            token), node_acts.NodeAct(act, self.node, below))
+            self.environ(method, '', None, *who), node_acts.NodeAct(
+                node_acts.Act.MAINTENANCE, self.node, ('maintenance',)))
 
-    def retire(self, token: str = 'reader',
-               proof: str | None = None) -> wsgi.Answer:
-        return self._patch('retired', True, token, proof)
+    def unmaintain(self, *who: str) -> wsgi.Answer:
+        return self.maintain(*who, method='DELETE')
 
-    def write(self, token: str = 'reader',
-              proof: str | None = None) -> wsgi.Answer:
-        return self._patch('instance_uuid', world.new_uuid(), token, proof)
+    def delete(self, *who: str) -> wsgi.Answer:
+        return self.guard.act(
+            self.environ('DELETE', '', None, *who),
+            node_acts.NodeAct(node_acts.Act.DELETE, self.node, ()))
 
-    def _patch(self, field: str, value: Any, token: str,
-               proof: str | None) -> wsgi.Answer:
-        return self.guard.patch(guarded.environ(
-            'PATCH', f'/v1/nodes/{self.node}',
-            [{'op': 'add', 'path': f'/{field}', 'value': value}], proof,
-            token), self.node)
+    def retire(self, *who: str, field: str = 'retired',
+               value: Any = True) -> wsgi.Answer:
+        return self.guard.patch(self.environ('PATCH', '', [
+            {'op': 'add', 'path': f'/{field}', 'value': value}], *who),
+            self.node)
 
-    def provision(self, token: str = 'reader',
-                  proof: str | None = None) -> wsgi.Answer:
-        return self.guard.provision(guarded.environ(
-            'PUT', f'/v1/nodes/{self.node}/states/provision',
-            {'target': 'active'}, proof, token), self.node)
+    def write(self, *who: str) -> wsgi.Answer:
+        return self.retire(*who, field='instance_uuid', value=world.new_uuid())
+
+    def provision(self, *who: str, **body: Any) -> wsgi.Answer:
+        return self.guard.provision(self.environ(
+            'PUT', '/states/provision', body or {'target': 'active'}, *who),
+            self.node)
 
     def undeploy(self, token: str) -> wsgi.Answer:
-        return self.guard.provision(guarded.environ(
-            'PUT', f'/v1/nodes/{self.node}/states/provision',
-            {'target': 'deleted', 'clean_steps': []}, token=token), self.node)
+        return self.provision(token, target='deleted', clean_steps=[])
 
     def backfill(self, token: str = 'reader',
                  proof: str | None = None) -> wsgi.Answer:
@@ -105,6 +97,11 @@ class FailedAttemptsTestCase(guarded.TestCase):
             method: [status] * (MANY * len(self.ways))
             for method in ('PUT', 'PATCH', 'DELETE', 'POST')}
 
+    def begin_anew(self, status: int) -> None:
+        """Have nobody be limited any more, and Ironic answer so."""
+        self.world.clock.advance(BURST * PAUSE)
+        self.all_answer(status)
+
     def loop(self, ask: Callable[..., wsgi.Answer], *how: Any) -> list[int]:
         """Ask many times, and return the statuses."""
         statuses = []
@@ -115,13 +112,16 @@ class FailedAttemptsTestCase(guarded.TestCase):
                 statuses.append(exc.status)
         return statuses
 
+    def proof(self) -> str:
+        """Return the proof of a reservation of the reader's project."""
+        return self.world.reserve(self.node, project_id='reader').uuid
+
     def generation(self) -> int:
         return self.world.mirrored()[self.node]['generation']
 
     def test_each_way_ends_after_a_burst(self) -> None:
         for number, ask in enumerate(self.ways):
-            self.world.clock.advance(BURST * PAUSE)
-            self.all_answer((403, 400, 404)[number % 3])
+            self.begin_anew((403, 400, 404)[number % 3])
             before = self.generation()
             statuses = self.loop(ask)
             self.assertEqual([429] * (MANY - BURST), statuses[BURST:], ask)
@@ -186,12 +186,11 @@ class FailedAttemptsTestCase(guarded.TestCase):
     def test_who_is_never_limited(self) -> None:
         """An administrator; and the holder hardly is."""
         for ask in self.ways:
-            self.all_answer(403)
+            self.begin_anew(403)
             self.assertEqual([403] * MANY, self.loop(ask, guarded.SYSTEM), ask)
-        proof = self.world.reserve(self.node, project_id='reader').uuid
+        proof = self.proof()
         for ask in (self.provision, self.write):
-            self.world.clock.advance(BURST * PAUSE)
-            self.all_answer(400)
+            self.begin_anew(400)
             self.assertEqual([400] * MANY, self.loop(ask, 'reader', proof),
                              ask)
 
@@ -201,21 +200,19 @@ class FailedAttemptsTestCase(guarded.TestCase):
         So a reader of its project, who may not even renew it, could keep it
         for ever.
         """
-        proof = self.world.reserve(self.node, project_id='reader').uuid
+        proof = self.proof()
         for number, ask in enumerate((self.provision, self.write)):
-            self.world.clock.advance(BURST * PAUSE)
             status = (403, 404)[number]
-            self.all_answer(status)
+            self.begin_anew(status)
             self.assertEqual(
                 [status] * BURST + [429] * (MANY - BURST),
                 self.loop(ask, 'reader', proof), ask)
 
     def test_malformed_requests_with_a_proof_of_a_reader_end(self) -> None:
         """Ironic refuses them before it applies its policy."""
-        proof = self.world.reserve(self.node, project_id='reader').uuid
+        proof = self.proof()
         for ask in (self.provision, self.write, self.maintain, self.retire):
-            self.world.clock.advance(BURST * PAUSE)
-            self.all_answer(400)
+            self.begin_anew(400)
             statuses = (self.loop(ask, 'reader', proof)
                         + self.loop(ask, 'reader', proof))
             self.assertIn(429, statuses)
@@ -226,8 +223,7 @@ class FailedAttemptsTestCase(guarded.TestCase):
 
     def test_proof_of_nothing_does_not_help(self) -> None:
         for ask in (self.maintain, self.unmaintain, self.delete, self.retire):
-            self.world.clock.advance(BURST * PAUSE)
-            self.all_answer(403)
+            self.begin_anew(403)
             self.assertEqual(BURST, self.loop(
                 ask, 'reader', world.new_uuid()).count(403), ask)
 

@@ -64,10 +64,11 @@ class LostTestCase(guarded.TestCase):
         finally:
             self.lost.stop()
 
-    def back(self) -> None:
-        """Let the time pass in which it has to be over."""
+    def back(self) -> list[str]:
+        """Let the time pass in which it has to be over; what is left then?"""
         self.world.clock.advance(SOON)
         self.answers.one_pass()
+        return self.states()
 
     def busy(self) -> bool:
         """Return whether another reservation is refused for that."""
@@ -85,23 +86,18 @@ class LostTestCase(guarded.TestCase):
 @servers.also
 class TestAnswered(LostTestCase):
 
-    def test_deploy_that_ironic_has_accepted(self) -> None:
-        held = self.world.reserve(self.node)
-        self.assertEqual(202, self.lost_while('PUT', self.deploy,
-                                              held.uuid).status)
-        self.assertEqual(['sent'], self.states())
-        self.back()
-        self.assertEqual(([], 'in_use'), (
-            self.states(), self.world.state_of(held)))
-
-    def test_deploy_that_ironic_has_refused(self) -> None:
-        held = self.world.reserve(self.node)
-        self.ironic.answers['PUT'] = [409]
-        self.assertEqual(409, self.lost_while('PUT', self.deploy,
-                                              held.uuid).status)
-        self.back()
-        self.assertEqual(([], 'reserved'), (
-            self.states(), self.world.state_of(held)))
+    def test_deploy_that_ironic_has_accepted_or_refused(self) -> None:
+        for answers, status, state in (([], 202, 'in_use'),
+                                       ([409], 409, 'reserved')):
+            (self.node,) = self.world.enrol(resource_class='gold')
+            self.world.refresh()
+            held = self.world.reserve(self.node)
+            self.ironic.answers['PUT'] = answers
+            self.assertEqual(status, self.lost_while('PUT', self.deploy,
+                                                     held.uuid).status)
+            self.assertEqual(['sent'], self.states())
+            self.assertEqual(([], state), (
+                self.back(), self.world.state_of(held)))
 
     def test_free_node_that_ironic_has_refused_is_free(self) -> None:
         self.ironic.answers['PUT'] = [409]
@@ -113,8 +109,7 @@ class TestAnswered(LostTestCase):
     def test_node_that_was_deployed_is_not_free(self) -> None:
         """The mirror has not read it since."""
         self.lost_while('PUT', self.deploy)
-        self.back()
-        self.assertEqual([], self.states())
+        self.assertEqual([], self.back())
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
                           self.node)
 
@@ -126,14 +121,12 @@ class TestAnswered(LostTestCase):
             token='owner')
         self.assertEqual(200, self.lost_while(
             'PATCH', guard.patch, request, self.node).status)
-        self.back()
-        self.assertEqual([], self.states())
+        self.assertEqual([], self.back())
 
     def test_allocation_is_accepted_and_then_found_out_about(self) -> None:
         self.lost_while('POST', self.allocate, world.new_uuid())
         self.assertEqual(['sent'], self.states())
-        self.back()
-        self.assertEqual(['accepted'], self.states())
+        self.assertEqual(['accepted'], self.back())
 
     def test_ticket_of_a_request_that_did_not_arrive(self) -> None:
         """The reconciler's own; it kept the node until it was too old."""
@@ -152,8 +145,7 @@ class TestAnswered(LostTestCase):
                           self.engine, ticket, call)
         self.lost.stop()
         self.assertEqual(['issued'], self.states())
-        self.back()
-        self.assertEqual([], self.states())
+        self.assertEqual([], self.back())
 
     def test_request_that_came_too_late_to_be_sent(self) -> None:
         real = admission.admit
@@ -166,29 +158,22 @@ class TestAnswered(LostTestCase):
         with mock.patch.object(admission, 'admit', admit):
             self.assertRaises(errors.HandedOverLate, self.deploy)
         self.lost.stop()
-        self.back()
-        self.assertEqual([], self.states())
+        self.assertEqual([], self.back())
 
     def test_no_answer_is_uncertain_and_nothing_less(self) -> None:
         """What is not known is not taken for known, only looked at sooner."""
         self.ironic.answers['PUT'] = [503]
         self.lost_while('PUT', self.deploy)
-        self.back()
-        self.assertEqual(['uncertain'], self.states())
+        self.assertEqual(['uncertain'], self.back())
         self.assertTrue(self.busy())
-        self.world.clock.advance(self.world.conf.guard.rpc_timeout - 1)
-        (row,) = self.rows()
-        self.assertFalse(row.due(self.world.clock(),
-                                 self.world.conf.guard.rpc_timeout, 10))
-        self.world.clock.advance(1)
-        self.assertTrue(row.due(self.world.clock(),
-                                self.world.conf.guard.rpc_timeout, 10))
-
-    def rows(self) -> list[in_flight.InFlight]:
-        self.world.clock.advance(0.001)
+        timeout = self.world.conf.guard.rpc_timeout
+        self.world.clock.advance(timeout - 1 + 0.001)
         with self.engine.database.read() as connection:
-            return db_in_flight.read_overdue(connection, self.world.clock(),
-                                            10)
+            (row,) = db_in_flight.read_overdue(connection,
+                                               self.world.clock(), 10)
+        for due in (False, True):
+            self.assertIs(due, row.due(self.world.clock(), timeout, 10))
+            self.world.clock.advance(1)
 
 
 @servers.also
