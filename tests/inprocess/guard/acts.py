@@ -33,16 +33,7 @@ class ActsTestCase(base.GuardTestCase):
 
     @classmethod
     def make(cls, folder: str) -> with_keystone.WithKeystone:
-        return with_keystone.WithKeystone(
-            folder,
-            options={
-                'DEFAULT': {'auth_strategy': 'keystone'},
-                'keystone_authtoken': {'auth_type': 'none'}},
-            reservations={
-                'guard': cls.options,
-                'ironic': {'auth_type': 'admin_token',
-                           'endpoint': 'http://not.asked.invalid',
-                           'token': 'token-of-our-service'}})
+        return with_keystone.make(folder, guard=cls.options)
 
     def as_(self, name: str) -> None:
         """Go on as somebody else."""

@@ -19,6 +19,7 @@ import base64
 from collections.abc import Callable
 import contextlib
 import dataclasses
+import datetime
 import http.client
 import json
 import tempfile
@@ -149,17 +150,46 @@ class GuardTestCase(testtools.TestCase):
         self.assertEqual(201, reply.status, reply)
         return reply.document['reservation']
 
+    def reserved(self, **fields: Any) -> tuple[enrolment.Enrolled, str]:
+        """Make a node and reserve it; return it and the proof."""
+        node, = self.enroll(**fields)
+        return node, self.reserve(node.uuid)['uuid']
+
+    def make_lease(self, uuid: str, properties: str) -> dict[str, Any]:
+        """Open a node to leases, and lease what has these properties."""
+        opened = self.send('POST', '/v1/os-hosts', {'name': uuid},
+                           headers=OURS)
+        self.assertEqual(201, opened.status, opened)
+        end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+        reply = self.send('POST', '/v1/leases', {
+            'name': f'lease of {uuid}', 'start_date': 'now', 'events': [],
+            'end_date': f'{end:%Y-%m-%d %H:%M}', 'reservations': [{
+                'resource_type': 'physical:host', 'min': 1, 'max': 1,
+                'hypervisor_properties': '',
+                'resource_properties': properties}]}, headers=OURS)
+        self.assertEqual(201, reply.status, reply)
+        lease: dict[str, Any] = reply.document['lease']
+        self.wait_for(lambda: self.send(
+            'GET', f'/v1/leases/{lease["id"]}', headers=OURS
+        ).document['lease']['status'] == 'ACTIVE')
+        return lease
+
     def reservation(self, uuid: str) -> Reply:
         """Read a reservation."""
         return self.send('GET', f'/v1/reservations/{uuid}', headers=OURS)
 
+    def provision(self, ident: str, target: str, proof: str | None = None,
+                  **more: Any) -> Reply:
+        """Ask for a provision state of a node."""
+        return self.send(
+            'PUT', f'/v1/nodes/{ident}/states/provision',
+            {'target': target, **more},
+            headers={} if proof is None else {PROOF: proof})
+
     def deploy(self, ident: str, proof: str | None = None,
                **more: Any) -> Reply:
         """Deploy a node."""
-        return self.send(
-            'PUT', f'/v1/nodes/{ident}/states/provision',
-            {'target': 'active', **more},
-            headers={} if proof is None else {PROOF: proof})
+        return self.provision(ident, 'active', proof, **more)
 
     def bind(self, ident: str, instance: str,
              proof: str | None = None) -> Reply:
@@ -179,6 +209,22 @@ class GuardTestCase(testtools.TestCase):
             time.sleep(.05)
         self.fail(f'It did not happen within {_WAIT} s. The log of Ironic '
                   f'ends with:\n{self.ironic.log_tail()}')
+
+    def wait_until(self, ident: str, state: str) -> None:
+        """Look until a node is in a state."""
+        self.wait_for(lambda: self.node(ident)['provision_state'] == state)
+
+    def assert_says(self, status: int, code: str | None, reply: Reply,
+                    message: object = '') -> None:
+        """Check how a request is answered, and by whom.
+
+        :param code: of an error of ours; ``None``: the answer is Ironic's.
+        """
+        self.assertEqual((status, code), (reply.status, reply.code), message)
+
+    def assert_needs_proof(self, reply: Reply, message: object = '') -> None:
+        """Check that the guard lets nobody through without a proof."""
+        self.assert_says(403, 'reservation.proof_required', reply, message)
 
     def assert_untouched(self, uuid: str, message: str = '') -> None:
         """Assert that nobody has taken a node."""

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 import uuid
 
@@ -76,7 +75,8 @@ class ProtectedActsTestCase(acts.ActsTestCase):
     def test_administrator_manages_what_has_failed(self) -> None:
         """The end of a lease waited for him, and he was refused."""
         node = self.node_of_one()
-        self._lease(node)
+        # NOTE: a reservation would end once the node is seen being cleaned.
+        self.make_lease(node.uuid, f'["==", "$node_uuid", "{node.uuid}"]')
         self.as_('the-system')
         self.assertEqual((403, _REQUIRED), self._asked(node, 'manage'))
         engine = sa.create_engine(self.ironic.database)
@@ -105,38 +105,13 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assertEqual('manageable',
                          self.node(node.uuid)['provision_state'])
         self.assertEqual((202, None), self._asked(node, 'provide'))
-        self.wait_for(lambda: self.node(node.uuid)['provision_state']
-                      == 'available')
+        self.wait_until(node.uuid, 'available')
         self.assertEqual((403, _REQUIRED), self._asked(node, 'manage'))
-
-    def _lease(self, node: enrolment.Enrolled) -> None:
-        """Lease a node.
-
-        NOTE: a reservation would end once the node is seen being cleaned.
-        """
-        made = self.send('POST', '/v1/os-hosts', {'name': node.uuid},
-                         headers=base.OURS)
-        self.assertEqual(201, made.status, made)
-        end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
-        reply = self.send('POST', '/v1/leases', {
-            'name': 'lease', 'start_date': 'now', 'events': [],
-            'end_date': f'{end:%Y-%m-%d %H:%M}', 'reservations': [{
-                'resource_type': 'physical:host', 'min': 1, 'max': 1,
-                'hypervisor_properties': '', 'resource_properties':
-                    f'["==", "$node_uuid", "{node.uuid}"]'}]},
-            headers=base.OURS)
-        self.assertEqual(201, reply.status, reply)
-        ident = reply.document['lease']['id']
-        self.wait_for(lambda: self.send(
-            'GET', f'/v1/leases/{ident}', headers=base.OURS
-        ).document['lease']['status'] == 'ACTIVE')
 
     def _asked(self, node: enrolment.Enrolled, target: str,
                proof: str | None = None) -> tuple[int, str | None]:
-        reply = self.send(
-            'PUT', f'/v1/nodes/{node.name}/states/provision',
-            {'target': target, **({} if proof is None else {
-                'reservation_uuid': proof})})
+        reply = self.provision(node.name, target, **(
+            {} if proof is None else {'reservation_uuid': proof}))
         return reply.status, reply.code
 
     def test_proof_opens_them(self) -> None:
@@ -206,7 +181,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.as_('reader-of-one')
         for proof in (None, str(uuid.uuid4())):
             refused = self.deploy(node.uuid, proof)
-            self.assertEqual((403, None), (refused.status, refused.code))
+            self.assert_says(403, None, refused)
             self.assertNotIn('reserved', str(refused.document))
         self.as_('one')
         self.assertEqual(_REQUIRED, self.deploy(node.uuid).code)
@@ -274,8 +249,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.as_('two')
         for row in act_spellings.CANONICAL:
             reply = self.ask(row, node)
-            self.assertEqual((404, None), (reply.status, reply.code),
-                             row.name)
+            self.assert_says(404, None, reply, row.name)
 
     def test_node_that_nobody_holds_is_ironics(self) -> None:
         node = self.node_of_one()
@@ -314,12 +288,12 @@ class AllocationsTestCase(acts.ActsTestCase):
         refused = self.send('POST', '/v1/allocations', {
             'resource_class': name,
             'owner': keystone_ironic.PROJECTS['one']})
-        self.assertEqual((403, None), (refused.status, refused.code))
+        self.assert_says(403, None, refused)
         self.assertNotIn('reserved', str(refused.document))
         self.as_('reader-of-one')
         refused = self.send('POST', '/v1/allocations',
                             {'resource_class': name})
-        self.assertEqual((403, None), (refused.status, refused.code))
+        self.assert_says(403, None, refused)
         self.as_('the-system')
         self.assertEqual([], [
             each for each in self.send(
@@ -332,14 +306,12 @@ class AllocationsTestCase(acts.ActsTestCase):
         dark = self.enroll(3, resource_class=name)
         refused = self.send('POST', '/v1/allocations',
                             {'resource_class': name})
-        self.assertEqual((403, 'reservation.allocation_refused'),
-                         (refused.status, refused.code))
+        self.assert_says(403, 'reservation.allocation_refused', refused)
         proof = self.reserve(dark[0].uuid)['uuid']
         refused = self.send(
             'POST', '/v1/allocations', {'resource_class': name},
             headers={base.PROOF: proof})
-        self.assertEqual((403, 'reservation.allocation_refused'),
-                         (refused.status, refused.code))
+        self.assert_says(403, 'reservation.allocation_refused', refused)
         self.assertIn('power state', str(refused.document))
         # It is not kept busy by what came to nothing.
         self.reserve(dark[1].uuid)
@@ -367,9 +339,7 @@ class RelaxedTestCase(acts.ActsTestCase):
             'PUT', f'/v1/nodes/{node.uuid}/states/power',
             {'target': 'reboot'}).code)
         for target in node_acts.OF_TARGETS:
-            self.assertIsNone(self.send(
-                'PUT', f'/v1/nodes/{node.uuid}/states/provision',
-                {'target': target}).code, target)
+            self.assertIsNone(self.provision(node.uuid, target).code, target)
 
     def test_proof_of_any_project(self) -> None:
         node = self.node_of_one(lessee=keystone_ironic.PROJECTS['two'])

@@ -48,8 +48,7 @@ class AllocationTestCase(base.GuardTestCase):
         landed = {self._landed(self._allocate()) for _ in range(2)}
         self.assertEqual({node.uuid for node in nodes[2:]}, landed)
         refused = self._allocate()
-        self.assertEqual((403, 'reservation.allocation_refused'),
-                         (refused.status, refused.code))
+        self.assert_says(403, 'reservation.allocation_refused', refused)
         for uuid_ in reserved:
             self.assert_untouched(uuid_)
 
@@ -90,11 +89,9 @@ class AllocationTestCase(base.GuardTestCase):
                       ['reservation']['state'] == 'in_use')
 
     def test_allocated_node_is_deployed_with_the_proof(self):
-        node, = self.enroll(powered=True, resource_class=self.gold)
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved(powered=True, resource_class=self.gold)
         self._landed(self._allocate(proof))
-        self.assertEqual('reservation.proof_required',
-                         self.deploy(node.uuid).code)
+        self.assert_needs_proof(self.deploy(node.uuid))
         self.assertEqual(202, self.deploy(node.uuid, proof).status)
 
     def test_node_of_an_allocation_under_way_cannot_be_reserved(self):
@@ -113,8 +110,7 @@ class AllocationTestCase(base.GuardTestCase):
         self.assertEqual(200, self.bind(
             node.uuid, reservation['instance_uuid'], proof).status)
         self.assertEqual(202, self.deploy(node.uuid, proof).status)
-        self.wait_for(lambda: self.node(node.uuid)['provision_state']
-                      == 'active')
+        self.wait_until(node.uuid, 'active')
         self.assertEqual('reservation.proof_required', self.send(
             'POST', '/v1/allocations', {'node': node.name}).code)
         reply = self.send('POST', '/v1/allocations', {'node': node.name},
@@ -177,8 +173,7 @@ class ListTestCase(base.GuardTestCase):
         self.assertEqual(self.free, self._uuids(f'{query}&reserved=False'))
         for wrong in ('reserved=maybe', 'reserved=', 'reserved=1&reserved=0'):
             reply = self.send('GET', f'/v1/nodes?{wrong}')
-            self.assertEqual((400, 'request.invalid_value'),
-                             (reply.status, reply.code))
+            self.assert_says(400, 'request.invalid_value', reply)
 
     def test_pages_are_full_and_lead_to_all(self):
         for extra in ('associated=false', 'reserved=false',

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+import pathlib
 import re
 import uuid
 
@@ -59,6 +61,18 @@ class DoorTestCase(base.GuardTestCase):
             self.csrf = reply.document['csrf']
         return reply
 
+    def feed(self) -> str:
+        """Make a token, and return the path and the query of its feed."""
+        made = self.send('POST', '/v1/calendar/token', headers=base.OURS)
+        self.assertEqual(201, made.status, made)
+        return self.path_of(made)
+
+    def path_of(self, made: base.Reply) -> str:
+        url = made.document['calendar_token']['url']
+        self.assertTrue(url.startswith(
+            f'{self.ironic.url}/v1/leases.ics?token='), url)
+        return url.removeprefix(self.ironic.url)
+
 
 class BasicTestCase(base.WithUsers, DoorTestCase):
 
@@ -69,8 +83,7 @@ class BasicTestCase(base.WithUsers, DoorTestCase):
                          self.page('GET', path).code)
         refused = self.page('POST', SESSION,
                             {'username': 'alice', 'password': 'hidden'})
-        self.assertEqual((401, 'identity.sign_in_refused'),
-                         (refused.status, refused.code))
+        self.assert_says(401, 'identity.sign_in_refused', refused)
         self.assertNotIn('www-authenticate', refused.headers)
         signed_in = self.page('POST', SESSION,
                               {'username': 'alice', 'password': 'secret'})
@@ -86,9 +99,7 @@ class BasicTestCase(base.WithUsers, DoorTestCase):
             self.assertEqual(401, self.page('GET', path).status, path)
 
     def test_feed_needs_no_password(self):
-        made = self.send('POST', '/v1/calendar/token', headers=base.OURS)
-        path = made.document['calendar_token']['url'].removeprefix(
-            self.ironic.url)
+        path = self.feed()
         self.assertEqual(200, self.page('GET', path, Accept='*/*').status)
         self.assertEqual('calendar.not_found', self.page(
             'GET', f'{path}x', Accept='*/*').code)
@@ -97,45 +108,40 @@ class BasicTestCase(base.WithUsers, DoorTestCase):
             self.assertEqual(401, self.page(
                 'GET', wrong + '?' + path.partition('?')[2]).status, wrong)
 
+    def rewrite_users(self, change: Callable[[str], str]
+                      ) -> tuple[pathlib.Path, str]:
+        """Change the lines of alice in the file of users, for this test."""
+        path = self.ironic.folder / 'htpasswd'
+        before = path.read_text()
+        self.addCleanup(path.write_text, before)
+        after = ''.join(change(line) if line.startswith('alice:') else line
+                        for line in before.splitlines(keepends=True))
+        self.assertNotEqual(before, after)
+        path.write_text(after)
+        return path, before
+
     def test_feed_of_who_is_no_user_any_more(self):
-        made = self.send('POST', '/v1/calendar/token', headers=base.OURS)
-        path = made.document['calendar_token']['url'].removeprefix(
-            self.ironic.url)
-        users = self.ironic.folder / 'htpasswd'
-        before = users.read_text()
-        self.addCleanup(users.write_text, before)
-        users.write_text(''.join(
-            line for line in before.splitlines(keepends=True)
-            if not line.startswith('alice:')))
-        gone = self.page('GET', path, Accept='*/*')
-        self.assertEqual((404, 'calendar.not_found'),
-                         (gone.status, gone.code))
+        path = self.feed()
+        users, before = self.rewrite_users(lambda line: '')
+        self.assert_says(404, 'calendar.not_found',
+                         self.page('GET', path, Accept='*/*'))
         users.write_text(before)
         self.assertEqual(200, self.page('GET', path, Accept='*/*').status)
 
     def test_feed_ends_with_the_password(self):
         """The page has no token then, and makes another one."""
-        users = self.ironic.folder / 'htpasswd'
-        before = users.read_text()
-        self.addCleanup(users.write_text, before)
         again = bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()
-        after = ''.join(
-            f'alice:{again}\n' if line.startswith('alice:') else line
-            for line in before.splitlines(keepends=True))
-        self.assertNotEqual(before, after)
         paths = []
-        for text in (before, after):
-            users.write_text(text)
-            if paths:
-                ended = self.page('GET', paths[0], Accept='*/*')
-                self.assertEqual(404, ended.status, ended)
+        for _ in range(2):
             shown = self.send('GET', '/v1/calendar/token', headers=base.OURS)
             self.assertIsNone(shown.document['calendar_token'])
-            made = self.send('POST', '/v1/calendar/token', headers=base.OURS)
-            paths.append(made.document['calendar_token']['url'].removeprefix(
-                self.ironic.url))
+            paths.append(self.feed())
             self.assertEqual(200, self.page(
                 'GET', paths[-1], Accept='*/*').status)
+            if len(paths) == 1:
+                self.rewrite_users(lambda line: f'alice:{again}\n')
+                ended = self.page('GET', paths[0], Accept='*/*')
+                self.assertEqual(404, ended.status, ended)
 
     def test_nobody_forges_who_signed_in(self):
         for headers in ({'X-User': 'alice'}, self.identity,
@@ -150,15 +156,7 @@ class KeystoneTestCase(DoorTestCase):
 
     @classmethod
     def make(cls, folder):
-        return with_keystone.WithKeystone(
-            folder,
-            options={
-                'DEFAULT': {'auth_strategy': 'keystone'},
-                'keystone_authtoken': {'auth_type': 'none'}},
-            reservations={'ironic': {
-                'auth_type': 'admin_token',
-                'endpoint': 'http://not.asked.invalid',
-                'token': 'token-of-our-service'}})
+        return with_keystone.make(folder)
 
     def test_token_in_the_cookie(self):
         self.cookie = 'token-of-one'
@@ -181,8 +179,7 @@ class KeystoneTestCase(DoorTestCase):
     def test_token_that_has_ended(self):
         self.cookie = 'token-that-nobody-knows'
         reply = self.page('GET', f'{HOME}api/v1/leases')
-        self.assertEqual((401, 'identity.session_ended'),
-                         (reply.status, reply.code))
+        self.assert_says(401, 'identity.session_ended', reply)
         self.assertNotIn('www-authenticate', reply.headers)
         self.cookie = 'token-that-nobody-knows'
         self.assertFalse(self.page('GET', SESSION).document['signed_in'])
@@ -231,19 +228,11 @@ class NoauthTestCase(DoorTestCase):
                                   for each in listed.document['hosts']])
 
     def test_feed_is_open_to_who_has_the_token(self):
-        made = self.send('POST', '/v1/calendar/token', headers=base.OURS)
-        self.assertEqual(201, made.status, made)
-        address = made.document['calendar_token']['url']
-        self.assertTrue(address.startswith(
-            f'{self.ironic.url}/v1/leases.ics?token='), address)
+        old = self.feed()
         self.page('GET', SESSION)
         again = self.page('POST', f'{HOME}api/v1/calendar/token', **base.OURS)
         self.assertEqual(201, again.status, again)
-        fresh = again.document['calendar_token']['url']
-        self.assertTrue(fresh.startswith(
-            f'{self.ironic.url}/v1/leases.ics?token='), fresh)
-        for url, status in ((address, 404), (fresh, 200)):
-            path = url.removeprefix(self.ironic.url)
+        for path, status in ((old, 404), (self.path_of(again), 200)):
             for top in ('', '/reservation'):
                 reply = self.send('GET', f'{top}{path}',
                                   headers={'Accept': 'text/calendar, */*'})

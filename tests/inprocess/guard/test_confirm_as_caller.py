@@ -87,10 +87,8 @@ class _Cases:
 
     def _retired(self):
         node, = self.enroll()
-        self.send('PUT', f'/v1/nodes/{node.uuid}/states/provision',
-                  {'target': 'manage'})
-        self.wait_for(lambda: self.node(node.uuid)['provision_state']
-                      == 'manageable')
+        self.provision(node.uuid, 'manage')
+        self.wait_until(node.uuid, 'manageable')
         reply = self.send('PATCH', f'/v1/nodes/{node.uuid}', [
             {'op': 'add', 'path': '/retired', 'value': True}])
         self.assertEqual(200, reply.status, reply)
@@ -148,17 +146,11 @@ class TestKeystone(_Cases, base.GuardTestCase):
     sees = {'the-system': 15, 'nova': 15, 'our-service': 15, 'one': 5,
             'admin-of-one': 5, 'reader-of-one': 5, 'two': 3,
             'foreign-admin': 3}
-    options = {'DEFAULT': {'auth_strategy': 'keystone'},
-               'keystone_authtoken': {'auth_type': 'none'}}
+    options = {}
 
     @classmethod
     def make(cls, folder):
-        return _Compared(
-            folder, options=cls.options,
-            reservations={'ironic': {
-                'auth_type': 'admin_token',
-                'endpoint': 'http://not.asked.invalid',
-                'token': 'token-of-our-service'}})
+        return with_keystone.make(folder, _Compared, cls.options)
 
 
 class TestPolicyFile(TestKeystone):
@@ -172,5 +164,5 @@ class TestPolicyFile(TestKeystone):
     def make(cls, folder):
         path = pathlib.Path(folder, 'policy.yaml')
         path.write_text(_POLICY.format(one=_ONE, two=_TWO))
-        cls.options = {**cls.options, 'oslo_policy': {'policy_file': path}}
+        cls.options = {'oslo_policy': {'policy_file': path}}
         return super().make(folder)

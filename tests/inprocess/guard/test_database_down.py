@@ -36,8 +36,7 @@ class DatabaseDownTestCase(base.GuardTestCase):
                                  '&associated=false'),
                 self.send('GET', '/v1/nodes?reserved=false'),
                 self.send('GET', '/v1/reservations')):
-            self.assertEqual((503, 'service.database_unavailable'),
-                             (reply.status, reply.code))
+            self.assert_says(503, 'service.database_unavailable', reply)
         self.assert_untouched(node.uuid)
         for method, path, document, status in (
                 ('GET', '/v1/nodes', None, 200),

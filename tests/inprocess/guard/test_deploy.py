@@ -31,8 +31,7 @@ class ProofTestCase(base.GuardTestCase):
         node, = self.enroll()
         reservation = self.reserve(node.uuid)
         refused = self.deploy(node.uuid)
-        self.assertEqual((403, 'reservation.proof_required'),
-                         (refused.status, refused.code))
+        self.assert_needs_proof(refused)
         self.assertIn('x-openstack-request-id', refused.headers)
         until = time_text.moment(
             datetime.datetime.fromisoformat(reservation['expires_at']))
@@ -41,28 +40,24 @@ class ProofTestCase(base.GuardTestCase):
             json.loads(refused.document['error_message'])['faultstring'])
         self.assertEqual(
             202, self.deploy(node.uuid, reservation['uuid']).status)
-        self.wait_for(lambda: self.node(node.uuid)['provision_state']
-                      == 'active')
+        self.wait_until(node.uuid, 'active')
         self.assertEqual('in_use', self.reservation(
             reservation['uuid']).document['reservation']['state'])
 
     def test_deploy_runs_with_the_proof_in_the_body(self):
-        node, = self.enroll()
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved()
         self.assertEqual(202, self.deploy(
             node.name, reservation_uuid=proof.upper()).status)
 
     def test_instance_is_taken_off_with_the_proof_only(self):
-        node, = self.enroll()
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved()
         self.assertEqual(200, self.bind(node.uuid, str(uuid.uuid4()),
                                         proof).status)
         for patch in ({'op': 'remove', 'path': '/instance_uuid'},
                       {'op': 'replace', 'path': '/instance_uuid',
                        'value': None}):
             refused = self.send('PATCH', f'/v1/nodes/{node.uuid}', [patch])
-            self.assertEqual((403, 'reservation.proof_required'),
-                             (refused.status, refused.code))
+            self.assert_needs_proof(refused)
         self.assertIsNotNone(self.node(node.uuid)['instance_uuid'])
         self.assertEqual(200, self.send(
             'PATCH', f'/v1/nodes/{node.uuid}', [patch],
@@ -70,13 +65,11 @@ class ProofTestCase(base.GuardTestCase):
         self.assertIsNone(self.node(node.uuid)['instance_uuid'])
 
     def test_two_proofs_that_differ_are_refused(self):
-        node, = self.enroll()
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved()
         for header, key in ((proof, str(uuid.uuid4())), (proof, 'x'),
                             (f'{proof}, {proof}', proof), ('', proof)):
             reply = self.deploy(node.uuid, header, reservation_uuid=key)
-            self.assertEqual((400, 'request.invalid_value'),
-                             (reply.status, reply.code), (header, key))
+            self.assert_says(400, 'request.invalid_value', reply, header)
         self.assert_untouched(node.uuid)
 
     def test_proof_of_another_node_is_none(self):
@@ -84,8 +77,7 @@ class ProofTestCase(base.GuardTestCase):
         proof = self.reserve(mine.uuid)['uuid']
         self.reserve(other.uuid)
         reply = self.deploy(other.uuid, proof)
-        self.assertEqual((403, 'reservation.proof_invalid'),
-                         (reply.status, reply.code))
+        self.assert_says(403, 'reservation.proof_invalid', reply)
         self.assert_untouched(other.uuid)
 
     def test_every_target_that_takes_a_node_needs_proof(self):
@@ -93,14 +85,11 @@ class ProofTestCase(base.GuardTestCase):
         self.reserve(node.uuid)
         for target in ('active', 'deploy', 'rebuild', 'manage', 'adopt',
                        'some-target-of-a-later-ironic'):
-            self.assertEqual('reservation.proof_required', self.send(
-                'PUT', f'/v1/nodes/{node.uuid}/states/provision',
-                {'target': target}).code, target)
+            self.assert_needs_proof(self.provision(node.uuid, target), target)
         self.assert_untouched(node.uuid)
 
     def test_failed_deploy_leaves_the_reservation_as_it_was(self):
-        node, = self.enroll()
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved()
         self.assertEqual(400, self.send(
             'PUT', f'/v1/nodes/{node.uuid}/states/provision',
             {'target': 'active', 'no-such-key': 1},
@@ -113,24 +102,18 @@ class ProofTestCase(base.GuardTestCase):
         node, = self.enroll()
         reservation = self.reserve(node.uuid)
         instance, proof = reservation['instance_uuid'], reservation['uuid']
-        self.assertEqual('reservation.proof_required',
-                         self.bind(node.uuid, instance).code)
+        self.assert_needs_proof(self.bind(node.uuid, instance))
         self.assertEqual(200, self.bind(node.uuid, instance, proof).status)
-        self.assertEqual('reservation.proof_required',
-                         self.deploy(node.uuid).code)
+        self.assert_needs_proof(self.deploy(node.uuid))
         self.assertEqual(202, self.deploy(node.uuid, proof).status)
-        self.wait_for(lambda: self.node(node.uuid)['provision_state']
-                      == 'active')
+        self.wait_until(node.uuid, 'active')
         # NOTE: Ironic 39 fails at a rebuild without an image.
         self.assertEqual(200, self.send('PATCH', f'/v1/nodes/{node.uuid}', [
             {'op': 'add', 'path': '/instance_info/image_source',
              'value': 'file:///image'}]).status)
-        self.assertEqual('reservation.proof_required', self.send(
-            'PUT', f'/v1/nodes/{node.uuid}/states/provision',
-            {'target': 'rebuild'}).code)
-        self.assertEqual(202, self.send(
-            'PUT', f'/v1/nodes/{node.uuid}/states/provision',
-            {'target': 'rebuild'}, headers={base.PROOF: proof}).status)
+        self.assert_needs_proof(self.provision(node.uuid, 'rebuild'))
+        self.assert_says(202, None,
+                         self.provision(node.uuid, 'rebuild', proof))
 
     def test_other_changes_of_a_reserved_node_pass(self):
         node, = self.enroll()
@@ -151,21 +134,16 @@ class ProofTestCase(base.GuardTestCase):
                          self.node(node.uuid)['maintenance_reason'])
 
     def test_deleted_node_takes_its_reservation_along(self):
-        node, = self.enroll()
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved()
         self.assertEqual(204, self.send(
             'DELETE', f'/v1/nodes/{node.uuid}').status)
         self.wait_for(lambda: self.reservation(proof).status == 404)
 
     def test_undeployed_node_can_be_reserved_again(self):
-        node, = self.enroll()
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved()
         self.assertEqual(202, self.deploy(node.uuid, proof).status)
-        self.wait_for(lambda: self.node(node.uuid)['provision_state']
-                      == 'active')
-        self.assertEqual(202, self.send(
-            'PUT', f'/v1/nodes/{node.uuid}/states/provision',
-            {'target': 'deleted'}).status)
+        self.wait_until(node.uuid, 'active')
+        self.assertEqual(202, self.provision(node.uuid, 'deleted').status)
         self.wait_for(lambda: self.reservation(proof).status == 404)
         self.reserve(node.uuid)
 
@@ -183,8 +161,7 @@ class ProofTestCase(base.GuardTestCase):
 class RaceTestCase(base.GuardTestCase):
 
     def test_of_50_deployers_the_one_with_the_proof_deploys(self):
-        node, = self.enroll()
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved()
         together = threading.Barrier(50)
 
         def deploy(number):
@@ -202,8 +179,7 @@ class RaceTestCase(base.GuardTestCase):
         self.assertEqual({(403, 'reservation.proof_required'): 49},
                          collections.Counter((reply.status, reply.code)
                                              for reply in replies))
-        self.wait_for(lambda: self.node(node.uuid)['provision_state']
-                      == 'active')
+        self.wait_until(node.uuid, 'active')
 
     def test_a_deploy_and_a_reservation_never_both_get_the_node(self):
         for node in self.enroll(12):
@@ -236,6 +212,4 @@ class RequireAlwaysTestCase(base.GuardTestCase):
         self.assert_untouched(node.uuid)
         self.assertEqual(202, self.deploy(
             node.uuid, self.reserve(node.uuid)['uuid']).status)
-        self.assertEqual(202, self.send(
-            'PUT', f'/v1/nodes/{bound.uuid}/states/provision',
-            {'target': 'manage'}).status)
+        self.assertEqual(202, self.provision(bound.uuid, 'manage').status)

@@ -26,16 +26,8 @@ class KeystoneTestCase(base.GuardTestCase):
 
     @classmethod
     def make(cls, folder):
-        return with_keystone.WithKeystone(
-            folder,
-            options={
-                'DEFAULT': {'auth_strategy': 'keystone'},
-                'keystone_authtoken': {'auth_type': 'none'}},
-            reservations={
-                'guard': {'instance_uuid_from_service': True},
-                'ironic': {'auth_type': 'admin_token',
-                           'endpoint': 'http://not.asked.invalid',
-                           'token': 'token-of-our-service'}})
+        return with_keystone.make(
+            folder, guard={'instance_uuid_from_service': True})
 
     def _as(self, name):
         self.identity = with_keystone.token(name)
@@ -66,8 +58,7 @@ class KeystoneTestCase(base.GuardTestCase):
                 ('GET', '/v1/nodes?reserved=true', None)):
             for headers in ({}, forged, {'X-Auth-Token': 'wrong'}):
                 reply = self.send(method, path, document, headers=headers)
-                self.assertEqual((401, None), (reply.status, reply.code),
-                                 (method, path, headers))
+                self.assert_says(401, None, reply, (method, path, headers))
 
     def test_way_in_is_told_to_anybody(self):
         self.identity = {}
@@ -108,7 +99,7 @@ class KeystoneTestCase(base.GuardTestCase):
         self.reserve(node.uuid)
         self._as('two')
         reply = self.deploy(node.uuid)
-        self.assertEqual((404, None), (reply.status, reply.code))
+        self.assert_says(404, None, reply)
 
     def test_foreign_admin(self):
         """Admin and service of some project were taken for the cloud's.
@@ -138,24 +129,20 @@ class KeystoneTestCase(base.GuardTestCase):
         reservation = self.reserve(node.uuid)
         instance = reservation['instance_uuid']
         # The role is what counts, not the instance alone.
-        self.assertEqual('reservation.proof_required',
-                         self.bind(node.uuid, instance).code)
+        self.assert_needs_proof(self.bind(node.uuid, instance))
         self._as('nova')
         self.assertEqual('reservation.proof_required',
                          self.bind(node.uuid, str(uuid.uuid4())).code)
-        self.assertEqual('reservation.proof_required',
-                         self.deploy(node.uuid).code)
+        self.assert_needs_proof(self.deploy(node.uuid))
         self.assertEqual(200, self.bind(node.uuid, instance).status)
         self.assertEqual(202, self.deploy(node.uuid).status)
-        self.wait_for(lambda: self.node(node.uuid)['provision_state']
-                      == 'active')
+        self.wait_until(node.uuid, 'active')
         self._as('the-system')
         self.assertEqual('in_use', self.reservation(
             reservation['uuid']).document['reservation']['state'])
 
     def test_reconciler_reads_nodes_with_a_user_of_its_own(self):
-        node, = self.enroll()
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved()
         self.assertEqual(204, self.send(
             'DELETE', f'/v1/nodes/{node.uuid}').status)
         self.wait_for(lambda: self.reservation(proof).status == 404)
@@ -167,8 +154,7 @@ class BasicTestCase(base.WithUsers):
         node, = self.enroll()
         reservation = self.reserve(node.uuid)
         self.assertEqual('alice', reservation['user_id'])
-        self.assertEqual('reservation.proof_required',
-                         self.deploy(node.uuid).code)
+        self.assert_needs_proof(self.deploy(node.uuid))
         self.assertEqual(202, self.deploy(
             node.uuid, reservation['uuid']).status)
 

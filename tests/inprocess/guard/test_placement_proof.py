@@ -18,13 +18,9 @@ own; the tests say what Nova's scheduler and its ironic driver say.
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 import uuid
 
-from keystoneauth1 import adapter
-from keystoneauth1 import noauth
-from keystoneauth1 import session as ksa_session
 import testtools
 
 from ironic_reservations import conf as project_conf
@@ -35,6 +31,7 @@ from ironic_reservations.engine.placement import lease_provider_sync
 from ironic_reservations.guard import middleware
 from ironic_reservations.lifecycle.placement import lease_providers as machine
 from ironic_reservations.model import flavors
+from tests import world
 from tests.inprocess.guard import base
 from tests.inprocess.guard import with_keystone
 from tests.inprocess.placement import in_memory
@@ -53,118 +50,73 @@ class PlacementProofTestCase(base.GuardTestCase):
             cls.placed.setUp()
         finally:
             cls.addClassCleanup(cls.placed.cleanUp)
-        return with_keystone.WithKeystone(
-            folder,
-            options={
-                'DEFAULT': {'auth_strategy': 'keystone'},
-                'keystone_authtoken': {'auth_type': 'none'}},
-            reservations={
-                'guard': {'proof_by_placement': True},
-                'placement': {'enabled': True, 'timeout': 5,
-                              'endpoint_override': cls.placed.endpoint},
-                'ironic': {'auth_type': 'admin_token',
-                           'endpoint': 'http://not.asked.invalid',
-                           'token': 'token-of-our-service'}})
+        return with_keystone.make(
+            folder, guard={'proof_by_placement': True},
+            placement={'enabled': True, 'timeout': 5,
+                       'endpoint_override': cls.placed.endpoint})
 
     def setUp(self) -> None:
         super().setUp()
-        self.client = placement.Placement(adapter.Adapter(
-            ksa_session.Session(auth=noauth.NoAuth()),
-            endpoint_override=self.placed.endpoint), placement.ADMIN)
+        self.client = placement.Placement(
+            in_memory.sender_to(self.placed.endpoint), placement.ADMIN)
 
-    def leased(self) -> machine.Desired:
-        """Return what a lease is to have of a node, and has."""
+    def leased(self) -> tuple[str, str, str]:
+        """Return a leased node, a server of the lease there, and the proof.
+
+        The server has claimed what the flavor asks for.
+        """
         name = f'class-{uuid.uuid4().hex}'
         node, = self.enroll(resource_class=name)
         in_memory.Nodes(self.client).add(node.uuid,
                                          flavors.class_of_node(name))
-        created = self.send('POST', '/v1/os-hosts', {'name': node.uuid})
-        self.assertEqual(201, created.status, created)
-        now = datetime.datetime.now(datetime.UTC)
-        reply = self.lease(name, now)
-        self.assertEqual(201, reply.status, reply)
-        lease = reply.document['lease']
-        self.wait_for(lambda: self.send(
-            'GET', f'/v1/leases/{lease["id"]}').document['lease']['status']
-            == 'ACTIVE')
+        lease = self.make_lease(
+            node.uuid, f'["==", "$resource_class", "{name}"]')
         wanted = machine.Desired(lease['reservations'][0]['id'], None,
                                 {node.uuid: 1}, True)
-        conf = project_conf.load(config_files=[])
-        conf.set_override('connection', 'sqlite://', 'database')
-        conf.set_override('enabled', True, 'placement')
-        conf.set_override('endpoint_override', self.placed.endpoint,
-                          'placement')
+        conf = world.configured(
+            'sqlite://', placement__enabled=True,
+            placement__endpoint_override=self.placed.endpoint)
         self.assertEqual((), lease_provider_sync.bring(
             engine_module.build(conf), wanted).waits)
-        return wanted
-
-    def lease(self, name: str, now: datetime.datetime
-              ) -> base.Reply:
-        """Ask for a lease of a node of a class."""
-        return self.send('POST', '/v1/leases', {
-            'name': f'lease of {name}', 'start_date': 'now',
-            'end_date': f'{now + datetime.timedelta(days=1):%Y-%m-%d %H:%M}',
-            'events': [], 'reservations': [{
-                'resource_type': 'physical:host', 'min': 1, 'max': 1,
-                'hypervisor_properties': '', 'resource_properties':
-                    f'["==", "$resource_class", "{name}"]'}]})
-
-    def schedule(self, wanted: machine.Desired) -> str:
-        """Claim what the flavor asks for, and return the server."""
         server = str(uuid.uuid4())
-        host, = wanted.counts
         answer = self.client.put_allocations(server, in_memory.wanted({
-            lease_provider_calls.child_of(host): {wanted.class_name: 1}}))
+            lease_provider_calls.child_of(node.uuid): {
+                wanted.class_name: 1}}))
         self.assertTrue(answer.done, answer)
-        return server
+        return node.uuid, server, wanted.reservation_id
 
     def as_nova(self) -> None:
         """Go on with the token of Nova."""
         self.identity = with_keystone.token('nova')
 
     def test_server_of_the_lease_is_deployed_without_a_header(self) -> None:
-        wanted = self.leased()
-        node, = wanted.counts
-        server = self.schedule(wanted)
+        node, server, _ = self.leased()
         self.as_nova()
-        self.assertEqual('reservation.proof_required',
-                         self.bind(node, str(uuid.uuid4())).code)
-        self.assertEqual('reservation.proof_required',
-                         self.deploy(node).code)
+        self.assert_needs_proof(self.bind(node, str(uuid.uuid4())))
+        self.assert_needs_proof(self.deploy(node))
         self.assert_untouched(node)
-        bound = self.bind(node, server)
-        self.assertEqual(200, bound.status, bound)
-        deployed = self.deploy(node)
-        self.assertEqual(202, deployed.status, deployed)
-        self.wait_for(lambda: self.node(node)['provision_state'] == 'active')
+        self.assert_says(200, None, self.bind(node, server))
+        self.assert_says(202, None, self.deploy(node))
+        self.wait_until(node, 'active')
 
     def test_role_is_what_counts(self) -> None:
-        wanted = self.leased()
-        node, = wanted.counts
-        server = self.schedule(wanted)
-        self.assertEqual('reservation.proof_required',
-                         self.bind(node, server).code)
+        node, server, _ = self.leased()
+        self.assert_needs_proof(self.bind(node, server))
         self.assert_untouched(node)
 
     def test_placement_that_is_stopped_lets_nobody_in(self) -> None:
         """And nothing else is held up by it."""
-        wanted = self.leased()
-        node, = wanted.counts
-        server = self.schedule(wanted)
+        node, server, proof = self.leased()
         free, = self.enroll()
         self.as_nova()
         self.placed.pause()
         self.addCleanup(self.placed.go_on)
-        refused = self.bind(node, server)
-        self.assertEqual((503, 'guard.proof_unknown'),
-                         (refused.status, refused.code))
+        self.assert_says(503, 'guard.proof_unknown', self.bind(node, server))
         self.assert_untouched(node)
-        self.assertEqual(200, self.bind(free.uuid, str(
-            uuid.uuid4())).status)
-        shown = self.bind(node, server, wanted.reservation_id)
-        self.assertEqual(200, shown.status, shown)
+        self.assert_says(200, None, self.bind(free.uuid, str(uuid.uuid4())))
+        self.assert_says(200, None, self.bind(node, server, proof))
         self.placed.go_on()
-        self.assertEqual(202, self.deploy(node).status)
+        self.assert_says(202, None, self.deploy(node))
 
 
 class ConfigurationTestCase(testtools.TestCase):

@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import Any
 
 from tests.inprocess.guard import acts
-from tests.inprocess.guard import base
 from tests.inprocess.guard import keystone_ironic
 from tools import enrolment
 
@@ -38,17 +37,14 @@ class SettingsTestCase(acts.ActsTestCase):
         node = self.node_of_one(lessee=keystone_ironic.PROJECTS['two'])
         proof = self.reserve(node.uuid)['uuid']
         self.assertEqual(202, self.deploy(node.uuid, proof).status)
-        self.wait_for(lambda: self.node(node.uuid)['provision_state']
-                      == 'active')
+        self.wait_until(node.uuid, 'active')
         for name in ('admin-of-one', 'one', 'two'):
             self.as_(name)
             self.assertEqual(_REQUIRED, self._patch(node, 'protected', True),
                              name)
         self.as_('the-system')
         self.assertFalse(self.node(node.uuid)['protected'])
-        undeployed = self.send(
-            'PUT', f'/v1/nodes/{node.uuid}/states/provision',
-            {'target': 'deleted'}, headers={base.PROOF: proof})
+        undeployed = self.provision(node.uuid, 'deleted', proof)
         self.assertEqual(202, undeployed.status, undeployed)
 
     def test_owner_changes_nothing_of_what_others_hold(self) -> None:

@@ -47,8 +47,7 @@ class SpellingsTestCase(base.GuardTestCase):
             [], self.send('GET', '/v1/allocations').document['allocations'])
 
     def test_other_spellings_are_refused_even_with_proof(self):
-        node, = self.enroll(powered=True, resource_class='gold')
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved(powered=True, resource_class='gold')
         for row in spellings.OTHERS:
             if row.wire:
                 reply = self._send(row.about(node.uuid, node.name), proof)
@@ -76,8 +75,7 @@ class SpellingsTestCase(base.GuardTestCase):
                     headers={base.PROOF: proof})
 
     def test_uuid_in_another_spelling_is_the_same_node(self):
-        node, = self.enroll()
-        proof = self.reserve(node.uuid)['uuid']
+        node, proof = self.reserved()
         for spelled in (node.uuid.upper(), node.uuid.replace('-', ''),
                         f'{{{node.uuid}}}'):
             path = parse.quote(f'/v1/nodes/{spelled}/states/provision')
@@ -112,13 +110,12 @@ class SpellingsTestCase(base.GuardTestCase):
         reply = self.send(
             'PUT', f'/v1/nodes/{node.uuid}/states/provision',
             raw=b'{"target": "active"}', chunked=True)
-        self.assertEqual((411, 'request.length_required'),
-                         (reply.status, reply.code))
+        self.assert_says(411, 'request.length_required', reply)
         self.assert_untouched(node.uuid)
 
     def test_node_that_is_not_there_is_ironics_404(self):
         for ident in (str(uuid.uuid4()), 'nobody'):
             reply = self.deploy(ident)
-            self.assertEqual((404, None), (reply.status, reply.code))
+            self.assert_says(404, None, reply)
             self.assertIn('could not be found',
                           reply.document['error_message'])

@@ -19,8 +19,10 @@ real Ironic: who may, who is refused and how, and what stands afterwards.
 from __future__ import annotations
 
 from collections.abc import Mapping
+import contextlib
 import datetime
 from typing import Any
+from unittest import mock
 import uuid
 
 from ironic_reservations import clock
@@ -35,7 +37,6 @@ from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.model import leases
 from tests import world
 from tests.inprocess.guard import acts
-from tests.inprocess.guard import base
 from tests.inprocess.guard import keystone_ironic
 from tests.inprocess.guard import with_keystone
 from tools import all_in_one
@@ -76,44 +77,28 @@ class StatesTestCase(acts.ActsTestCase):
 
     @classmethod
     def make(cls, folder: str) -> with_keystone.WithKeystone:
-        return with_keystone.WithKeystone(
-            folder,
-            options={
-                'DEFAULT': {'auth_strategy': 'keystone',
-                            'enabled_inspect_interfaces': 'fake',
-                            'enabled_rescue_interfaces': 'fake',
-                            'enabled_vendor_interfaces': 'fake'},
-                'keystone_authtoken': {'auth_type': 'none'}},
-            reservations={
-                'ironic': {'auth_type': 'admin_token', 'poll_interval': 1,
-                           'endpoint': 'http://not.asked.invalid',
-                           'token': 'token-of-our-service'}})
+        return with_keystone.make(folder, options={'DEFAULT': {
+            'enabled_inspect_interfaces': 'fake',
+            'enabled_rescue_interfaces': 'fake',
+            'enabled_vendor_interfaces': 'fake'}},
+            ironic={'poll_interval': 1})
 
-    def ask_for(self, target: str, node: enrolment.Enrolled,
-                proof: str | None = None, **more: Any
-                ) -> tuple[int, str | None]:
-        """Ask for a provision state."""
-        reply = self.send(
-            'PUT', f'/v1/nodes/{node.uuid}/states/provision',
-            {'target': target, **more},
-            headers={} if proof is None else {base.PROOF: proof})
-        return reply.status, reply.code
+    def as_an_administrator(self) -> contextlib.AbstractContextManager[Any]:
+        """Ask as one for a while, whoever asks before and after."""
+        return mock.patch.object(self, 'identity',
+                                 with_keystone.token('the-system'))
 
     def becomes(self, node: enrolment.Enrolled, state: str) -> None:
         """Wait until a node is in a state, whoever asks."""
-        asks, self.identity = self.identity, with_keystone.token('the-system')
-        try:
-            self.wait_for(lambda: self.node(node.uuid)['provision_state']
-                          == state)
-        finally:
-            self.identity = asks
+        with self.as_an_administrator():
+            self.wait_until(node.uuid, state)
 
     def refused(self, how: tuple[int, str | None], target: str,
                 node: enrolment.Enrolled, proof: str | None = None,
                 **more: Any) -> None:
         """Assert how a request is refused, or answered."""
-        self.assertEqual(how, self.ask_for(target, node, proof, **more),
-                         (target, proof))
+        reply = self.provision(node.uuid, target, proof, **more)
+        self.assert_says(*how, reply, (target, proof))
 
     def strangers_are_refused(self, target: str, node: enrolment.Enrolled,
                               **more: Any) -> None:
@@ -134,11 +119,8 @@ class ReservedTestCase(StatesTestCase):
 
     def state(self) -> str | None:
         """Read the reservation; ``None`` where it has ended."""
-        asks, self.identity = self.identity, with_keystone.token('the-system')
-        try:
+        with self.as_an_administrator():
             reply = self.reservation(self.proof)
-        finally:
-            self.identity = asks
         return (reply.document['reservation']['state']
                 if reply.status == 200 else None)
 

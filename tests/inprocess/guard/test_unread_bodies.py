@@ -81,16 +81,14 @@ class BodiesTestCase(base.GuardTestCase):
                              'value': 'a' * _MIB}])
         reply = self.send('PATCH', f'/v1/nodes/{node.uuid}',
                           raw=small.encode())
-        self.assertEqual((413, 'request.too_large'),
-                         (reply.status, reply.code))
+        self.assert_says(413, 'request.too_large', reply)
         # NOTE: a configuration drive is as large as Ironic takes it.
         reply = self.send('PUT', f'/v1/nodes/{node.uuid}/states/provision', {
             'target': 'active', 'configdrive': 'a' * (2 * _MIB)})
         self.assertEqual(202, reply.status, reply.document)
         reply = self.send('PUT', f'/v1/nodes/{node.uuid}/states/provision',
                           raw=b'[' + b'1,' * _MIB + b'1]')
-        self.assertEqual((400, 'request.malformed'),
-                         (reply.status, reply.code))
+        self.assert_says(400, 'request.malformed', reply)
 
     def test_chunks_that_are_left_are_no_request(self):
         """After 411 and 401 the rest of the body was the next request."""

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import pathlib
 from unittest import mock
 
@@ -44,3 +45,26 @@ class WithKeystone(forked_ironic.ForkedIronic):
     def _spawn(self) -> None:
         with mock.patch.object(all_in_one, '_SERVICE', _SERVICE):
             super()._spawn()
+
+
+def make(folder: str, kind: type[WithKeystone] = WithKeystone,
+         options: Mapping[str, Mapping[str, object]] | None = None,
+         ironic: Mapping[str, object] | None = None,
+         **reservations: Mapping[str, object]) -> WithKeystone:
+    """Return an Ironic with keystone for its strategy.
+
+    :param options: more of Ironic's.
+    :param ironic: more of how we ask it; the other ones are of ours, too.
+    """
+    more = options or {}
+    return kind(
+        folder,
+        options={**more,
+                 'DEFAULT': {'auth_strategy': 'keystone',
+                             **more.get('DEFAULT', {})},
+                 'keystone_authtoken': {'auth_type': 'none'}},
+        reservations={
+            **reservations,
+            'ironic': {'auth_type': 'admin_token',
+                       'endpoint': 'http://not.asked.invalid',
+                       'token': 'token-of-our-service', **(ironic or {})}})
