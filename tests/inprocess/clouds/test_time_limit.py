@@ -13,7 +13,6 @@
 """What is left of exchanges that take too long."""
 
 import threading
-import time
 
 import testtools
 
@@ -29,15 +28,12 @@ class TestWithin(testtools.TestCase):
 
         def hangs(cut):
             begun.append(cut)
-            over.wait(60)
+            over.wait(300)
         for _ in range(3):
             self.assertRaises(time_limit.TooLate, time_limit.within, 0.1,
                               'one', hangs)
-        self.assertEqual(1, len(begun))
-        self.assertEqual(2, time_limit.within(5, 'another', lambda cut: 2))
+        self.assertEqual(2, time_limit.within(300, 'another', lambda cut: 2))
         over.set()
-        deadline = time.monotonic() + 30
-        while time_limit._left['one'].is_alive():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
-        self.assertEqual(3, time_limit.within(5, 'one', lambda cut: 3))
+        time_limit._left['one'].join(300)
+        self.assertEqual(1, len(begun))
+        self.assertEqual(3, time_limit.within(300, 'one', lambda cut: 3))

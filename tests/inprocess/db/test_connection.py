@@ -17,6 +17,8 @@ from __future__ import annotations
 import pathlib
 import sqlite3
 import threading
+import time
+from unittest import mock
 
 import fixtures
 from oslo_config import cfg
@@ -58,9 +60,9 @@ class TestSqlite(testtools.TestCase):
         other.execute('CREATE TABLE there (id INTEGER)')
         other.execute('BEGIN IMMEDIATE')
         other.execute('INSERT INTO there VALUES (1)')
-        done = threading.Timer(0.3, other.execute, ('COMMIT',))
-        done.start()
-        self.addCleanup(done.join)
+        # NOTE: it sleeps once it has been locked out.
+        self.enterContext(mock.patch.object(
+            time, 'sleep', lambda _: other.execute('COMMIT')))
 
         database = connection.Database(world.configured(f'sqlite:///{path}'))
         self.addCleanup(database.close)
@@ -69,6 +71,7 @@ class TestSqlite(testtools.TestCase):
                 'PRAGMA journal_mode').scalar())
             self.assertEqual(1, opened.exec_driver_sql(
                 'SELECT COUNT(*) FROM there').scalar())
+        self.assertFalse(other.in_transaction)
 
     def _database(self, **options):
         path = pathlib.Path(
@@ -97,15 +100,24 @@ class TestSqlite(testtools.TestCase):
         """SQLite has them sleep, and lets one of them wait for half a minute.
         """
         database = self._database()
-        order = []
+        order, queues = [], threading.Event()
         self._begun(database, order.append)
         other = self._other(database)
+        turn = database._turn
+
+        class Turn:
+            def acquire(self, timeout):
+                queues.set()
+                return turn.acquire(timeout=timeout)
+
+            def release(self):
+                turn.release()
         with database.write():
+            database._turn = Turn()
             other.start()
-            # NOTE: so long, one that did not queue would have begun.
-            other.join(0.3)
+            self.assertTrue(queues.wait(300))
             order.append('commit')
-        other.join(60)
+        other.join(300)
         self.assertEqual([threading.current_thread().name, 'commit', 'other'],
                          order)
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from concurrent import futures
 import contextlib
+import itertools
 import pathlib
 import time
 
@@ -31,6 +32,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.api.middleware import health
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection
+from ironic_reservations.db import row_queue
 from ironic_reservations.db import tables
 from ironic_reservations.reconciler import claim
 from tests import world
@@ -40,14 +42,12 @@ from tests.real import proxy
 from tools import all_in_one
 
 CLIENTS = 20
-#: What is seconds, and not minutes, on a machine that has other things to do.
-SECONDS = 40
 #: How long a dead host's transaction lasts, which is shorter than the other
 #: worlds of the tests give those who are only slow.
 IDLE = 2
-#: How long a lock is waited for where it is seen who else gets a thread. Some
-#: wait twice: PostgreSQL has them wait for the lock before them first.
-LOCKED = 8
+#: How long a lock is waited for where it is there until the test lets it go,
+#: and how long whatever hangs is waited for, in seconds.
+LONG = 300
 
 
 class _DeadHost:
@@ -72,18 +72,13 @@ class _DeadHost:
         opened.execute(sa.update(tables.nodes).where(
             tables.nodes.c.uuid == self.node).values(generation=7))
 
-    def within(self, seconds, call):
-        begun = time.monotonic()
-        answer = call()
-        self.assertLess(time.monotonic() - begun, seconds)
-        return answer
-
     def test_node_that_a_dead_host_has_locked(self):
-        """It is had by somebody else in seconds, in one request."""
+        """It is had by somebody else in one request: nobody else unlocks it.
+        """
         opened, loses_its_power = self.dead_host()
         self.lock(opened)
         loses_its_power()
-        made = self.within(SECONDS, lambda: self.world.reserve(self.node))
+        made = self.world.reserve(self.node)
         self.assertEqual([made.uuid], list(self.world.reservations()))
 
     def test_who_reads_for_long_is_left_alone(self):
@@ -116,16 +111,12 @@ class _DeadHost:
         self.world.clock.advance(1)
 
         def takes_over():
-            deadline = time.monotonic() + 60
-            while time.monotonic() < deadline:
-                with contextlib.suppress(connection.Conflict):
-                    if living.holds():
-                        return True
-            return False
-        self.assertTrue(self.within(SECONDS, takes_over))
+            with contextlib.suppress(connection.Conflict):
+                return living.holds()
+        self.eventually(takes_over)
 
     def test_health_while_the_database_says_nothing(self):
-        """It is told in time, and goes on when there is another way."""
+        """It is told meanwhile, and goes on when there is another way."""
         # NOTE: the check gives a connection up that much later than the server
         # would have answered; only then it looks for another way.
         self.useFixture(fixtures.MonkeyPatch(
@@ -137,7 +128,7 @@ class _DeadHost:
         checked = health.Database(engine)
 
         def healthy():
-            return self.within(20, lambda: checked.healthcheck(0))
+            return checked.healthcheck(0)
         self.eventually(lambda: healthy().available)
         way.fall_silent()
         self.eventually(lambda: not healthy().available)
@@ -147,48 +138,43 @@ class _DeadHost:
         self.assertIn("This host's clock is", healthy().details)
 
     def eventually(self, happened):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONG
         while not happened():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.1)
 
     def test_many_who_want_a_node_that_is_locked(self):
-        """They leave threads for others, and are answered in seconds."""
+        """They leave threads for others while some wait for the lock."""
         port = self.served()
-        other, another = self.world.enrol(2)
+        (another,) = self.world.enrol()
         locked = sa.create_engine(self.url)
         self.addCleanup(locked.dispose)
-        with requests.Session() as session, locked.begin() as opened, (
-                futures.ThreadPoolExecutor(CLIENTS)) as pool:
-            # NOTE: it has all of its connections before that.
-            for each in [pool.submit(self.post, port, other)
-                         for _ in range(CLIENTS)]:
-                each.result()
-            self.lock(opened)
-            begun = time.monotonic()
-            asked = [pool.submit(self.post, port, self.node)
-                     for _ in range(CLIENTS)]
-            while not all(each.done() for each in asked):
-                one = time.monotonic()
-                health = session.get(
-                    f'http://127.0.0.1:{port}/healthcheck', timeout=60)
-                self.assertEqual(200, health.status_code)
-                self.assertLess(time.monotonic() - one, LOCKED)
-                time.sleep(0.1)
-            self.assertLess(time.monotonic() - begun, LOCKED + SECONDS)
-            self.assertEqual(
-                {(503, 'reservation.contention', '1')},
-                {each.result() for each in asked})
-            self.assertEqual(201, self.post(port, another)[0])
-        self.assertEqual(201, self.post(port, self.node)[0])
+        with futures.ThreadPoolExecutor(CLIENTS) as pool:
+            with requests.Session() as session, locked.begin() as opened:
+                self.lock(opened)
+                asked = [pool.submit(self.post, port, self.node)
+                         for _ in range(CLIENTS)]
+                refused = itertools.islice(
+                    futures.as_completed(asked, LONG),
+                    CLIENTS - row_queue.MOST)
+                self.assertEqual({(503, 'reservation.contention', '1')},
+                                 {each.result() for each in refused})
+                self.eventually(lambda: session.get(
+                    f'http://127.0.0.1:{port}/healthcheck',
+                    timeout=LONG).status_code == 200)
+                self.assertEqual(201, self.post(port, another)[0])
+                waiting = [each for each in asked if not each.done()]
+                self.assertEqual(row_queue.MOST, len(waiting))
+            self.assertEqual([201, 409, 409, 409], sorted(
+                each.result()[0] for each in waiting))
 
     def served(self):
         folder = self.useFixture(fixtures.TempDir()).path
         config = pathlib.Path(folder, 'api.conf')
         all_in_one.write_options(config, {
             'DEFAULT': {'auth_strategy': 'noauth', 'state_path': folder},
-            'database': {'connection': self.url, 'lock_timeout': LOCKED,
-                         'statement_timeout': 3 * LOCKED},
+            'database': {'connection': self.url, 'lock_timeout': LONG,
+                         'statement_timeout': 3 * LONG},
             'ironic': {'confirm': 'mirror',
                        'endpoint_override': 'http://127.0.0.1:9'},
             'api': {'host': '127.0.0.1', 'reuse_port': True}})
@@ -196,7 +182,7 @@ class _DeadHost:
 
     def post(self, port, node):
         answer = requests.post(
-            f'http://127.0.0.1:{port}/v1/reservations', timeout=60, headers={
+            f'http://127.0.0.1:{port}/v1/reservations', timeout=LONG, headers={
                 'OpenStack-API-Version': 'baremetal-reservation 1.4'},
             json={'instance_uuid': world.new_uuid(), 'node_uuid': [node]})
         code = (answer.json()['errors'][0]['code']

@@ -18,8 +18,6 @@ whoever had asked waited until the server went on.
 
 from __future__ import annotations
 
-import time
-
 import fixtures
 import sqlalchemy as sa
 
@@ -33,8 +31,6 @@ from tests.real import proxy
 _STATEMENT = 2
 #: What is added to it here: the server still is the first to give up.
 _MORE = 1
-#: Both, and a machine that has other things to do.
-_SECONDS = _STATEMENT + _MORE + 20
 
 
 class _SilentServer:
@@ -60,8 +56,8 @@ class _SilentServer:
         self.update = sa.update(tables.nodes).where(
             tables.nodes.c.uuid == self.node).values(generation=7)
 
-    def test_statement_ends_in_time(self):
-        """It is not known who answers; and the next connection is used."""
+    def test_statement_that_is_never_answered_ends(self):
+        """And the next connection is used."""
         count = sa.select(sa.func.count()).select_from(tables.nodes)
         with self.database.read() as reading:
             self.assertEqual(1, reading.scalar(count))
@@ -70,22 +66,18 @@ class _SilentServer:
             with self.database.read() as reading:
                 self.way.fall_silent()
                 reading.scalar(count)
-        begun = time.monotonic()
         self.assertRaises(errors.DatabaseUnavailable, read)
-        self.assertLess(time.monotonic() - begun, _SECONDS)
         self.way.let_through()
         with self.database.read() as reading:
             self.assertEqual(1, reading.scalar(count))
 
-    def test_commit_ends_in_time_and_is_not_known(self):
+    def test_commit_that_is_never_answered_ends_and_is_not_known(self):
         """It may or may not have been done."""
         def write():
             with self.database.write() as writing:
                 writing.execute(self.update)
                 self.way.fall_silent()
-        begun = time.monotonic()
         self.assertRaises(errors.OutcomeUnknown, write)
-        self.assertLess(time.monotonic() - begun, _SECONDS)
 
     def test_another_transaction_in_the_way_is_told_from_silence(self):
         """Whoever has waited for its lock plans again."""
