@@ -80,7 +80,7 @@ class SmallKeystone(fixtures.Fixture):
             int(environ.get('CONTENT_LENGTH') or 0))
         self.asked.append(json.loads(raw) if raw else None)
         if self.silent:
-            self._go_on.wait(60)
+            self._go_on.wait()
         if self.fails is not None:
             return wsgi.Answer(*self.fails, b'{}').send(start_response)
         path = environ['PATH_INFO']

@@ -18,7 +18,6 @@ import base64
 import hashlib
 import json
 import pathlib
-import time
 from typing import Any
 
 import bcrypt
@@ -355,7 +354,8 @@ class HttpBasicTest(base.TestCase):
         for who in (wrong, OLGA):
             answer = self.sign_in(who)
             self.check(answer, 429, 'identity.too_many_attempts')
-            self.assertGreater(int(answer.headers['Retry-After']), 200)
+            self.assertIn(int(answer.headers['Retry-After']),
+                          range(1, int(attempts.WINDOW) + 1))
         elsewhere = self.browser.send('POST', base.SESSION, OLGA,
                                       environ={'REMOTE_ADDR': '10.0.0.1'})
         self.assertEqual(200, elsewhere.status)
@@ -392,11 +392,9 @@ class AttemptsTest(testtools.TestCase):
         held = [counted.one('a', str(index)) for index in range(4)]
         for each in held:
             each.__enter__()
-        began = time.monotonic()
         refused = self.assertRaises(
             password_file.errors.TooManyAttempts,
             counted.one('a', 'last').__enter__)
-        self.assertLess(time.monotonic() - began, 5)
         self.assertEqual(1, refused.retry_after)
         held[0].__exit__(None, None, None)
         with counted.one('a', 'last'):
