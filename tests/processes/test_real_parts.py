@@ -25,6 +25,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 from unittest import mock
@@ -96,6 +97,8 @@ class RealIronicTestCase(testtools.TestCase):
                   'node_uuid': uuidutils.generate_uuid()}
                  for number in range(64)]
 
+        sent = threading.Semaphore(0)
+
         def ask(port: dict[str, str]) -> int:
             with contextlib.closing(http.client.HTTPConnection(
                     str(address.hostname), address.port,
@@ -104,6 +107,7 @@ class RealIronicTestCase(testtools.TestCase):
                 # connection that had no place in the queue is reset.
                 connection.request('POST', '/v1/ports', json.dumps(port), {
                     **_LATEST, 'Content-Type': 'application/json'})
+                sent.release()
                 return connection.getresponse().status
 
         service = real.service.process
@@ -112,7 +116,8 @@ class RealIronicTestCase(testtools.TestCase):
             service.process.send_signal(signal.SIGSTOP)
             try:
                 asked = [crowd.submit(ask, port) for port in ports]
-                time.sleep(0.5)
+                for _ in ports:
+                    self.assertTrue(sent.acquire(timeout=_WAIT))
             finally:
                 service.process.send_signal(signal.SIGCONT)
             self.assertEqual({400}, {each.result() for each in asked})

@@ -28,6 +28,7 @@ from ironic_reservations.engine.notices import outbox_claims
 from ironic_reservations.engine.notices import webhooks
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.reconciler import loops
+from tests import row_waits
 from tests import servers
 from tests.inprocess.notices import base
 from tests.real import mail_server
@@ -164,9 +165,9 @@ class _AnyChannel:
         with self.engine.database.write() as connection:
             db_outbox.take(connection, [row['id']], 'slow', now,
                            now.replace(year=now.year + 1))
+            waits = row_waits.begun(other.database)
             dropping.start()
-            dropping.join(0.2)
-            self.assertTrue(dropping.is_alive())
+            self.assertTrue(waits.wait(300))
         dropping.join()
         self.assertIsNone(self.claimed())
 

@@ -53,7 +53,7 @@ class Beside:
 
     kind: str
     placement_options: Mapping[str, Any] = {}
-    timeout = 5
+    timeout = 60
 
     def setUp(self) -> None:
         super().setUp()

@@ -28,6 +28,7 @@ import random
 import signal
 import time
 from typing import Any
+import uuid
 
 from placement import wsgi
 import sqlalchemy as sa
@@ -67,7 +68,7 @@ def let_go(folder: str) -> None:
 
 
 def done(folder: str) -> int:
-    """Return how many of those that were held have been done since."""
+    """Return how many of those that were held, or late, have been done."""
     return len([*_gate(folder).parent.glob(f'{_gate(folder).name}-*')])
 
 
@@ -116,9 +117,9 @@ def _serve(application: Application, environ: dict[str, Any],
         return _fail(start_response)
     if fault == ANSWERED_LATE:
         time.sleep(seconds)
-    if fault == HELD:
+    if fault in (HELD, LATE):
         gate = _gate(os.environ[FOLDER])
-        gate.with_name(f'{gate.name}-{os.getpid()}').touch()
+        gate.with_name(f'{gate.name}-{uuid.uuid4()}').touch()
     start_response(*said[0])
     return [body]
 

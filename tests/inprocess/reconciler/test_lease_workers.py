@@ -441,7 +441,7 @@ class TestProcesses(leases.TestCase):
         self.crew._queue = raced
         stopped = threading.Thread(target=self.crew._leave, daemon=True)
         stopped.start()
-        stopped.join(30)
+        stopped.join(300)
         self.assertFalse(stopped.is_alive())
 
     def _until(self, condition):

@@ -22,6 +22,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine.lease_cycle import claims as lease_claims
 from ironic_reservations.engine.lease_cycle import sync as lease_sync
 from tests import leasing
+from tests import row_waits
 from tests import servers
 from tests.inprocess.reconciler import leases
 
@@ -151,8 +152,8 @@ class TestLostConnection(leases.TestCase):
         with self.engine.database.write() as connection:
             db_lease_work.take(connection, [self.made.id], 'slow', now,
                                leasing.at(2))
+            waits = row_waits.begun(engine.database)
             dropping.start()
-            dropping.join(0.2)
-            self.assertTrue(dropping.is_alive())
+            self.assertTrue(waits.wait(300))
         dropping.join()
         self.assertIsNone(self.claimed_by())
