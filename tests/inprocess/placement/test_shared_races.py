@@ -42,7 +42,7 @@ PROCESSES = 4
 LEASES = 4
 EACH = 3
 RIVALS = 2
-LONGEST = 120
+LONGEST = 600
 STATUS = leases.LeaseStatus
 
 

@@ -105,10 +105,16 @@ class ChangeTestCase(base.BrowserCase):
         self.saw('training')
         self.drag_edge(host, 12, 20)
         self.says('#notice', 'Drop to do it')
+        changed = []
+        self.page.on('request', lambda sent: changed.append(sent.url)
+                     if sent.method == 'PUT' and 'dry_run' not in sent.url
+                     else None)
         self.page.keyboard.press('Escape')
         self.page.mouse.up()
         expect(self.page.locator('#notice')).to_be_empty()
-        self.page.wait_for_timeout(500)
+        # NOTE: a drop is sent while it is handled, before this is.
+        self.page.evaluate('async () => { await fetch(location); }')
+        self.assertEqual([], changed)
         self.assertThat(self.hours_of('training'), matchers.LessThan(12.1))
 
     def test_end_that_is_in_the_way(self):
