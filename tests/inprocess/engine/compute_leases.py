@@ -15,17 +15,11 @@
 import dataclasses
 
 from ironic_reservations.db import nodes as db_nodes
-from tests import leasing
-from tests import world
+from tests.inprocess.engine import timelines
 
 
-class ComputeTestCase(world.TestCase):
+class ComputeTestCase(timelines.TestCase):
     """On compute hosts with 8 vcpus each; amounts below are in vcpus."""
-
-    def setUp(self):
-        super().setUp()
-        self.world = self.useFixture(world.World())
-        self.leasing = leasing.Leasing(self.world)
 
     def places(self, lease):
         """Return how many instances of a lease each host has."""
@@ -36,7 +30,7 @@ class ComputeTestCase(world.TestCase):
 
     def set_vcpus(self, uuid, **changed):
         """Have Placement say something else of a host."""
-        with self.world.engine.database.write() as connection:
+        with self.engine.database.write() as connection:
             node = db_nodes.read_nodes(connection, [uuid])[uuid]
             there = dict(node.inventories)
             there['VCPU'] = dataclasses.replace(there['VCPU'], **changed)

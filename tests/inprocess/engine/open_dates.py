@@ -14,24 +14,22 @@
 
 import datetime
 
+from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
+from tests.inprocess.engine import timelines
 
 HOUR = datetime.timedelta(hours=1)
 
 
-class TestCase(world.TestCase):
+class TestCase(timelines.TestCase):
     """A timeline, and what is told of its leases."""
 
     def setUp(self):
         super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
-        self.engine = self.leasing.engine
-        self.told = []
-        self.engine.announcer.tell_lease = lambda event, lease, reason=None: (
-            self.told.append((lease.id, reason)))
+        self.told = self.listen()
 
     def hours(self, lease):
         """Return when a lease starts and ends, as its rows are."""
@@ -44,26 +42,33 @@ class TestCase(world.TestCase):
         return tuple((at - world.NOON) / HOUR
                      for at in (read.start, read.end))
 
+    def assert_hours(self, *expected):
+        """Assert when leases start and end, as their rows are."""
+        self.assertEqual([hours for _, *hours in expected], [
+            [*self.hours(lease)] for lease, *_ in expected])
+
     def flexible(self, first, last, hours, *wishes, fix_before=HOUR, **more):
         """Make a lease that starts and ends between two hours."""
+        dry_run = more.pop('dry_run', False)
         return lease_create.create(self.engine, leasing.ask(
-            first, first + hours, *wishes, flexible=leases.Flexible(
+            first, (first or 0) + hours, *wishes, flexible=leases.Flexible(
                 leasing.at(last), hours * HOUR,
-                int(fix_before.total_seconds())), **more))
-
-    def limit(self, hosts):
-        """Limit how many hosts a project may have at once."""
-        for name, value in (('project_limits', True),
-                            ('max_hosts_per_project', hosts)):
-            self.engine.conf.set_override(name, value, 'leases')
+                int(fix_before.total_seconds())), **more), dry_run)
 
     def stall(self, hours):
         """Have a process stand still between its plan and its commit."""
         def wait():
-            self.leasing.world.clock.now += hours * HOUR
-        self.leasing.world.before_next_write(wait)
+            self.world.clock.now += hours * HOUR
+        self.world.before_next_write(wait)
 
-    def assert_sound(self):
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual([], self.leasing.overfull())
-        self.assertEqual({}, self.leasing.stale())
+    def end_while_read(self, lease):
+        """Have a lease end once it has been read as one that may slide."""
+        read = db_open_dates.read_loose
+
+        def read_and_end(connection, *args):
+            db_open_dates.read_loose = read
+            found = read(connection, *args)
+            connection.rollback()
+            self.leasing.end(lease)
+            return found
+        self.patch(db_open_dates, 'read_loose', read_and_end)

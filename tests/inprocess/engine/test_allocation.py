@@ -24,20 +24,20 @@ from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 
 @servers.also
-class TestAllocation(world.TestCase):
+class TestAllocation(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
         self.first, self.second = self.world.enrol(2, resource_class='gold')
         self.allocation = world.new_uuid()
 
     def _hold(self, *nodes, **given):
         return allocation_requests.hold(
-            self.world.engine, pick.NodeRequest(self.allocation, nodes or None,
+            self.engine, pick.NodeRequest(self.allocation, nodes or None,
                                         'gold'), world.ALL_NODES, **given)
 
     def test_reserved_node_is_not_chosen(self):
@@ -69,11 +69,11 @@ class TestAllocation(world.TestCase):
     def test_change_poll_closes_it_as_well(self):
         self._hold(self.first)
         self.world.ironic.change(self.first, instance_uuid=self.allocation)
-        mirror.refresh_changed(self.world.engine)
+        mirror.refresh_changed(self.engine)
         self.assertEqual([], self.world.in_flight())
 
     def test_allocation_that_ironic_refused_frees_the_node(self):
-        admission.close(self.world.engine, self._hold(self.first), False)
+        admission.close(self.engine, self._hold(self.first), False)
         self.assertEqual(self.first,
                          self.world.reserve(self.first).node_uuid)
 
@@ -100,7 +100,7 @@ class TestAllocation(world.TestCase):
         self.world.ironic.change(self.second, instance_uuid=self.allocation)
         self.world.refresh()
         self.assertEqual([], self.world.in_flight())
-        mirror.settle_starting(self.world.engine)
+        mirror.settle_starting(self.engine)
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_proof_outside_the_candidates_is_invalid(self):
@@ -118,7 +118,7 @@ class TestAllocation(world.TestCase):
     def test_proof_released_in_the_middle_is_invalid(self):
         held = self.world.reserve(self.second)
         self.world.before_next_write(
-            lambda: release.release(self.world.engine, held.uuid))
+            lambda: release.release(self.engine, held.uuid))
         self.assertRaises(errors.ProofInvalid, self._hold, proof=held.uuid)
         self.assertEqual([], self.world.in_flight())
 
@@ -134,7 +134,7 @@ class TestAllocation(world.TestCase):
                 release.release(rival, held.uuid)
                 came.append(reserve.reserve(rival, pick.NodeRequest(
                     world.new_uuid(), (self.second,)), world.ALL_NODES))
-        sa.event.listen(self.world.engine.database.engine,
+        sa.event.listen(self.engine.database.engine,
                         'after_cursor_execute', come_between)
         self.assertRaises(errors.ProofInvalid, self._hold, proof=held.uuid)
         self.assertEqual([], self.world.in_flight())

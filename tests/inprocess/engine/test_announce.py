@@ -30,22 +30,25 @@ from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
-from tests import world
+from tests.inprocess.engine import timelines
 
 
-class _Announced(world.TestCase):
+class _Announced(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'conf')
         path.write_text('[DEFAULT]\ntransport_url = fake://\n'
                         '[oslo_messaging_notifications]\ndriver = test\n')
-        self.world = self.new_world()
-        self.world.engine = dataclasses.replace(
-            self.world.engine, announcer=announce.Announcer(
-                project_conf.load(config_files=[str(path)])))
+        self.announce(announce.Announcer(
+            project_conf.load(config_files=[str(path)])))
         self.addCleanup(_impl_test.reset)
         _impl_test.reset()
+
+    def announce(self, announcer):
+        self.world.engine = self.engine = dataclasses.replace(
+            self.engine, announcer=announcer)
+        self.leasing = leasing.Leasing(self.world)
 
     def _told(self):
         """Return what was told since the last look: event, payload."""
@@ -69,8 +72,8 @@ class TestAnnouncements(_Announced):
 
     def test_each_request_is_told(self):
         held = self.world.reserve(self.node)
-        renew.renew(self.world.engine, held.uuid, ttl=60)
-        release.release(self.world.engine, held.uuid)
+        renew.renew(self.engine, held.uuid, ttl=60)
+        release.release(self.engine, held.uuid)
         self.assertEqual([('reservation.create', held.uuid, None),
                           ('reservation.update', held.uuid, None),
                           ('reservation.delete', held.uuid, None)],
@@ -83,9 +86,9 @@ class TestAnnouncements(_Announced):
                          self._changes())
 
     def test_expiry_is_told_by_whoever_notices(self):
-        for notices in (lambda: sweep.sweep(self.world.engine),
+        for notices in (lambda: sweep.sweep(self.engine),
                         lambda: self.world.reserve(self.node),
-                        lambda: admission.admit(self.world.engine, self.node)):
+                        lambda: admission.admit(self.engine, self.node)):
             held = self.world.reserve(self.node)
             self.world.clock.advance(3600)
             self._changes()
@@ -95,7 +98,7 @@ class TestAnnouncements(_Announced):
             self.world.clock.advance(3600)
 
     def test_reason_says_what_happened_to_the_node(self):
-        self.world.engine.conf.set_override('end_on_maintenance', True,
+        self.engine.conf.set_override('end_on_maintenance', True,
                                             'reservations')
         for reason, happens in (
                 ('node_broken', lambda: self.world.ironic.change(
@@ -128,9 +131,7 @@ class TestAnnouncements(_Announced):
         self.assertIn('no bus', log.output)
 
     def test_nobody_is_told_by_default(self):
-        silent = announce.Announcer(self.world.conf)
-        self.world.engine = dataclasses.replace(self.world.engine,
-                                                announcer=silent)
+        self.announce(announce.Announcer(self.world.conf))
         self.world.reserve(self.node)
         self.assertEqual([], self._changes())
 
@@ -140,7 +141,6 @@ class TestLeases(_Announced):
 
     def setUp(self):
         super().setUp()
-        self.leasing = leasing.Leasing(self.world)
         (self.node,) = self.leasing.hosts()
 
     def test_payload_has_blazar_s_keys_and_the_nodes(self):
@@ -166,10 +166,9 @@ class TestLeases(_Announced):
 
     def test_each_request_is_told_once(self):
         asked = leasing.ask(1, 4, key='a')
-        lease = lease_create.create(self.world.engine, asked)
-        lease_create.create(self.world.engine, asked)
-        lease_create.create(self.world.engine, leasing.ask(5, 6),
-                            dry_run=True)
+        lease = lease_create.create(self.engine, asked)
+        lease_create.create(self.engine, asked)
+        lease_create.create(self.engine, leasing.ask(5, 6), dry_run=True)
         self.leasing.change(lease, name='other')
         self.leasing.end(lease)
         self.assertEqual(['lease.create', 'lease.update', 'lease.delete'],
@@ -177,7 +176,7 @@ class TestLeases(_Announced):
 
     def test_life_of_a_lease_is_told(self):
         lease = self.leasing.create(1, 4)
-        crew = lease_workers.LeaseWorkers(self.world.engine)
+        crew = lease_workers.LeaseWorkers(self.engine)
         for hours in (1, 3, 4):
             self.world.clock.now = leasing.at(hours)
             crew.one_pass()

@@ -58,14 +58,12 @@ class TestAvailability(timelines.TestCase):
         hosts.change(self.engine, self.leasing.host_id(closed), {},
                      reservable=False)
         self.leasing.break_node(broken)
-        self.leasing.world.enrol(1)
+        self.world.enrol(1)
         self.assertEqual([(None, 2, [(0, 2, 0)])], self._free(0, 2))
 
     def test_time_for_cleaning_is_not_free(self):
         """What cannot be leased is not told to be free."""
-        self.leasing = leasing.Leasing(self.new_world(
-            leases__cleaning_time=1800))
-        self.engine = self.leasing.engine
+        self.begin(leases__cleaning_time=1800)
         self.leasing.hosts()
         self.leasing.create(1, 2)
         self.assertEqual([(None, 1, [(0, 1, 1), (1, 2.5, 0), (2.5, 3, 1)])],
@@ -87,7 +85,7 @@ class TestAvailability(timelines.TestCase):
     def test_earliest_start_is_never_in_the_past(self):
         """Though the window that is looked at begins there."""
         self.leasing.hosts()
-        self.leasing.world.clock.now = leasing.at(2)
+        self.world.clock.now = leasing.at(2)
         self.assertEqual(leasing.at(2), self._look(
             0, 3, count=1, duration=3600).earliest)
 
@@ -108,6 +106,6 @@ class TestAvailability(timelines.TestCase):
         """Whoever asks changes nothing."""
         self.leasing.hosts(2)
         self.leasing.create(1, 2)
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         self._look(0, 5, count=2, duration=7200)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))

@@ -27,9 +27,7 @@ class TestChangeWithinLimits(open_dates.TestCase):
 
     def setUp(self):
         super().setUp()
-        for name, value in (('project_limits', True),
-                            ('max_hosts_per_project', 2)):
-            self.engine.conf.set_override(name, value, 'leases')
+        self.limit(2)
         self.leasing.hosts(3)
 
     def has(self, count, lease):
@@ -78,7 +76,7 @@ class TestChangeWithinLimits(open_dates.TestCase):
 
     def test_lease_over_a_lowered_limit_keeps_its_hosts(self):
         lease = self.leasing.create(1, 3, leasing.wish(1, 2))
-        self.engine.conf.set_override('max_hosts_per_project', 1, 'leases')
+        self.configure(max_hosts_per_project=1)
         self.leasing.change(lease, start=1.5)
         self.assertEqual((1.5, 3), self.hours(lease))
         self.has(2, lease)

@@ -30,37 +30,38 @@ from ironic_reservations.planner import allowance
 from tests import examples
 from tests import leasing
 from tests import world
+from tests.inprocess.engine import timelines
 
 _GOLD = leasing.of_class('gold')
 _NOT_GOLD = '["!=", "$resource_class", "gold"]'
 
 
-class TestHosts(world.TestCase):
+class TestHosts(timelines.TestCase):
     """Two of four hosts of gold at once; five hours of silver ahead."""
+
+    options = {'leases__project_limits': True,
+               'leases__max_hosts_per_class': {'gold': 2},
+               'leases__max_host_hours_per_class': {'silver': 5}}
 
     def setUp(self):
         super().setUp()
-        self.leasing = leasing.Leasing(self.new_world(
-            leases__project_limits=True,
-            leases__max_hosts_per_class={'gold': 2},
-            leases__max_host_hours_per_class={'silver': 5}))
         self.leasing.hosts(4, resource_class='gold')
         self.leasing.hosts(4, resource_class='silver')
         self.leasing.hosts(4, resource_class='tin')
 
     def refused(self, *args, **kwargs):
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         refusal = self.assertRaises(errors.LeaseLimit, self.leasing.create,
                                     *args, **kwargs)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
         return refusal
 
     def accepted(self, refusal, kind):
         """Post the offer of a kind as it is."""
         offer = next(each for each in refusal.details['offers']
                      if each['kind'] == kind)
-        return lease_create.create(self.leasing.engine, leasing.posted(
-            offer, self.leasing.world.clock()))
+        return lease_create.create(self.engine, leasing.posted(
+            offer, self.world.clock()))
 
     def test_no_more_at_once_of_a_class_and_of_others_as_before(self):
         """The answer says of which, and what would work."""
@@ -109,15 +110,14 @@ class TestHosts(world.TestCase):
 
     def test_who_may_exceed_limits_is_not_counted(self):
         for allowed in (limits.NONE, limits.of(
-                self.leasing.world.conf, 'leases', exempt=True)):
-            lease_create.create(self.leasing.engine, leasing.ask(
+                self.world.conf, 'leases', exempt=True)):
+            lease_create.create(self.engine, leasing.ask(
                 1, 2, leasing.wish(2, properties=_GOLD)), allowed=allowed)
 
     def test_two_at_once_do_not_exceed_it(self):
         """Though they want different hosts: the later one is planned anew."""
-        other = leasing.Leasing(self.leasing.world,
-                                self.leasing.world.another_engine())
-        self.leasing.world.before_next_write(lambda: other.create(
+        other = self.another()
+        self.world.before_next_write(lambda: other.create(
             1, 2, leasing.wish(2, properties=_GOLD)))
         self.assertRaises(errors.LeaseLimit, self.leasing.create, 1, 2,
                           leasing.wish(properties=_GOLD))
@@ -128,7 +128,7 @@ class TestHosts(world.TestCase):
         """Of the class that is asked for, by its name or by properties."""
         self.leasing.create(1, 3, leasing.wish(2, properties=_GOLD))
         caller = availability.Caller(leasing.PROJECT, limits.of(
-            self.leasing.world.conf, 'leases'))
+            self.world.conf, 'leases'))
         for more, start in (({'resource_class': 'gold'}, 3),
                             ({'resource_properties': _GOLD}, 3),
                             ({'resource_class': 'gold',
@@ -136,7 +136,7 @@ class TestHosts(world.TestCase):
                              None),
                             ({'resource_class': 'tin'}, 1)):
             found = availability.look(
-                self.leasing.engine, leasing.at(1), leasing.at(6), count=1,
+                self.engine, leasing.at(1), leasing.at(6), count=1,
                 duration=3600, slots=1, caller=caller, **more)
             self.assertEqual([] if start is None else [leasing.at(start)],
                              list(found.slots), more)
@@ -145,7 +145,7 @@ class TestHosts(world.TestCase):
         """The class is not put into them: they may be as large as may be."""
         self.leasing.create(1, 3, leasing.wish(2, properties=_GOLD))
         caller = availability.Caller(leasing.PROJECT, limits.of(
-            self.leasing.world.conf, 'leases'))
+            self.world.conf, 'leases'))
         other = ['!=', '$id', 'x']
         deep = ['==', '$id', 'x']
         for _ in range(condition_text.MAX_DEPTH - 1):
@@ -159,7 +159,7 @@ class TestHosts(world.TestCase):
                            separators=(',', ':'))):
             for name, start in (('gold', 3), ('tin', 1)):
                 self.assertEqual((leasing.at(start),), availability.look(
-                    self.leasing.engine, leasing.at(1), leasing.at(6),
+                    self.engine, leasing.at(1), leasing.at(6),
                     count=1, duration=3600, slots=1, caller=caller,
                     resource_class=name, resource_properties=text).slots,
                     (name, text[:40]))

@@ -84,13 +84,13 @@ class TestSharing(compute_leases.ComputeTestCase):
         self.assertEqual(['later', 'fewer'], [
             offer['kind'] for offer in refused.details['offers']])
         for offer in refused.details['offers']:
-            lease_create.create(self.world.engine, leasing.posted(
+            lease_create.create(self.engine, leasing.posted(
                 offer, self.world.clock()), dry_run=True)
 
     def test_who_was_outrun_takes_another_host(self):
         """All pack the same one; so the next attempt is made elsewhere."""
         self.leasing.compute_hosts(2)
-        other = leasing.Leasing(self.world, self.world.another_engine())
+        other = self.another()
         meanwhile = []
         self.world.before_next_write(lambda: meanwhile.append(
             other.create(1, 2, leasing.instances(1, 2))))
@@ -149,8 +149,7 @@ class TestChange(compute_leases.ComputeTestCase):
         self.leasing.clock_passes(0.5)
         self.leasing.compute_hosts(2, vcpus=1)
         self.leasing.change_host(host, reservable=False)
-        self.assertRaises(errors.LeaseRefused, self.leasing.change, first,
-                          end=15)
+        self.refuse(first, end=15)
         self.assertEqual({host}, self.leasing.nodes(group))
         (large,) = self.leasing.compute_hosts(1, vcpus=2)
         self.leasing.change(first, end=15)
@@ -167,7 +166,7 @@ class TestHealing(compute_leases.ComputeTestCase):
             2, 2, affinity=True))
         second, = self.leasing.compute_hosts(1)
         self.set_vcpus(first, total=5)
-        self.assertEqual(2, lease_heal.heal(self.world.engine))
+        self.assertEqual(2, lease_heal.heal(self.engine))
         self.assertEqual(({first: 1}, {second: 2}), (
             self.places(begun), self.places(together)))
 
@@ -175,8 +174,8 @@ class TestHealing(compute_leases.ComputeTestCase):
         host, = self.leasing.compute_hosts(1)
         made = self.leasing.create(1, 2, leasing.instances(2, 4))
         self.set_vcpus(host, total=4)
-        self.assertEqual(0, lease_heal.heal(self.world.engine))
-        lease_health.check(self.world.engine)
+        self.assertEqual(0, lease_heal.heal(self.engine))
+        lease_health.check(self.engine)
         self.assertTrue(self.leasing.reload(
             made).reservations[0].missing_resources)
 
@@ -187,7 +186,7 @@ class TestHealing(compute_leases.ComputeTestCase):
         there, = self.places(made)
         row = self.leasing.reload(made).bookings[0]
         self.assertEqual(2, lease_heal.replace(
-            self.world.engine, made.id, [row.id], [there]))
+            self.engine, made.id, [row.id], [there]))
         self.assertEqual({second if there == first else first: 2},
                          self.places(made))
 
@@ -219,7 +218,7 @@ class TestHealing(compute_leases.ComputeTestCase):
         (spare,) = self.leasing.compute_hosts(1, 2, resource_class='bronze')
         self.leasing.clock_passes(0.5)
         self.leasing.resize_host(shrunk, 4)
-        self.assertEqual(0, lease_heal.heal(self.leasing.engine))
+        self.assertEqual(0, lease_heal.heal(self.engine))
         made = self.leasing.create(
             5, 10, leasing.instances(1, 4, properties=silver))
         self.assertEqual([{wanted}, {spare}, {shrunk}], [
@@ -228,6 +227,5 @@ class TestHealing(compute_leases.ComputeTestCase):
     def host(self, uuid) -> leases.Host:
         """Read a host."""
         now = self.world.clock()
-        snapshot = self.world.engine.snapshots.snapshot(
-            self.world.engine.database, now)
+        snapshot = self.engine.snapshots.snapshot(self.engine.database, now)
         return snapshot.host_state(snapshot.host_set.number(uuid)).host

@@ -20,14 +20,11 @@ from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 
 @servers.also
-class TestConfirm(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.world = self.new_world()
+class TestConfirm(timelines.TestCase):
 
     def _codes(self, *node_uuids, **ask):
         refused = self.assertRaises(errors.NoNodeAvailable,
@@ -140,11 +137,9 @@ class TestConfirm(world.TestCase):
 
 
 @servers.also
-class TestMirrorOnly(world.TestCase):
+class TestMirrorOnly(timelines.TestCase):
 
-    def setUp(self):
-        super().setUp()
-        self.world = self.new_world(ironic__confirm='mirror')
+    options = {'ironic__confirm': 'mirror'}
 
     def test_ironic_is_not_asked(self):
         (node,) = self.world.enrol()
@@ -173,9 +168,9 @@ class TestMirrorOnly(world.TestCase):
     def test_node_deployed_unseen_is_not_taken_before_the_next_poll(self):
         """Ironic accepted a deploy and could not be read afterwards."""
         (node,) = self.world.enrol()
-        opened = admission.admit(self.world.engine, node)
+        opened = admission.admit(self.engine, node)
         self.world.ironic.deploy(node)
-        admission.close(self.world.engine, opened, succeeded=True)
+        admission.close(self.engine, opened, succeeded=True)
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve, node)
         self.world.ironic.undeploy(node)
         self.world.refresh()
@@ -183,11 +178,7 @@ class TestMirrorOnly(world.TestCase):
 
 
 @servers.also
-class TestByClass(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.world = self.new_world()
+class TestByClass(timelines.TestCase):
 
     def _counts(self, **ask):
         refused = self.assertRaises(errors.NoNodeAvailable,

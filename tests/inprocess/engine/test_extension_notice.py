@@ -19,18 +19,18 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
 from tests import leasing
 from tests import servers
-from tests import world
+from tests.inprocess.engine import timelines
 
 
 @servers.also
-class TestExtensionNotice(world.TestCase):
+class TestExtensionNotice(timelines.TestCase):
     """A lease from one until nine; two hours of notice."""
+
+    options = {'leases__project_limits': True,
+               'leases__extension_notice': 7200}
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world(leases__project_limits=True,
-                                    leases__extension_notice=7200)
-        self.leasing = leasing.Leasing(self.world)
         self.leasing.hosts(2)
         self.made = self.leasing.create(1, 9)
 
@@ -65,6 +65,6 @@ class TestExtensionNotice(world.TestCase):
     def test_who_may_exceed_limits_is_not_held_to_it(self):
         self.leasing.clock_passes(8)
         self.assertEqual(leasing.at(10), change.change(
-            self.world.engine, self.made.id,
+            self.engine, self.made.id,
             leases.LeaseChange(end=leasing.at(10)),
             allowed=limits.NONE).end)

@@ -21,14 +21,14 @@ from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import node_reservation
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 
 @servers.also
-class TestFind(world.TestCase):
+class TestFind(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
         self.nodes = self.world.enrol(9)
         self.made = []
         for number, node in enumerate(self.nodes):
@@ -41,12 +41,11 @@ class TestFind(world.TestCase):
                     seconds=600 - number % 3),
                 project_id=(None, 'a', 'b', 'b')[number % 4]))
         for held in self.made[::4]:
-            renew.renew(self.world.engine, held.uuid,
-                        expires_at=held.expires_at)
+            renew.renew(self.engine, held.uuid, expires_at=held.expires_at)
         self.world.use(self.made[1])
 
     def _page(self, **query):
-        return find.page(self.world.engine, find.Query(**query))
+        return find.page(self.engine, find.Query(**query))
 
     def test_everything_is_listed_in_the_order_of_making(self):
         self.assertEqual([held.uuid for held in self.made],
@@ -107,7 +106,7 @@ class TestFind(world.TestCase):
     def test_expired_ones_are_void_in_every_answer(self):
         self.world.clock.now = world.NOON + datetime.timedelta(seconds=600)
         in_use = self.made[1]
-        engine = self.world.engine
+        engine = self.engine
         self.assertEqual([in_use.uuid], [held.uuid for held in self._page()])
         self.assertEqual(frozenset({in_use.node_uuid}),
                          find.reserved_node_uuids(engine))
@@ -126,14 +125,14 @@ class TestFind(world.TestCase):
             {held.uuid for held in self._page()})
 
     def test_one_is_read_as_it_was_given(self):
-        self.assertEqual(self.made[3], find.get(self.world.engine,
+        self.assertEqual(self.made[3], find.get(self.engine,
                                                 self.made[3].uuid))
 
     def test_unknown_one_is_not_found(self):
         self.assertRaises(errors.ReservationNotFound, find.get,
-                          self.world.engine, world.new_uuid())
+                          self.engine, world.new_uuid())
 
     def test_count_tells_the_states_apart(self):
         self.assertEqual({node_reservation.State.RESERVED: 8,
                           node_reservation.State.IN_USE: 1},
-                         counts.live(self.world.engine).reservations)
+                         counts.live(self.engine).reservations)

@@ -26,13 +26,13 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 from tests import leasing
 from tests import world
+from tests.inprocess.engine import timelines
 
 
-class TestGivenBack(world.TestCase):
+class TestGivenBack(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
         self.gold = self.leasing.hosts(2, resource_class='gold')
         self.silver = self.leasing.hosts(2, resource_class='silver')
         self.lease = self.leasing.create(0, 5, *(
@@ -43,7 +43,7 @@ class TestGivenBack(world.TestCase):
 
     def reserve(self, node, until):
         """Have a leased host be reserved, for longer than it is leased."""
-        engine, now = self.leasing.engine, self.leasing.world.clock()
+        engine, now = self.engine, self.world.clock()
         with engine.database.write() as connection:
             there = db_nodes.read_nodes(connection, (node,))[node]
             commit.commit(connection, seen.of_nodes([there]), now)
@@ -75,7 +75,7 @@ class TestGivenBack(world.TestCase):
                 self.other).bookings})
 
 
-class TestMoved(world.TestCase):
+class TestMoved(timelines.TestCase):
     """The same of a lease that has not started: it lets go of all it has.
 
     It never covers another one, who is drawn whole.
@@ -83,7 +83,6 @@ class TestMoved(world.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
         self.gold, = self.leasing.hosts(1, resource_class='gold')
         self.silver, = self.leasing.hosts(1, resource_class='silver')
         self.lease = self.leasing.create(2, 6, leasing.wish(
@@ -92,7 +91,7 @@ class TestMoved(world.TestCase):
 
     def reserve(self, until):
         """Have its host be reserved, for longer than until its start."""
-        engine, now = self.leasing.engine, self.leasing.world.clock()
+        engine, now = self.engine, self.world.clock()
         with engine.database.write() as connection:
             there = db_nodes.read_nodes(connection, (self.gold,))[self.gold]
             commit.commit(connection, seen.of_nodes([there]), now)
@@ -127,8 +126,7 @@ class TestMoved(world.TestCase):
 
     def test_it_does_not_begin_earlier_beside_somebody_else(self):
         self.reserve(4)
-        self.assertRaises(errors.LeaseRefused, self.leasing.change,
-                          self.lease, start=1)
+        self.refuse(self.lease, start=1)
 
     def test_it_leaves_for_a_host_that_nobody_else_has(self):
         """Where it is planned anew, and there is one."""

@@ -33,7 +33,7 @@ class TestHorizonLowered(open_dates.TestCase):
     def _lower(self, hours):
         for option, value in (('project_limits', True),
                               ('max_horizon', hours * 3600)):
-            self.leasing.world.conf.set_override(option, value, 'leases')
+            self.world.conf.set_override(option, value, 'leases')
 
     def _more(self):
         (reservation,) = self.loose.reservations

@@ -17,15 +17,10 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
+from tests.inprocess.engine import timelines
 
 
-class TestHosts(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.world = self.new_world()
-        self.leasing = leasing.Leasing(self.world)
-        self.engine = self.leasing.engine
+class TestHosts(timelines.TestCase):
 
     def assert_sound(self):
         self.assertEqual([], self.leasing.overlaps())
@@ -165,7 +160,7 @@ class TestHosts(world.TestCase):
         """Whoever comes second is refused."""
         (node,) = self.leasing.hosts()
         ident = self.leasing.host_id(node)
-        other = leasing.Leasing(self.world, self.world.another_engine())
+        other = self.another()
         self.world.before_next_write(lambda: other.create(1, 2))
         self.assertRaises(errors.HostInUse, hosts.remove, self.engine, ident)
         (new,) = self.leasing.hosts()

@@ -33,14 +33,14 @@ from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 
 @servers.also
-class TestReserveAndDeploy(world.TestCase):
+class TestReserveAndDeploy(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
         self.node, self.other = self.world.enrol(2)
         self.places = {
             'while Ironic is asked': lambda action:
@@ -48,13 +48,13 @@ class TestReserveAndDeploy(world.TestCase):
             'before the commit': self.world.before_next_write}
 
     def _admit(self):
-        return admission.admit(self.world.engine, self.node)
+        return admission.admit(self.engine, self.node)
 
     def _deployed(self, succeeded=True):
         opened = self._admit()
         if succeeded:
             self.world.ironic.deploy(self.node)
-        admission.close(self.world.engine, opened, succeeded)
+        admission.close(self.engine, opened, succeeded)
 
     def test_node_deployed_in_the_middle_is_skipped(self):
         for name, place in self.places.items():
@@ -64,7 +64,7 @@ class TestReserveAndDeploy(world.TestCase):
             self.assertEqual([self.other], [
                 row['node_uuid'] for row in
                 self.world.reservations().values()])
-            release.release(self.world.engine, given.uuid)
+            release.release(self.engine, given.uuid)
             self.world.ironic.undeploy(self.node)
 
     def test_deploy_that_begins_after_ironics_answer_is_noticed(self):
@@ -88,7 +88,7 @@ class TestReserveAndDeploy(world.TestCase):
             place(lambda: self._deployed(succeeded=False))
             given = self.world.reserve(self.node, self.other)
             self.assertEqual(self.node, given.node_uuid, name)
-            release.release(self.world.engine, given.uuid)
+            release.release(self.engine, given.uuid)
 
     def test_node_with_a_deploy_under_way_is_busy(self):
         for name, place in self.places.items():
@@ -98,7 +98,7 @@ class TestReserveAndDeploy(world.TestCase):
                                         self.world.reserve, self.node)
             self.assertEqual(reasons.BUSY, refused.details['reasons'][0][
                 'code'], name)
-            admission.close(self.world.engine, opened[0], False)
+            admission.close(self.engine, opened[0], False)
 
     def test_deploy_and_undeploy_in_the_middle_leave_it_free(self):
         def both():
@@ -116,11 +116,7 @@ class TestReserveAndDeploy(world.TestCase):
 
 
 @servers.also
-class TestTwoReservations(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.world = self.new_world()
+class TestTwoReservations(timelines.TestCase):
 
     def test_loser_of_a_race_takes_the_next_node(self):
         first, second = self.world.enrol(2)
@@ -154,13 +150,13 @@ class TestTwoReservations(world.TestCase):
                 self.assertEqual(twins, [given])
                 self.assertEqual([given.uuid],
                                  list(self.world.reservations()))
-                release.release(self.world.engine, given.uuid)
+                release.release(self.engine, given.uuid)
 
     def test_node_released_in_the_middle_of_a_refusal_is_no_harm(self):
         node, other = self.world.enrol(2)
         held = self.world.reserve(node)
         self.world.ironic.interrupt('node', lambda: release.release(
-            self.world.engine, held.uuid))
+            self.engine, held.uuid))
         self.assertEqual(other, self.world.reserve(node, other).node_uuid)
 
     def test_node_forgotten_in_the_middle_is_refused(self):
@@ -168,7 +164,7 @@ class TestTwoReservations(world.TestCase):
 
         def forgotten():
             self.world.ironic.remove(node)
-            mirror.refresh_node(self.world.engine, node)
+            mirror.refresh_node(self.engine, node)
         self.world.before_next_write(forgotten)
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve, node)
         self.assertEqual({}, self.world.reservations())
@@ -187,11 +183,10 @@ class TestTwoReservations(world.TestCase):
 
 
 @servers.also
-class TestSlowConfirmation(world.TestCase):
+class TestSlowConfirmation(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
         (self.node,) = self.world.enrol()
         self.world.ironic.interrupt(
             'node', lambda: self.world.clock.advance(601))
@@ -215,17 +210,16 @@ class TestSlowConfirmation(world.TestCase):
 
 
 @servers.also
-class TestLateRenewal(world.TestCase):
+class TestLateRenewal(timelines.TestCase):
     """A renewal reads the time, and comes to its row after the expiry."""
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
         (self.node,) = self.world.enrol()
         self.takers = {
-            'deploy': lambda: admission.admit(self.world.engine, self.node),
+            'deploy': lambda: admission.admit(self.engine, self.node),
             'allocation': lambda: allocation_requests.hold(
-                self.world.engine, pick.NodeRequest(
+                self.engine, pick.NodeRequest(
                     world.new_uuid(), (self.node,)), world.ALL_NODES),
             'reservation': lambda: self.world.reserve(self.node)}
 
@@ -239,7 +233,7 @@ class TestLateRenewal(world.TestCase):
                 taken.append(take())
             self.world.before_next_write(come_first)
             self.assertRaises(errors.ReservationNotFound, renew.renew,
-                              self.world.engine, held.uuid, ttl=600)
+                              self.engine, held.uuid, ttl=600)
             self.assertNotIn(held.uuid, self.world.reservations(), name)
             self._undo(*taken)
 
@@ -251,17 +245,17 @@ class TestLateRenewal(world.TestCase):
             def come_first(began=began, held=held):
                 # NOTE: the clock of a process that has been slow.
                 expired, self.world.clock.now = self.world.clock.now, began
-                renew.renew(self.world.engine, held.uuid, ttl=600)
+                renew.renew(self.engine, held.uuid, ttl=600)
                 self.world.clock.now = expired
             self.world.clock.advance(10)
             self.world.before_next_write(come_first)
             self.assertRaises((errors.ProofRequired, errors.NoNodeAvailable),
                               take)
             self.assertEqual([], self.world.in_flight(), name)
-            release.release(self.world.engine, held.uuid)
+            release.release(self.engine, held.uuid)
 
     def _undo(self, taken):
         if isinstance(taken, node_reservation.Reservation):
-            release.release(self.world.engine, taken.uuid)
+            release.release(self.engine, taken.uuid)
         else:
-            admission.close(self.world.engine, taken, False)
+            admission.close(self.engine, taken, False)

@@ -14,9 +14,8 @@
 
 import sqlalchemy as sa
 
-from tests import leasing
 from tests import servers
-from tests import world
+from tests.inprocess.engine import timelines
 from tests.inprocess.timeline import windows
 
 #: Statements and transactions: the row of the key is read in the transaction
@@ -27,15 +26,13 @@ _READ_ALONE = (2, 1)
 
 
 @servers.also
-class TestKeyStatements(world.TestCase):
+class TestKeyStatements(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
-        self.leasing = leasing.Leasing(self.world)
         self.nodes = self.leasing.hosts(4)
         self.statements = self.transactions = 0
-        engine = self.world.engine.database.engine
+        engine = self.engine.database.engine
         sa.event.listen(engine, 'before_cursor_execute', self._stated)
         sa.event.listen(engine, 'begin', self._begun)
 
@@ -63,7 +60,7 @@ class TestKeyStatements(world.TestCase):
 
     def test_of_a_maintenance_window(self):
         self.assertEqual(_READ_WITH_THE_REST, self._more(*(
-            self._cost(windows.book, self.world.engine, 1, 2, [node],
+            self._cost(windows.book, self.engine, 1, 2, [node],
                        key=key)
             for node, key in zip(self.nodes, (None, 'k'), strict=False))))
 

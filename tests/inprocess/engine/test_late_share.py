@@ -20,7 +20,6 @@ to whoever asked: 20 of 16 VCPUs were promised, for hours.
 
 import sqlalchemy as sa
 
-from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine.lease_cycle import health as lease_health
@@ -40,7 +39,7 @@ class TestLateShare(timelines.TestCase):
         return lease
 
     def over(self, lease):
-        self.leasing.world.clock.now = leasing.at(1 + MINUTE / 6)
+        self.world.clock.now = leasing.at(1 + MINUTE / 6)
         self.leasing.take_back(lease)
 
     def test_place_of_what_is_planned_is_not_given_away(self):
@@ -93,7 +92,7 @@ class TestLateShare(timelines.TestCase):
         ending = self.leasing.create(0, 1, leasing.instances(4, vcpus=4))
         self.leasing.bind()
         self.leasing.create(1, 5, leasing.instances(vcpus=16))
-        self.leasing.world.clock.now = leasing.at(1 - MINUTE / 2)
+        self.world.clock.now = leasing.at(1 - MINUTE / 2)
         self.leasing.resize_instances(ending, 3)
         self.assertEqual({}, self.leasing.stale())
         self.leasing.refused(2, 3, leasing.instances(vcpus=1))
@@ -162,8 +161,7 @@ class TestShrunken(timelines.TestCase):
         self.leasing.resize_host(host, 4)
         self.leasing.resize_instances(lease, 2)
         self.leasing.change(lease, end=3)
-        self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
-                          end=6)
+        self.refuse(lease, end=6)
 
 
 class TestUnfit(timelines.TestCase):
@@ -177,8 +175,7 @@ class TestUnfit(timelines.TestCase):
         planned = self.leasing.create(3, 5, leasing.instances(vcpus=8))
         self.leasing.change_host(host, maintenance=True)
         lease_heal.heal(self.engine)
-        self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
-                          end=4)
+        self.refuse(lease, end=4)
         self.leasing.change(lease, end=3)
         (new,) = self.leasing.compute_hosts(1, vcpus=8)
         self.leasing.change(lease, end=4)
@@ -205,7 +202,7 @@ class TestUnfit(timelines.TestCase):
     def test_place_of_what_a_reservation_reaches_into_is_kept(self):
         """What the reservation does not cover is nobody else's."""
         (host,) = self.leasing.hosts(1)
-        self.leasing.world.reserve(host, ttl=3600)
+        self.world.reserve(host, ttl=3600)
         planned = self.leasing.create(2, 6)
         # NOTE: as if a renewal had not looked at the leases.
         with self.engine.database.write() as connection:

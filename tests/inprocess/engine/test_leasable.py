@@ -31,37 +31,23 @@ from tests import examples
 from tests import leasing
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 CLOSED = 'CUSTOM_CLOSED'
 
 
 @servers.also
-class TestLeasable(world.TestCase):
+class TestLeasable(timelines.TestCase):
     """``[leases] hosts = all``, but for one name and one trait."""
 
-    def setUp(self):
-        super().setUp()
-        self.start()
-
-    def start(self, **options):
-        """Begin, with other options if some are given."""
-        self.world = self.new_world(**{
-            'leases__hosts': 'all', 'leases__closed_nodes': ['spare'],
-            'leases__closed_traits': [CLOSED], **options})
-        self.leasing = leasing.Leasing(self.world)
-        self.engine = self.leasing.engine
-
-    def configure(self, **options):
-        """Change options of [leases], as another start of a process does."""
-        for name, value in options.items():
-            self.engine.conf.set_override(name, value, 'leases')
+    options = {'leases__hosts': 'all', 'leases__closed_nodes': ['spare'],
+               'leases__closed_traits': [CLOSED]}
 
     def sync(self):
         """Do what the reconciler does in each turn."""
         mirror.refresh_all(self.engine)
         leasable.sync(self.engine)
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual({}, self.leasing.stale())
+        self.assert_sound()
 
     def open(self):
         """Return the nodes that are open to new leases."""
@@ -86,7 +72,7 @@ class TestLeasable(world.TestCase):
 
     def test_by_default_hosts_are_those_that_were_opened(self):
         """Nothing is opened unless somebody asks for it."""
-        self.start(leases__hosts='opened')
+        self.begin(**{**self.options, 'leases__hosts': 'opened'})
         self.world.enrol(2)
         opened = self.leasing.hosts(traits=frozenset({CLOSED}))
         self.sync()
@@ -281,19 +267,13 @@ class TestLeasable(world.TestCase):
 
 
 @servers.also
-class TestWhatBecomesOfHosts(world.TestCase):
+class TestWhatBecomesOfHosts(timelines.TestCase):
     """Whatever is done in whichever order, hosts are what they should be."""
 
     _STEPS = st.one_of(
-        st.tuples(st.just('enrol'), st.integers(0, 7)),
-        st.tuples(st.just('delete'), st.integers(0, 7)),
-        st.tuples(st.just('trait'), st.integers(0, 7)),
-        st.tuples(st.just('close'), st.integers(0, 7)),
-        st.tuples(st.just('open'), st.integers(0, 7)),
-        st.tuples(st.just('say'), st.integers(0, 7)),
-        st.tuples(st.just('add'), st.integers(0, 7)),
-        st.tuples(st.just('remove'), st.integers(0, 7)),
-        st.tuples(st.just('lease'), st.integers(0, 7)),
+        *(st.tuples(st.just(name), st.integers(0, 7)) for name in (
+            'enrol', 'delete', 'trait', 'close', 'open', 'say', 'add',
+            'remove', 'lease')),
         st.tuples(st.just('hosts'), st.sampled_from(['all', 'opened'])),
         st.tuples(st.just('names'), st.sets(st.integers(0, 7), max_size=3)),
         st.tuples(st.just('sync'), st.none()))
@@ -316,7 +296,7 @@ class TestWhatBecomesOfHosts(world.TestCase):
     def _run(self, around, steps):
         self.world = around
         self.leasing = leasing.Leasing(around)
-        self.engine = self.leasing.engine
+        self.engine = around.engine
         self.uuids = [world.new_uuid() for _ in range(8)]
         # NOTE: an Ironic without any node is one that cannot be read.
         around.enrol()
@@ -353,8 +333,7 @@ class TestWhatBecomesOfHosts(world.TestCase):
             uuid: host.capabilities['said'] for uuid, host in there.items()
             if host.capabilities})
         self.assertEqual(set(), self.closed - there.keys())
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual({}, self.leasing.stale())
+        self.assert_sound()
 
     def _host(self, number):
         with self.engine.database.read() as connection:
@@ -416,7 +395,7 @@ class TestWhatBecomesOfHosts(world.TestCase):
             pass
 
     def _hosts(self, what, _place):
-        self.engine.conf.set_override('hosts', what, 'leases')
+        self.configure(hosts=what)
 
     def _names(self, numbers, _place):
         self.engine.conf.set_override(

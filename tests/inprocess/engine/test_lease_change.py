@@ -107,8 +107,8 @@ class TestWindow(timelines.TestCase):
         self.leasing.hosts()
         lease = self.leasing.create(0, 4)
         self.leasing.bind()
-        self.leasing.world.clock.now = leasing.at(1)
-        self.leasing.world.clock.advance(30)
+        self.world.clock.now = leasing.at(1)
+        self.world.clock.advance(30)
         self.leasing.change(lease, end=1)
         read = self.leasing.reload(lease)
         self.assertLess(read.end, leasing.at(1.02))
@@ -130,7 +130,7 @@ class TestWindow(timelines.TestCase):
         """Bound or not, the lease has started with the clock."""
         self.leasing.hosts()
         lease = self.leasing.create(1, 3)
-        self.leasing.world.clock.now = leasing.at(1)
+        self.world.clock.now = leasing.at(1)
         self.assert_refused(errors.LeaseFrozen, lease, start=2)
         self.leasing.bind()
         self.assert_refused(errors.LeaseFrozen, lease, start=2)
@@ -185,9 +185,7 @@ class TestWindow(timelines.TestCase):
 
     def test_time_for_cleaning_is_kept_after_an_extension(self):
         """The next lease begins on a clean host, or the answer is no."""
-        self.leasing = leasing.Leasing(self.new_world(
-            leases__cleaning_time=1800))
-        self.engine = self.leasing.engine
+        self.begin(leases__cleaning_time=1800)
         self.leasing.hosts()
         lease = self.leasing.create(0, 1)
         self.leasing.create(2, 3)
@@ -255,11 +253,10 @@ class TestLease(timelines.TestCase):
         """Not even when it was changed."""
         self.leasing.hosts()
         lease = self.leasing.create(1, 2)
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         for changes in ({}, {'end': 2}, {'start': 1}, {'name': lease.name}):
             self.leasing.change(lease, **changes)
-            self.assertEqual(before,
-                             leasing.tables_as_text(self.leasing.world))
+            self.assertEqual(before, leasing.tables_as_text(self.world))
 
     def test_lease_of_another_project_does_not_exist(self):
         """Nobody learns of the leases of others."""
@@ -277,10 +274,10 @@ class TestLease(timelines.TestCase):
         self.leasing.hosts(2)
         lease = self.leasing.create(0, 2)
         self.leasing.create(3, 5)
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         answer = lease_change.change(
             self.engine, lease.id, leases.LeaseChange(end=leasing.at(4)),
             dry_run=True)
         self.assertEqual(leasing.at(4), answer.end)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
         self.assert_sound()

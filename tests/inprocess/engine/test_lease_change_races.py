@@ -23,8 +23,7 @@ class TestRaces(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.other = leasing.Leasing(self.leasing.world,
-                                     self.leasing.world.another_engine())
+        self.other = self.another()
 
     def before_the_next_look(self, action):
         """Have something happen after the lease was read, before the rest.
@@ -38,7 +37,7 @@ class TestRaces(timelines.TestCase):
             def __getattr__(_, name):
                 return getattr(self.engine.snapshots, name)
         actions = [action]
-        return leasing.Leasing(self.leasing.world, dataclasses.replace(
+        return leasing.Leasing(self.world, dataclasses.replace(
             self.engine, snapshots=Interrupted()))
 
     def test_host_taken_between_plan_and_commit(self):
@@ -46,18 +45,17 @@ class TestRaces(timelines.TestCase):
         self.leasing.hosts(2)
         lease = self.leasing.create(0, 2)
         self.leasing.bind()
-        self.leasing.world.before_next_write(lambda: self.other.create(2, 4))
+        self.world.before_next_write(lambda: self.other.create(2, 4))
         self.leasing.change(lease, end=3)
-        self.leasing.world.before_next_write(lambda: self.other.create(3, 4))
-        self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
-                          end=4)
+        self.world.before_next_write(lambda: self.other.create(3, 4))
+        self.refuse(lease, end=4)
         self.assert_sound()
 
     def test_lease_changed_between_plan_and_commit(self):
         """The second change is made to what the first one left."""
         self.leasing.hosts(2)
         lease = self.leasing.create(1, 2)
-        self.leasing.world.before_next_write(
+        self.world.before_next_write(
             lambda: self.other.change(lease, name='renamed', end=4))
         self.leasing.resize(lease, 2, 2)
         read = self.leasing.reload(lease)
@@ -75,7 +73,7 @@ class TestRaces(timelines.TestCase):
 
         def start():
             self.other.clock_passes(1)
-        self.leasing.world.before_next_write(start)
+        self.world.before_next_write(start)
         self.leasing.change(lease, end=4)
         self.assertEqual(there, self.leasing.nodes(lease))
         self.assertEqual([leasing.BOUND], [
@@ -88,7 +86,7 @@ class TestRaces(timelines.TestCase):
             self.leasing.hosts(resource_class=name)
         lease = self.leasing.create(4, 6)
         (there,) = self.leasing.nodes(lease)
-        name = self.leasing.world.ironic.there[there].resource_class
+        name = self.world.ironic.there[there].resource_class
 
         def push():
             self.other.create(3, 5, leasing.wish(
@@ -109,7 +107,7 @@ class TestRaces(timelines.TestCase):
     def test_lease_moved_before_its_end_was_written(self):
         """No process goes on seeing a booking that is gone."""
         lease, push = self._pushed()
-        self.leasing.world.before_next_write(push)
+        self.world.before_next_write(push)
         self.leasing.end(lease)
         self.assertRaises(errors.LeaseNotFound, self.leasing.reload, lease)
         self.assert_sound()
@@ -119,7 +117,7 @@ class TestRaces(timelines.TestCase):
         """What is gone is not found."""
         self.leasing.hosts()
         lease = self.leasing.create(1, 2)
-        self.leasing.world.before_next_write(lambda: self.other.end(lease))
+        self.world.before_next_write(lambda: self.other.end(lease))
         self.assertRaises(errors.LeaseNotFound, self.leasing.change, lease,
                           end=4)
         self.assertEqual([], self.leasing.rows())

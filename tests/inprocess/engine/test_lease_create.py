@@ -58,21 +58,19 @@ class TestCreate(timelines.TestCase):
     def test_lease_that_starts_at_once_starts_now(self):
         """The lease begins with the second, its bookings with the instant."""
         self.leasing.hosts()
-        self.leasing.world.clock.advance(40.25)
+        self.world.clock.advance(40.25)
         made = self.leasing.reload(self.leasing.create(None, 1))
         self.assertEqual(world.NOON + datetime.timedelta(seconds=40),
                          made.start)
-        self.assertEqual(self.leasing.world.clock(),
-                         made.bookings[0].starts_at)
+        self.assertEqual(self.world.clock(), made.bookings[0].starts_at)
 
     def test_start_in_the_minute_that_has_begun_is_no_past(self):
         """Clients that send whole minutes are not late by themselves."""
         self.leasing.hosts()
-        self.leasing.world.clock.advance(40)
+        self.world.clock.advance(40)
         made = self.leasing.reload(self.leasing.create(0, 1))
         self.assertEqual(leasing.at(0), made.start)
-        self.assertEqual(self.leasing.world.clock(),
-                         made.bookings[0].starts_at)
+        self.assertEqual(self.world.clock(), made.bookings[0].starts_at)
 
     def test_windows_back_to_back_share_a_host(self):
         """A lease may begin at the very instant at which another ends.
@@ -87,8 +85,7 @@ class TestCreate(timelines.TestCase):
 
     def test_time_for_cleaning_is_kept_between_two_leases(self):
         """No host is promised while it is being cleaned."""
-        self.leasing = leasing.Leasing(self.new_world(
-            leases__cleaning_time=1800))
+        self.begin(leases__cleaning_time=1800)
         self.leasing.hosts()
         self.leasing.create(2, 3)
         for start, end in ((3, 4), (3.49, 4), (1, 2), (1, 1.51)):
@@ -171,10 +168,10 @@ class TestCreate(timelines.TestCase):
         self.leasing.hosts(2, resource_class='gold')
         self.leasing.hosts(1, resource_class='silver')
         silver = leasing.of_class('silver')
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         self.leasing.refused(1, 2, leasing.wish(2, properties=GOLD),
                              leasing.wish(2, properties=silver))
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
         made = self.leasing.create(
             1, 2, leasing.wish(2, properties=GOLD),
             leasing.wish(1, properties=silver))
@@ -192,7 +189,7 @@ class TestCreate(timelines.TestCase):
 
     def test_nodes_that_are_no_hosts_are_never_promised(self):
         """Only what an operator has opened is leased."""
-        self.leasing.world.enrol(3)
+        self.world.enrol(3)
         refusal = self.leasing.refused(1, 2)
         self.assertEqual('no_host_is_open',
                          refusal.details['reasons'][0]['code'])
@@ -210,10 +207,10 @@ class TestCreate(timelines.TestCase):
     def test_host_that_is_in_use_without_a_lease_is_not_promised(self):
         """A node that somebody has deployed is nobody's to promise."""
         (host,) = self.leasing.hosts()
-        self.leasing.world.ironic.deploy(host, world.new_uuid())
+        self.world.ironic.deploy(host, world.new_uuid())
         self.leasing.refresh()
         self.leasing.refused(1, 2)
-        self.leasing.world.ironic.undeploy(host)
+        self.world.ironic.undeploy(host)
         self.leasing.refresh()
         self.leasing.create(1, 2)
 
@@ -229,7 +226,7 @@ class TestCreate(timelines.TestCase):
         for taken_back in (False, True):
             if taken_back:
                 self.leasing.take_back(over)
-            self.leasing.world.clock.now = leasing.at(1.25)
+            self.world.clock.now = leasing.at(1.25)
             self.leasing.refused(None, 2)
             self.leasing.refused(1.25, 2)
         later = self.leasing.create(1.5, 2)
@@ -243,17 +240,17 @@ class TestCreate(timelines.TestCase):
         self.leasing.hosts()
         self.leasing.create(0, 1)
         self.leasing.bind()
-        self.leasing.world.clock.now = leasing.at(1.25)
+        self.world.clock.now = leasing.at(1.25)
         offer = next(offer for offer in self.leasing.refused(
             None, 2).details['offers'] if offer['kind'] == 'later')
-        self.leasing.world.clock.advance(59)
+        self.world.clock.advance(59)
         lease_create.create(self.engine, leasing.posted(
-            offer, self.leasing.world.clock()))
+            offer, self.world.clock()))
 
     def test_reservation_and_lease_never_share_a_host(self):
         """A lease begins when the reservation of its host has ended."""
         (host,) = self.leasing.hosts()
-        self.leasing.world.reserve(host, ttl=3600)
+        self.world.reserve(host, ttl=3600)
         self.leasing.refused(None, 2)
         self.leasing.refused(0.5, 2)
         self.leasing.create(1, 2)
@@ -267,14 +264,14 @@ class TestDryRun(timelines.TestCase):
         self.leasing.hosts(2)
         self.leasing.create(0, 2)
         self.leasing.create(4, 6)
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         made = lease_create.create(self.engine, leasing.ask(1, 5, key='k'),
                                    dry_run=True)
         self.assertEqual(1, len(made.bookings))
         self.assertRaises(errors.LeaseRefused, lease_create.create,
                           self.engine, leasing.ask(1, 5, leasing.wish(2)),
                           dry_run=True)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
         self.assert_sound()
 
 
@@ -283,9 +280,8 @@ class TestRaces(timelines.TestCase):
     def test_host_taken_between_plan_and_commit(self):
         """Who is outrun plans again, and is refused by what holds then."""
         self.leasing.hosts()
-        other = leasing.Leasing(self.leasing.world,
-                                self.leasing.world.another_engine())
-        self.leasing.world.before_next_write(lambda: other.create(1, 2))
+        other = self.another()
+        self.world.before_next_write(lambda: other.create(1, 2))
         self.leasing.refused(1, 2)
         self.assertEqual(1, len(self.leasing.rows()))
         self.assert_sound()
@@ -294,8 +290,8 @@ class TestRaces(timelines.TestCase):
         """What an operator has just closed is not promised any more."""
         (host,) = self.leasing.hosts()
         ident = self.leasing.host_id(host)
-        self.leasing.world.before_next_write(lambda: hosts.change(
-            self.leasing.world.another_engine(), ident, {},
+        self.world.before_next_write(lambda: hosts.change(
+            self.world.another_engine(), ident, {},
             reservable=False))
         self.leasing.refused(1, 2)
         self.assertEqual([], self.leasing.rows())
@@ -303,8 +299,8 @@ class TestRaces(timelines.TestCase):
     def test_host_reserved_between_plan_and_commit(self):
         """So is what somebody has just reserved."""
         (host,) = self.leasing.hosts()
-        self.leasing.world.before_next_write(
-            lambda: self.leasing.world.reserve(host, ttl=3600))
+        self.world.before_next_write(
+            lambda: self.world.reserve(host, ttl=3600))
         self.leasing.refused(None, 1)
         self.assert_sound()
 

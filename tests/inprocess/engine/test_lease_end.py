@@ -25,10 +25,10 @@ class TestEnd(timelines.TestCase):
     def test_lease_to_come_is_gone_at_once(self):
         """Nothing of it is left, and its hosts can be had."""
         self.leasing.hosts()
-        before = self.leasing.world.lease_rows()
+        before = self.world.lease_rows()
         lease = self.leasing.create(1, 2)
         self.leasing.end(lease)
-        self.assertEqual(before, self.leasing.world.lease_rows())
+        self.assertEqual(before, self.world.lease_rows())
         self.assertEqual([], self.leasing.rows())
         self.leasing.create(1, 2)
         self.assert_sound()
@@ -60,7 +60,7 @@ class TestEnd(timelines.TestCase):
         (host,) = self.leasing.hosts()
         lease = self.leasing.create(0, 4)
         self.leasing.bind()
-        self.leasing.world.clock.now = leasing.at(1)
+        self.world.clock.now = leasing.at(1)
         for _ in range(2):
             self.leasing.end(lease)
             read = self.leasing.reload(lease)
@@ -70,7 +70,7 @@ class TestEnd(timelines.TestCase):
                 (read.status, [(each.node_uuid, each.state, each.ends_at)
                                for each in read.bookings]))
             self.leasing.refused(None, 2)
-            self.leasing.world.clock.now = leasing.at(1.5)
+            self.world.clock.now = leasing.at(1.5)
         self.leasing.clean_up()
         self.assertRaises(errors.LeaseNotFound, self.leasing.reload, lease)
         self.leasing.create(None, 2)
@@ -82,7 +82,7 @@ class TestEnd(timelines.TestCase):
         lease = self.leasing.create(0, 1)
         self.leasing.create(1, 3)
         self.leasing.bind()
-        self.leasing.world.clock.now = leasing.at(2)
+        self.world.clock.now = leasing.at(2)
         self.leasing.end(lease)
         self.assert_sound()
 
@@ -99,9 +99,8 @@ class TestEnd(timelines.TestCase):
         """Its nodes are taken back, whoever came first."""
         self.leasing.hosts()
         lease = self.leasing.create(1, 2)
-        other = leasing.Leasing(self.leasing.world,
-                                self.leasing.world.another_engine())
-        self.leasing.world.before_next_write(lambda: other.clock_passes(1))
+        other = self.another()
+        self.world.before_next_write(lambda: other.clock_passes(1))
         self.leasing.end(lease)
         read = self.leasing.reload(lease)
         self.assertEqual(leases.LeaseStatus.DELETING, read.status)

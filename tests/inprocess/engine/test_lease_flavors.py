@@ -24,7 +24,7 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import small_nova
-from tests import world
+from tests.inprocess.engine import timelines
 
 #: What a flavor of bare metal asks for.
 GOLD = {'resources:CUSTOM_GOLD': '1', 'resources:VCPU': '0',
@@ -47,15 +47,13 @@ def given(flavor: flavors.Flavor,
         instances=instance_reservations.InstanceRequest.of_flavor('f', flavor))
 
 
-class TestCase(world.TestCase):
+class TestCase(timelines.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        around = self.new_world()
         self.nova = self.useFixture(small_nova.SmallNova())
-        self.leasing = leasing.Leasing(around, dataclasses.replace(
-            around.engine, nova=self.nova.client))
-        self.engine = self.leasing.engine
+        self.engine = dataclasses.replace(self.engine, nova=self.nova.client)
+        self.leasing = leasing.Leasing(self.world, self.engine)
 
     def nodes(self, count: int = 1, **known: Any) -> list[str]:
         """Open gold nodes to leases."""
@@ -271,7 +269,7 @@ class TestAgain(TestCase):
         for offer in self.leasing.refused(3, 5, wish).details['offers']:
             kinds.add(offer['kind'])
             made = lease_create.create(self.engine, leasing.posted(
-                offer, self.leasing.world.clock()))
+                offer, self.world.clock()))
             self.assertEqual((('CUSTOM_GOLD', 1),),
                              self.wanted(made).need.amounts)
             self.assertEqual('flavor:instance',

@@ -12,7 +12,6 @@
 
 """Leases whose hosts fail: replaced before the start, on request after it."""
 
-from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
@@ -166,7 +165,7 @@ class TestHeal(timelines.TestCase):
         self.leasing.bind()
         broken, whole = sorted(self.leasing.nodes(lease))
         self.leasing.break_node(broken)
-        self.leasing.world.clock.now = leasing.at(1)
+        self.world.clock.now = leasing.at(1)
         self.leasing.change(lease, heal=True)
         self.assertEqual(2, len(self.leasing.nodes(lease)))
         self.assertIn(whole, self.leasing.nodes(lease))
@@ -197,8 +196,7 @@ class TestHeal(timelines.TestCase):
         self.leasing.bind()
         (broken,) = self.leasing.nodes(lease)
         self.leasing.break_node(broken)
-        self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
-                          heal=True)
+        self.refuse(lease, heal=True)
         self.assertEqual({broken}, self.leasing.nodes(lease))
 
     def test_host_that_never_began_is_not_taken_back(self):
@@ -215,7 +213,7 @@ class TestHeal(timelines.TestCase):
     def test_reservation_that_reaches_into_a_lease_has_it_moved(self):
         """However it got there, the lease does not wait for its end."""
         one, other = self.leasing.hosts(2)
-        self.leasing.world.reserve(one, ttl=600)
+        self.world.reserve(one, ttl=600)
         lease = self.leasing.create(1, 2)
         (there,) = self.leasing.nodes(lease)
         for row in self.leasing.rows():

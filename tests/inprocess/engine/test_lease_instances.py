@@ -186,7 +186,7 @@ class TestCreate(_Leases):
         self.assertEqual(('no_affinity', 'fewer'),
                          (offer['kind'], fewer['kind']))
         made = lease_create.create(self.engine, leasing.posted(
-            offer, self.leasing.world.clock()))
+            offer, self.world.clock()))
         self.assertIsNone(made.reservations[0].instances.affinity)
         self.assertEqual(2, len(self.leasing.nodes(made)))
 
@@ -202,7 +202,7 @@ class TestCreate(_Leases):
         for offer in self.leasing.refused(3, 5, wanted).details['offers']:
             kinds.add(offer['kind'])
             made = lease_create.create(self.engine, leasing.posted(
-                offer, self.leasing.world.clock()))
+                offer, self.world.clock()))
             (reservation,) = self.leasing.reload(made).reservations
             self.assertEqual(wanted.instances.sizes,
                              reservation.instances.sizes)
@@ -392,8 +392,7 @@ class TestChange(_Leases):
         self.hosts(1)
         made = self.started()
         self.make(3, 4, 1, 4)
-        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
-                                    made, end=5)
+        refused = self.refuse(made, end=5)
         (offer,) = refused.details['offers']
         self.assertEqual('shorter', offer['kind'])
         self.leasing.change(made, end=3)
@@ -435,10 +434,10 @@ class TestChange(_Leases):
         """Neither the rows of the lease nor those of its instances."""
         self.hosts(1)
         made = self.make(1, 2, 1, 4)
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         self.assertRaises(errors.LeaseRefused, self.leasing.resize_instances,
                           made, 2, vcpus=3)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
 
     def test_end_leaves_nothing_behind(self):
         """Of its own; another's stays."""
@@ -479,15 +478,14 @@ class TestRaces(_Leases):
     def test_node_taken_between_plan_and_commit(self):
         """Who is outrun plans again, and is refused by what holds then."""
         self.hosts(1)
-        other = leasing.Leasing(self.leasing.world,
-                                self.leasing.world.another_engine())
+        other = self.another()
         for first, second in ((leasing.instances(1, 4), leasing.wish()),
                               (leasing.wish(), leasing.instances(1, 4))):
-            self.leasing.world.before_next_write(
+            self.world.before_next_write(
                 lambda first=first: self.leasing.end(
                     other.create(1, 2, first)))
             self.leasing.create(1, 2, second)
-            self.leasing.world.before_next_write(
+            self.world.before_next_write(
                 lambda first=first: other.create(3, 4, first))
             self.leasing.refused(3, 4, second)
             self.assert_sound()
@@ -543,7 +541,7 @@ class TestHealing(_Leases):
         """What is there stays; what is new goes elsewhere."""
         (host,) = self.hosts(1, 8)
         self.leasing.create(1, 2, leasing.instances(1, 8))
-        self.leasing.world.ironic.change(host, properties=leasing.sizes(4))
+        self.world.ironic.change(host, properties=leasing.sizes(4))
         self.leasing.refresh()
         self.leasing.refused(3, 4, leasing.instances(1, 8))
         self.leasing.create(3, 4, leasing.instances(1, 4))

@@ -114,20 +114,20 @@ class TestRefusals(timelines.TestCase):
                           for offer in refusal.details['offers']})
         for offer in refusal.details['offers']:
             made = lease_create.create(self.engine, leasing.posted(
-                offer, self.leasing.world.clock()))
+                offer, self.world.clock()))
             self.assert_sound()
             self.leasing.end(made)
 
     def test_offer_of_a_lease_that_starts_now_starts_now(self):
         """What is offered at once can be had after the minute as well."""
         self.leasing.hosts()
-        self.leasing.world.clock.advance(59.5)
+        self.world.clock.advance(59.5)
         self.leasing.create(1, 2)
         offer = next(offer for offer in self.leasing.refused(
             None, 2).details['offers'] if offer['kind'] == 'shorter')
-        self.leasing.world.clock.advance(1)
+        self.world.clock.advance(1)
         lease_create.create(self.engine, leasing.posted(
-            offer, self.leasing.world.clock()))
+            offer, self.world.clock()))
         self.assert_sound()
 
     def test_fewer_hosts_are_offered_where_there_are_some(self):
@@ -158,10 +158,10 @@ class TestSense(timelines.TestCase):
         self.leasing.hosts(2)
 
     def _is_invalid(self, *args, **kwargs):
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         self.assertRaises(errors.InvalidValue, self.leasing.create, *args,
                           **kwargs)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
 
     def test_windows_that_make_no_sense_are_refused(self):
         """The end comes after the start, and after now."""
@@ -207,7 +207,7 @@ class TestSense(timelines.TestCase):
         esi-leap: mixes naive and zoned times.
         """
         naive = leasing.at(1).replace(tzinfo=None)
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         for wrong in ({'start': naive, 'end': leasing.at(2)},
                       {'start': leasing.at(0), 'end': naive},
                       {'start': None, 'end': naive},
@@ -218,7 +218,7 @@ class TestSense(timelines.TestCase):
                 leases.LeaseRequest('',
                                     reservations=(leasing.wish(),),
                                     **wrong))
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
 
     def test_zones_are_the_same_instants(self):
         """Whatever the zone, the rows are in UTC.

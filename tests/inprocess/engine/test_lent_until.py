@@ -19,24 +19,16 @@ from ironic_reservations.engine.leases import lent
 from ironic_reservations.model import calendar as model
 from tests import leasing
 from tests import servers
-from tests import world
+from tests.inprocess.engine import owned_nodes
 
-OWNER = 'owner'
+OWNER = owned_nodes.OWNER
 
 
 @servers.also
-class TestLentUntil(world.TestCase):
-    """A node of its owner's; four hours of notice, half an hour to clean."""
-
-    def setUp(self):
-        super().setUp()
-        self.world = self.new_world(leases__owner_notice=4 * 3600,
-                                    leases__cleaning_time=1800)
-        self.leasing = leasing.Leasing(self.world)
-        self.node, = self.leasing.hosts(owner=OWNER)
+class TestLentUntil(owned_nodes.TestCase):
 
     def told(self, *made):
-        return lent.read(self.leasing.engine,
+        return lent.read(self.engine,
                          [self.leasing.reload(each) for each in made])
 
     def test_as_far_as_it_could_be_extended_by_now(self):
@@ -64,12 +56,12 @@ class TestLentUntil(world.TestCase):
 
     def test_nothing_where_owners_have_no_precedence(self):
         made = self.leasing.create(1, 2)
-        self.world.conf.set_override('owner_notice', 0, 'leases')
+        self.configure(owner_notice=0)
         self.assertEqual({}, self.told(made))
 
     def test_calendar_counts_it_for_as_long(self):
         """And is another one as the time goes on, where it shows that."""
-        calendars = calendar.Calendars(self.leasing.engine)
+        calendars = calendar.Calendars(self.engine)
         found = {}
         for hours in (0, 1 / 60):
             self.leasing.clock_passes(hours)

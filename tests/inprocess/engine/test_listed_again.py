@@ -26,24 +26,22 @@ from ironic_reservations.engine.leases import find
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import servers
-from tests import world
+from tests.inprocess.engine import timelines
 
 
 @servers.also
-class TestListedAgain(world.TestCase):
+class TestListedAgain(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
-        self.leasing = leasing.Leasing(self.world)
-        self.other = leasing.Leasing(self.world, self.world.another_engine())
+        self.other = self.another()
         self.leasing.hosts(3)
         self.leases = [self.leasing.create(hour, hour + 2, leasing.wish())
                        for hour in (1, 4, 7)]
         self.addCleanup(lambda: self.assertEqual({}, self.leasing.stale()))
 
     def page(self):
-        return find.page(self.world.engine)
+        return find.page(self.engine)
 
     def parts_read(self):
         """Return of how many leases the events were read for a page."""
@@ -52,7 +50,7 @@ class TestListedAgain(world.TestCase):
         def note(connection, cursor, statement, parameters, *rest):
             if 'FROM lease_events' in statement:
                 rows.append(len(parameters))
-        made = self.world.engine.database.engine
+        made = self.engine.database.engine
         sa.event.listen(made, 'after_cursor_execute', note)
         try:
             self.page()
@@ -86,7 +84,7 @@ class TestListedAgain(world.TestCase):
 
     def whole(self):
         """Return a page, and the same leases read without what is known."""
-        with self.world.engine.database.snapshot() as connection:
+        with self.engine.database.snapshot() as connection:
             return self.page(), db_leases.read_page(connection, None, None,
                                                     None)
 
@@ -109,7 +107,7 @@ class TestListedAgain(world.TestCase):
 
     def wait(self, lease, why):
         """Write what a lease waits for, which raises no generation."""
-        with self.world.engine.database.write() as connection:
+        with self.engine.database.write() as connection:
             connection.execute(sa.update(tables.leases).where(
                 tables.leases.c.id == lease.id).values(waiting=why))
 
@@ -122,7 +120,7 @@ class TestListedAgain(world.TestCase):
                         {'expires_at': leasing.at(2.5)},
                         {'state': 'bound'}, {'lessee': 'somebody'},
                         {'lessee_before': 'another'}):
-            with self.world.engine.database.write() as connection:
+            with self.engine.database.write() as connection:
                 commit.commit(connection, seen.read(
                     connection, [booking.node_uuid]), self.world.clock())
                 connection.execute(sa.update(tables.reservations).where(
@@ -139,7 +137,7 @@ class TestListedAgain(world.TestCase):
         """The end of a short lease is near at its start."""
         short = self.leasing.create(10, 10.5)
         self.page()
-        with self.world.engine.database.write() as connection:
+        with self.engine.database.write() as connection:
             # NOTE: a row that is written anew is read last on PostgreSQL.
             for kind in (leases.EventType.START, leases.EventType.BEFORE_END):
                 before, = db_leases.read(connection, (short.id,))

@@ -13,7 +13,6 @@
 import datetime
 
 from ironic_reservations.engine.leases import pull as lease_pull
-from tests import leasing
 from tests.inprocess.engine import open_dates
 
 _MANY = 101
@@ -24,14 +23,11 @@ class TestLongQueue(open_dates.TestCase):
 
     def test_leases_behind_it_start_earlier(self):
         """Otherwise, one project could hold up the queue of all others."""
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
-        gold, silver = (leasing.wish(properties=leasing.of_class(name))
-                        for name in ('gold', 'silver'))
+        gold, silver = self.gold_and_silver()
         self.leasing.create(0, 5, gold, project_id='theirs')
         for _ in range(_MANY):
             self.leasing.create(1, 1.1, gold, queue=True, project_id='theirs')
-            self.leasing.world.clock.now += datetime.timedelta(milliseconds=1)
+            self.world.clock.now += datetime.timedelta(milliseconds=1)
         first = self.leasing.create(0, 5, silver)
         lease = self.leasing.create(1, 3, silver, queue=True)
         self.leasing.end(first)

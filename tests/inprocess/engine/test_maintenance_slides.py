@@ -65,12 +65,12 @@ class TestMaintenanceSlides(open_dates.TestCase):
     def test_a_dry_run_lists_it_and_slides_nobody(self):
         (node,) = self.leasing.hosts(1)
         loose = self.flexible(2, 20, 4)
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         made = self.book(3, 5, node, dry_run=True)
         self.assertEqual([(loose.id, leasing.at(5), leasing.at(9))], [
             (each.id, each.start, each.end) for each in made.slides])
         self.assertEqual([], made.reasons)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
         self.assertEqual([(loose.id, None)], self.told)
 
     def test_one_on_another_node_slides_for_one_with_dates(self):
@@ -104,16 +104,13 @@ class TestMaintenanceSlides(open_dates.TestCase):
     def test_nobody_slides_who_is_fixed(self):
         (node,) = self.leasing.hosts(1)
         loose = self.flexible(2, 20, 4)
-        self.leasing.world.clock.now = leasing.at(1)
+        self.world.clock.now = leasing.at(1)
         self.assertEqual([node], self.refused(3, 5, node))
         self.assertEqual((2, 6), self.hours(loose))
 
     def test_only_those_are_in_the_way_that_cannot_slide(self):
         """The refusal names one node, and force has the other one slide."""
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
-        gold, silver = (leasing.wish(properties=leasing.of_class(name))
-                        for name in ('gold', 'silver'))
+        gold, silver = self.gold_and_silver()
         firm = self.leasing.create(2, 6, gold)
         loose = self.flexible(2, 20, 4, silver)
         (stuck,), (free,) = map(self.leasing.nodes, (firm, loose))
@@ -126,10 +123,7 @@ class TestMaintenanceSlides(open_dates.TestCase):
         self.assertEqual((2, 6), self.hours(firm))
 
     def test_not_beyond_the_limits_of_its_project(self):
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
-        gold, silver = (leasing.wish(properties=leasing.of_class(name))
-                        for name in ('gold', 'silver'))
+        gold, silver = self.gold_and_silver()
         self.limit(1)
         self.leasing.create(6, 12, silver, project_id='theirs')
         loose = self.flexible(2, 13, 4, gold, project_id='theirs')
@@ -149,7 +143,7 @@ class TestMaintenanceSlides(open_dates.TestCase):
     def test_told_although_the_commit_was_not_answered(self):
         (node,) = self.leasing.hosts(1)
         loose = self.flexible(2, 20, 4)
-        self.leasing.world.lose_next_write()
+        self.world.lose_next_write()
         with mock.patch.object(retry, '_BREATH', 0):
             self.book(3, 5, node)
         self.assertEqual((5, 9), self.hours(loose))
@@ -167,8 +161,7 @@ class TestMaintenanceSlides(open_dates.TestCase):
         """Both are served, one after the other."""
         (node,) = self.leasing.hosts(1)
         loose = self.flexible(2, 20, 4)
-        self.leasing.world.before_next_write(
-            lambda: self.leasing.create(5, 7))
+        self.world.before_next_write(lambda: self.leasing.create(5, 7))
         self.book(3, 5, node)
         self.assertEqual((7, 11), self.hours(loose))
         self.assert_sound()

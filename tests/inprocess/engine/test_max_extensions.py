@@ -23,15 +23,15 @@ from ironic_reservations.model import time_text
 from tests import examples
 from tests import leasing
 from tests import servers
-from tests import world
+from tests.inprocess.engine import timelines
 
 
-class _Extended(world.TestCase):
+class _Extended(timelines.TestCase):
+
+    options = {'leases__project_limits': True, 'leases__max_extensions': 2}
 
     def start(self):
-        self.world = self.new_world(leases__project_limits=True,
-                                    leases__max_extensions=2)
-        self.leasing = leasing.Leasing(self.world)
+        self.begin(**self.options)
         self.leasing.hosts(2)
         self.made = self.leasing.create(1, 3)
 
@@ -82,14 +82,13 @@ class TestMaxExtensions(_Extended):
         self.leasing.create(4, 5, leasing.wish(2), project_id='theirs')
         self.leasing.clock_passes(2)
         for _ in range(3):
-            self.assertRaises(errors.LeaseRefused, self.leasing.change,
-                              self.made, end=5)
+            self.refuse(self.made, end=5)
         self.assertEqual(0, self.leasing.reload(self.made).extensions)
 
     def test_two_at_once_are_two(self):
         self.leasing.clock_passes(2)
         self.leasing.change(self.made, end=3.5)
-        other = leasing.Leasing(self.world, self.world.another_engine())
+        other = self.another()
         self.world.before_next_write(
             lambda: other.change(self.made, end=4))
         self.refused_after_other(end=5)
@@ -102,7 +101,7 @@ class TestMaxExtensions(_Extended):
     def test_who_may_exceed_limits_is_not_held_to_it(self):
         self.leasing.clock_passes(2)
         for end in (4, 5, 6):
-            change.change(self.world.engine, self.made.id, leases.LeaseChange(
+            change.change(self.engine, self.made.id, leases.LeaseChange(
                 end=leasing.at(end)), allowed=limits.NONE)
         self.refused(end=7)
 

@@ -25,22 +25,22 @@ from ironic_reservations.model import leases
 from tests import examples
 from tests import leasing
 from tests import world
+from tests.inprocess.engine import timelines
 
 EXAMPLES = examples.drawn(20)
 _THEIRS = 'theirs'
 
 
-class TestOffers(world.TestCase):
+class TestOffers(timelines.TestCase):
 
     def limited(self, **options):
-        self.leasing = leasing.Leasing(self.new_world(
-            leases__project_limits=True, **{
-                f'leases__{key}': value for key, value in options.items()}))
+        self.begin(leases__project_limits=True, **{
+            f'leases__{key}': value for key, value in options.items()})
         self.leasing.hosts(4, resource_class='silver')
 
     def others(self, start, end, hosts):
         """Lease hosts for those who may exceed limits."""
-        lease_create.create(self.leasing.engine, leasing.ask(
+        lease_create.create(self.engine, leasing.ask(
             start, end, leasing.wish(hosts), project_id=_THEIRS),
             allowed=limits.NONE)
 
@@ -48,10 +48,10 @@ class TestOffers(world.TestCase):
         """Return the offers of a refusal by kind, each accepted as it is."""
         offers = self.leasing.refused(*args).details['offers']
         for offer in offers:
-            lease_create.create(self.leasing.engine, leasing.posted(
-                offer, self.leasing.world.clock()), dry_run=True)
+            lease_create.create(self.engine, leasing.posted(
+                offer, self.world.clock()), dry_run=True)
         return {offer['kind']: leasing.posted(
-            offer, self.leasing.world.clock()) for offer in offers}
+            offer, self.world.clock()) for offer in offers}
 
     def test_nothing_is_offered_where_the_project_has_its_hosts(self):
         """Neither before, where it has them, nor right after."""
@@ -83,17 +83,15 @@ class TestOffers(world.TestCase):
             self.others(4, 5, 4)
             if 'max_hosts_per_project' in limit:
                 self.leasing.create(3, 3.5)
-            refusal = self.assertRaises(
-                errors.LeaseRefused, self.leasing.change, lease, end=4.5)
+            refusal = self.refuse(lease, end=4.5)
             until = leasing.at(
                 3 if 'max_hosts_per_project' in limit else 4)
             self.assertEqual([until.strftime('%Y-%m-%d %H:%M')], [
                 offer['lease']['end_date']
                 for offer in refusal.details['offers']])
-            self.leasing.world.clock.now = leasing.at(0.25)
-            changed = lease_change.change(
-                self.leasing.engine, lease.id,
-                leases.LeaseChange(end=until))
+            self.world.clock.now = leasing.at(0.25)
+            changed = lease_change.change(self.engine, lease.id,
+                                          leases.LeaseChange(end=until))
             self.assertEqual(until, changed.end)
 
 

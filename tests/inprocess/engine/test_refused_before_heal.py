@@ -27,31 +27,29 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
 from tests import leasing
-from tests import world
+from tests.inprocess.engine import timelines
 
 _GOLD = leasing.of_class('gold')
 
 
-class TestRefusedBeforeHeal(world.TestCase):
+class TestRefusedBeforeHeal(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
         (self.gold,) = self.leasing.hosts(resource_class='gold')
         self.planned = self.leasing.create(2, 4)
         self.overlap(until=3)
 
     def overlap(self, until):
         """Have a reservation of the host last until a lease has begun."""
-        held = self.leasing.world.reserve(self.gold, ttl=3600)
-        engine = self.leasing.engine
+        held = self.world.reserve(self.gold, ttl=3600)
+        engine = self.engine
         with engine.database.write() as connection:
             node = db_nodes.read_nodes(connection, (self.gold,))[self.gold]
             commit.commit(connection, seen.of_nodes([node]),
-                          self.leasing.world.clock())
-            db_reservations.update_expiry(connection, held,
-                                          leasing.at(until),
-                                          self.leasing.world.clock())
+                          self.world.clock())
+            db_reservations.update_expiry(connection, held, leasing.at(until),
+                                          self.world.clock())
 
     def test_lease_that_finds_room_when_others_have_been_planned_anew(self):
         """It is made at once, and they have another host."""
@@ -64,7 +62,7 @@ class TestRefusedBeforeHeal(world.TestCase):
     def test_dry_run_says_the_same(self):
         """And promises nothing."""
         self.leasing.hosts(resource_class='silver')
-        lease_create.create(self.leasing.engine, leasing.ask(
+        lease_create.create(self.engine, leasing.ask(
             3, 4, leasing.wish(properties=_GOLD)), dry_run=True)
         self.assertEqual(1, len(self.leasing.all()))
 

@@ -24,16 +24,18 @@ from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.planner import pick
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 _DAY = 86400
 
 
-class TestLimits(world.TestCase):
+class TestLimits(timelines.TestCase):
+
+    options = {'leases__project_limits': True,
+               'reservations__max_per_project': 2}
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world(leases__project_limits=True,
-                                    reservations__max_per_project=2)
         self.nodes = self.world.enrol(6)
 
     def limits(self):
@@ -83,7 +85,7 @@ class TestLimits(world.TestCase):
                             project_id='ours'),
             world.ALL_NODES, None, self.limits()))
         self.assertRaises(errors.ReservationLimit, self.reserve)
-        with self.world.engine.database.read() as connection:
+        with self.engine.database.read() as connection:
             self.assertEqual(2, db_reservations.count_waiting(
                 connection, 'ours', self.world.clock()))
 
@@ -94,7 +96,7 @@ class TestLimits(world.TestCase):
         while True:
             self.world.clock.now += datetime.timedelta(seconds=_DAY - 60)
             try:
-                renew.renew(self.world.engine, held.uuid, ttl=_DAY,
+                renew.renew(self.engine, held.uuid, ttl=_DAY,
                             allowed=self.limits())
             except errors.ReservationLimit as exc:
                 refusal = exc
@@ -104,20 +106,19 @@ class TestLimits(world.TestCase):
         self.assertEqual(('max_lifetime', 7 * _DAY), (
             refusal.details['limit'], refusal.details['allowed']))
         latest = datetime.datetime.fromisoformat(refusal.details['latest'])
-        renew.renew(self.world.engine, held.uuid, latest,
-                    allowed=self.limits())
-        renew.renew(self.world.engine, held.uuid, ttl=60,
-                    allowed=self.limits())
+        renew.renew(self.engine, held.uuid, latest, allowed=self.limits())
+        renew.renew(self.engine, held.uuid, ttl=60, allowed=self.limits())
 
 
 @servers.also
-class TestByClass(world.TestCase):
+class TestByClass(timelines.TestCase):
     """One of two nodes of gold; others as before."""
+
+    options = {'leases__project_limits': True,
+               'reservations__max_per_class': {'gold': 1}}
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world(leases__project_limits=True,
-                                    reservations__max_per_class={'gold': 1})
         self.gold = self.world.enrol(3, resource_class='gold')
         self.tin = self.world.enrol(1, resource_class='tin')
 
@@ -128,7 +129,7 @@ class TestByClass(world.TestCase):
 
     def by_class(self, engine=None, **more):
         return reserve.reserve(
-            engine or self.world.engine, pick.NodeRequest(
+            engine or self.engine, pick.NodeRequest(
                 instance_uuid=world.new_uuid(), project_id='ours', **more),
             world.ALL_NODES, None, limits.of(self.world.conf, 'reservations'))
 

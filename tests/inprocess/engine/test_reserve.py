@@ -21,6 +21,7 @@ from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 _OF_LEASES = dict.fromkeys(('starts_at', 'lease_reservation_id', 'place',
                             'lessee', 'lessee_before', 'bound_at',
@@ -29,11 +30,7 @@ OURS = visibility.Visibility(project_id='ours')
 
 
 @servers.also
-class TestReserve(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.world = self.new_world()
+class TestReserve(timelines.TestCase):
 
     def _refused(self, *node_uuids, **ask):
         refused = self.assertRaises(errors.NoNodeAvailable,
@@ -150,12 +147,11 @@ class TestReserve(world.TestCase):
 
 
 @servers.also
-class TestAgain(world.TestCase):
+class TestAgain(timelines.TestCase):
     """The same request once more, and what only looks like it."""
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
         self.nodes = self.world.enrol(3)
         self.instance = world.new_uuid()
 

@@ -14,8 +14,6 @@
 import dataclasses
 from unittest import mock
 
-import sqlalchemy as sa
-
 from ironic_reservations import errors
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import hosts
@@ -27,33 +25,25 @@ from ironic_reservations.model import reasons
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import planning
 from tests import leasing
-from tests import world
+from tests.inprocess.engine import timelines
 
 HOUR = 3600
 GOLD = leasing.of_class('gold')
 
 
-class _Beside(world.TestCase):
+class _Beside(timelines.TestCase):
+
+    options = {'reservations__max_ttl': 100 * HOUR}
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world(reservations__max_ttl=100 * HOUR)
-        self.leasing = leasing.Leasing(self.world)
-        self.addCleanup(self.check)
-
-    def check(self):
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual({}, self.leasing.stale())
+        self.addCleanup(self.assert_sound)
 
     def stall(self, hours):
         """Have a process stand still between its plan and its commit."""
         def wait():
             self.world.clock.now = leasing.at(hours)
         self.world.before_next_write(wait)
-
-    def home(self, lease):
-        (node,) = self.leasing.nodes(lease)
-        return node
 
     def refused(self, *nodes, **ask):
         refused = self.assertRaises(errors.NoNodeAvailable,
@@ -68,9 +58,7 @@ class TestReserve(_Beside):
 
     def test_tentative_lease_moves_aside(self):
         """Who needs the node now has it, and the lease has another."""
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
+        lease, node = self.promised()
         held = self.world.reserve(node, ttl=2 * HOUR)
         self.assertEqual(node, held.node_uuid)
         self.assertNotEqual(node, self.home(lease))
@@ -88,24 +76,19 @@ class TestReserve(_Beside):
 
     def test_lease_that_begins_before_the_commit_stays(self):
         """A process that stood still does not move it any more."""
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
+        lease, node = self.promised()
         self.stall(1.5)
         self.assertEqual([reasons.LEASED], self.codes(node, ttl=2 * HOUR))
         self.assertEqual(node, self.home(lease))
 
     def test_lease_after_the_reservation_stays(self):
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
+        lease, node = self.promised()
         self.world.reserve(node, ttl=HOUR)
         self.assertEqual(node, self.home(lease))
 
     def test_lease_that_cannot_be_kept_elsewhere_refuses(self):
         """With its own code, and the time from which."""
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 3)
+        lease, node = self.promised(1)
         (reason,) = self.refused(node, ttl=HOUR + 1)
         self.assertEqual((reasons.PROMISED, leasing.at(1).isoformat(), node),
                          (reason['code'], reason['since'],
@@ -155,7 +138,7 @@ class TestReserve(_Beside):
         (reason,) = self.refused(node)
         self.assertEqual(reasons.LEASED, reason['code'])
         self.assertNotIn('until', reason)
-        lease_end.end(self.leasing.engine, lease.id)
+        lease_end.end(self.engine, lease.id)
         self.assertEqual([reasons.LEASED], self.codes(node))
         self.leasing.clean_up()
         self.assertEqual(node, self.world.reserve(node).node_uuid)
@@ -231,25 +214,20 @@ class TestReserve(_Beside):
 
     def test_host_that_is_closed_gives_its_lease_away(self):
         """It can serve nothing new, and what it has can go elsewhere."""
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
-        hosts.change(self.leasing.engine, self.leasing.host_id(node), {},
+        lease, node = self.promised()
+        hosts.change(self.engine, self.leasing.host_id(node), {},
                      reservable=False)
         self.world.reserve(node, ttl=2 * HOUR)
         self.assertNotEqual(node, self.home(lease))
 
     def test_closed_host_that_nothing_can_stand_in_for_is_kept(self):
-        (node,) = self.leasing.hosts()
-        self.leasing.create(1, 3)
-        hosts.change(self.leasing.engine, self.leasing.host_id(node), {},
+        _, node = self.promised(1)
+        hosts.change(self.engine, self.leasing.host_id(node), {},
                      reservable=False)
         self.assertEqual([reasons.PROMISED], self.codes(node, ttl=2 * HOUR))
 
     def test_mirror_that_is_behind_is_no_obstacle(self):
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
+        lease, node = self.promised()
         self.world.ironic.change(node, provision_state='active')
         self.world.refresh()
         self.world.ironic.change(node, provision_state='available')
@@ -257,9 +235,7 @@ class TestReserve(_Beside):
         self.assertNotEqual(node, self.home(lease))
 
     def test_node_that_ironic_knows_to_be_taken_moves_nobody(self):
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
+        lease, node = self.promised()
         self.world.ironic.change(node, maintenance=True)
         self.assertEqual([reasons.MAINTENANCE],
                          self.codes(node, ttl=2 * HOUR))
@@ -292,8 +268,7 @@ class TestReserve(_Beside):
 
     def test_confirming_takes_its_time_and_no_lease_is_reached_into(self):
         """The end is counted from when it was made."""
-        (node,) = self.leasing.hosts()
-        self.leasing.create(1, 3)
+        _, node = self.promised(1)
         self.world.ironic.interrupt(
             'node', lambda: self.world.clock.advance(1))
         self.assertEqual([reasons.PROMISED], self.codes(node, ttl=HOUR))
@@ -361,12 +336,10 @@ class TestByClass(_Beside):
 class TestRenew(_Beside):
 
     def renew(self, held, **end):
-        return renew.renew(self.leasing.engine, held.uuid, **end)
+        return renew.renew(self.engine, held.uuid, **end)
 
     def test_renewal_into_a_lease_moves_it_aside(self):
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
+        lease, node = self.promised()
         held = self.world.reserve(node, ttl=HOUR)
         renewed = self.renew(held, ttl=2 * HOUR)
         self.assertEqual(leasing.at(2), renewed.expires_at)
@@ -377,16 +350,14 @@ class TestRenew(_Beside):
         self.leasing.hosts(2)
         held = self.world.reserve(self.home(self.leasing.create(1, 3)),
                                   ttl=HOUR)
-        engine = self.leasing.engine
+        engine = self.engine
         with engine.hard_requests.bounded(engine.conf, None):
             self.renew(held, ttl=2 * HOUR)
             self.assertLess(0, hard_requests.limits().request.spent)
 
     def test_lease_that_begins_before_the_renewal_is_written_stays(self):
         """The reservation was over by then."""
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
+        lease, node = self.promised()
         held = self.world.reserve(node, ttl=HOUR)
         self.stall(1.5)
         self.assertRaises(errors.ReservationNotFound, self.renew, held,
@@ -401,8 +372,7 @@ class TestRenew(_Beside):
                           ttl=2 * HOUR)
 
     def test_renewal_that_a_lease_cannot_make_room_for_is_refused(self):
-        (node,) = self.leasing.hosts()
-        self.leasing.create(1, 3)
+        _, node = self.promised(1)
         held = self.world.reserve(node, ttl=60)
         refused = self.assertRaises(errors.ExtensionRefused, self.renew,
                                     held, ttl=HOUR + 1)
@@ -422,7 +392,7 @@ class TestRenew(_Beside):
         self.world.before_next_write(
             lambda: self.renew(held, ttl=2 * HOUR))
         self.assertRaises(errors.LeaseRefused, lease_create.create,
-                          self.leasing.engine, leasing.ask(1, 3))
+                          self.engine, leasing.ask(1, 3))
 
     def test_renewal_behind_which_a_lease_came_is_refused(self):
         (node,) = self.leasing.hosts()
@@ -439,7 +409,7 @@ class TestRenew(_Beside):
         self.renew(held, ttl=2 * HOUR)
 
 
-class TestStatements(world.TestCase):
+class TestStatements(timelines.TestCase):
     """However many nodes and leases there are."""
 
     def test_making_room_costs_the_same_for_many(self):
@@ -451,15 +421,10 @@ class TestStatements(world.TestCase):
             for _ in range(leases_):
                 made = there.create(1, 3)
             listed = sorted(there.nodes(made))
-            counted = []
-            event = (there.engine.database.engine, 'before_cursor_execute',
-                     lambda *rest, counted=counted: counted.append(rest[2]))
             there.world.reserve(there.world.enrol()[0])
-            sa.event.listen(*event)
-            there.world.reserve(*listed, ttl=2 * HOUR)
-            sa.event.remove(*event)
+            with self.statements(there.engine) as sent:
+                there.world.reserve(*listed, ttl=2 * HOUR)
             there.engine.database.close()
-            seen.add(len([each for each in counted
-                          if not each.startswith('BEGIN')]))
+            seen.add(len(sent))
         self.assertEqual(1, len(seen), seen)
         self.assertLess(seen.pop(), 25)

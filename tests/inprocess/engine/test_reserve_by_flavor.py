@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.model import visibility
 from tests import servers
-from tests import world
+from tests.inprocess.engine import timelines
 
 MOST = 9
 GOLD = 'CUSTOM_BM_GOLD'
@@ -25,11 +25,7 @@ OLD = frozenset({'CUSTOM_OLD'})
 
 
 @servers.also
-class TestByClassName(world.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.world = self.new_world()
+class TestByClassName(timelines.TestCase):
 
     def reserve(self, *nodes, **ask):
         return self.world.reserve(*nodes, class_name=GOLD, **ask).node_uuid
@@ -93,7 +89,7 @@ class TestByClassName(world.TestCase):
             self.world.enrol(more, resource_class='bm-gold')
             self.world.enrol(more, resource_class=f'bm-{more}')
             seen = []
-            engine = self.world.engine.database.engine
+            engine = self.engine.database.engine
 
             def count(*args, seen=seen):
                 seen.append(args[2])

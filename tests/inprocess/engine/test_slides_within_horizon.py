@@ -55,8 +55,7 @@ class TestSlidesWithinTheHorizon(open_dates.TestCase):
     def test_for_a_change_of_another(self):
         lease = self.flexible(4, 5000, 2)
         other = self.leasing.create(1, 3)
-        self.assertRaises(errors.LeaseRefused, self.leasing.change, other,
-                          end=9.9)
+        self.refuse(other, end=9.9)
         self.assertEqual((4, 6), self.hours(lease))
         self.leasing.change(other, end=8)
         self.assertEqual((8, 10), self.hours(lease))

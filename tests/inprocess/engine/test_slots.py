@@ -22,19 +22,15 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
 from tests import leasing
-from tests import world
+from tests.inprocess.engine import timelines
 
 _MINUTE = datetime.timedelta(minutes=1)
 _UNLIMITED = availability.Caller(leasing.PROJECT, limits.NONE)
 
 
-class TestSlots(world.TestCase):
+class TestSlots(timelines.TestCase):
 
-    def setUp(self):
-        super().setUp()
-        self.leasing = leasing.Leasing(self.new_world(
-            leases__cleaning_time=600))
-        self.engine = self.leasing.engine
+    options = {'leases__cleaning_time': 600}
 
     def slots(self, start, end, count, hours, most=20, caller=_UNLIMITED,
               **asked):
@@ -61,9 +57,7 @@ class TestSlots(world.TestCase):
         found = 0
         for seed in range(80):
             chance = random.Random(seed)
-            self.leasing = leasing.Leasing(self.new_world(
-                leases__cleaning_time=chance.choice((0, 600))))
-            self.engine = self.leasing.engine
+            self.begin(leases__cleaning_time=chance.choice((0, 600)))
             self.leasing.hosts(chance.randint(1, 4))
             for _ in range(chance.randint(0, 12)):
                 start = chance.choice((0, 0.5, 1, 2.25, 3, 5))
@@ -73,7 +67,7 @@ class TestSlots(world.TestCase):
                         leasing.wish(chance.randint(1, 2)))
                 except errors.LeaseRefused:
                     pass
-            self.leasing.world.clock.advance(chance.choice((0, 1.5, 2000)))
+            self.world.clock.advance(chance.choice((0, 1.5, 2000)))
             count, hours = chance.randint(1, 3), chance.choice((0.5, 1, 3))
             begin, end, most = 0, chance.choice((4, 9)), chance.randint(1, 20)
             slots = self.slots(begin, end, count, hours, most)
@@ -91,7 +85,7 @@ class TestSlots(world.TestCase):
         self.assertGreater(found, 50)
 
     def check_no_earlier(self, slots, count, hours, end, full):
-        now = self.leasing.world.clock()
+        now = self.world.clock()
         margin = datetime.timedelta(
             seconds=self.engine.conf.leases.cleaning_time)
         starts = {now.replace(second=0, microsecond=0) + _MINUTE} | {
@@ -106,10 +100,10 @@ class TestSlots(world.TestCase):
     def test_first_slot_can_be_asked_for_for_a_while(self):
         """A minute, and in whole minutes."""
         self.leasing.hosts()
-        self.leasing.world.clock.advance(30.5)
+        self.world.clock.advance(30.5)
         slot, = self.slots(0, 5, 1, 1)
         self.assertEqual(leasing.at(0) + _MINUTE, slot)
-        self.leasing.world.clock.advance(80)
+        self.world.clock.advance(80)
         self.post(slot, 1, 1)
 
     def test_window_that_is_too_short_has_none(self):

@@ -22,18 +22,18 @@ from ironic_reservations.engine.reservations import renew
 from ironic_reservations.model import mirrored_node
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 MOST = 8
 
 
 @servers.also
-class TestStatements(world.TestCase):
+class TestStatements(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
         self.count = 0
-        sa.event.listen(self.world.engine.database.engine,
+        sa.event.listen(self.engine.database.engine,
                         'before_cursor_execute', self._seen)
 
     def _seen(self, connection, cursor, statement, *rest):
@@ -59,7 +59,7 @@ class TestStatements(world.TestCase):
         by_list = self._statements(self.world.reserve, *few)
         by_class = self._statements(self.world.reserve,
                                     resource_class='gold')
-        with self.world.engine.database.write() as connection:
+        with self.engine.database.write() as connection:
             for _ in range(10000):
                 node = mirrored_node.Node(world.new_uuid(),
                                           resource_class='gold')
@@ -101,7 +101,7 @@ class TestStatements(world.TestCase):
     def test_every_other_use_case_stays_below_the_bound(self):
         (node,) = self.world.enrol()
         held = self.world.reserve(node)
-        engine = self.world.engine
+        engine = self.engine
         opened = []
         for call in (
                 lambda: renew.renew(engine, held.uuid, ttl=60),

@@ -21,6 +21,7 @@ from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 TICK = datetime.timedelta(microseconds=1)
 
@@ -78,16 +79,15 @@ class TestBounds(world.TestCase):
 
 
 @servers.also
-class TestRenew(world.TestCase):
+class TestRenew(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
         (self.node,) = self.world.enrol()
         self.held = self.world.reserve(self.node, ttl=60)
 
     def _renew(self, **asked):
-        return renew.renew(self.world.engine, self.held.uuid, **asked)
+        return renew.renew(self.engine, self.held.uuid, **asked)
 
     def _row(self):
         return self.world.reservations()[self.held.uuid]
@@ -119,7 +119,7 @@ class TestRenew(world.TestCase):
             self._renew(ttl=86400)
             self.world.clock.advance(86399)
         self.assertEqual(self.held.uuid, find.get(
-            self.world.engine, self.held.uuid).uuid)
+            self.engine, self.held.uuid).uuid)
 
     def test_expired_one_cannot_be_renewed(self):
         self.world.clock.advance(60)
@@ -137,7 +137,7 @@ class TestRenew(world.TestCase):
 
     def test_unknown_one_is_not_found(self):
         self.assertRaises(errors.ReservationNotFound, renew.renew,
-                          self.world.engine, world.new_uuid(), ttl=60)
+                          self.engine, world.new_uuid(), ttl=60)
 
     def test_renewal_that_commits_first_keeps_the_node(self):
         """A request plans to replace an expired row; it is renewed first."""
@@ -154,16 +154,15 @@ class TestRenew(world.TestCase):
 
 
 @servers.also
-class TestRelease(world.TestCase):
+class TestRelease(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
         (self.node,) = self.world.enrol()
         self.held = self.world.reserve(self.node, ttl=60)
 
     def _release(self):
-        release.release(self.world.engine, self.held.uuid)
+        release.release(self.engine, self.held.uuid)
 
     def test_node_is_free_at_once(self):
         self._release()

@@ -32,19 +32,17 @@ from ironic_reservations.model import leases
 from tests import leasing
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 from tests.inprocess.timeline import windows
 
 HOUR = datetime.timedelta(hours=1)
 
 
 @servers.also
-class TestToldAfterLostCommit(world.TestCase):
+class TestToldAfterLostCommit(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
-        self.leasing = leasing.Leasing(self.world)
-        self.engine = self.world.engine
         self.node, = self.leasing.hosts()
         self.told = []
         self.engine.announcer.tell = self.engine.announcer.tell_lease = (

@@ -36,7 +36,7 @@ class _Waitlist(open_dates.TestCase):
 
     def queue(self, start, end, *wishes, **more):
         # NOTE: of two that came at once the ids decide.
-        self.leasing.world.clock.now += datetime.timedelta(milliseconds=1)
+        self.world.clock.now += datetime.timedelta(milliseconds=1)
         return self.leasing.create(start, end, *wishes, queue=True, **more)
 
     def pull(self):
@@ -128,12 +128,10 @@ class TestWaitlist(_Waitlist):
         self.leasing.hosts(1)
         first = self.leasing.create(0, 8)
         one, other = self.queue(1, 3), self.queue(1, 3)
-        self.assertEqual([(8, 10), (10, 12)],
-                         [self.hours(each) for each in (one, other)])
+        self.assert_hours((one, 8, 10), (other, 10, 12))
         self.leasing.end(first)
         self.assertEqual(2, self.pull())
-        self.assertEqual([(1, 3), (3, 5)],
-                         [self.hours(each) for each in (one, other)])
+        self.assert_hours((one, 1, 3), (other, 3, 5))
 
     def test_the_higher_priority_first(self):
         self.leasing.hosts(1)
@@ -141,8 +139,7 @@ class TestWaitlist(_Waitlist):
         one, other = self.queue(1, 3), self.queue(1, 3, priority=1)
         self.leasing.end(first)
         self.pull()
-        self.assertEqual([(3, 5), (1, 3)],
-                         [self.hours(each) for each in (one, other)])
+        self.assert_hours((one, 3, 5), (other, 1, 3))
 
     def test_a_later_one_goes_first_where_nobody_starts_later(self):
         """Into a gap that is too small for the first one."""
@@ -152,8 +149,7 @@ class TestWaitlist(_Waitlist):
         long, short = self.queue(0.5, 5.5), self.queue(0.5, 2.5)
         self.leasing.end(first)
         self.assertEqual(1, self.pull())
-        self.assertEqual([(8, 13), (0.5, 2.5)],
-                         [self.hours(each) for each in (long, short)])
+        self.assert_hours((long, 8, 13), (short, 0.5, 2.5))
         self.assert_sound()
 
     def test_a_request_that_comes_later_makes_nobody_wait_longer(self):
@@ -199,34 +195,26 @@ class TestWaitlist(_Waitlist):
         self.leasing.hosts(2)
         first = self.leasing.create(0, 5, leasing.wish(2),
                                     project_id='others')
-        for name, value in (('project_limits', True),
-                            ('max_hosts_per_project', 1)):
-            self.engine.conf.set_override(name, value, 'leases')
+        self.limit(1)
         one, other = self.queue(1, 3), self.queue(1, 3)
-        self.assertEqual([(5, 7), (7, 9)],
-                         [self.hours(each) for each in (one, other)])
+        self.assert_hours((one, 5, 7), (other, 7, 9))
         self.leasing.end(first)
         self.pull()
-        self.assertEqual([(1, 3), (3, 5)],
-                         [self.hours(each) for each in (one, other)])
+        self.assert_hours((one, 1, 3), (other, 3, 5))
 
     def test_not_beyond_what_its_project_gets_meanwhile(self):
         """Another lease is committed for the time that was planned."""
         self.leasing.hosts(resource_class='gold')
         self.leasing.hosts(resource_class='silver')
-        for name, value in (('project_limits', True),
-                            ('max_hosts_per_project', 1)):
-            self.engine.conf.set_override(name, value, 'leases')
+        self.limit(1)
         gold, silver = (leasing.wish(properties=leasing.of_class(name))
                         for name in ('gold', 'silver'))
         first = self.leasing.create(0, 5, gold, project_id='others')
         lease = self.queue(1, 3, gold)
         self.assertEqual((5, 7), self.hours(lease))
         self.leasing.end(first)
-        other = leasing.Leasing(self.leasing.world,
-                                self.leasing.world.another_engine())
-        self.leasing.world.before_next_write(
-            lambda: other.create(1, 3, silver))
+        other = self.another()
+        self.world.before_next_write(lambda: other.create(1, 3, silver))
         self.assertEqual(0, self.pull())
         self.assertEqual((5, 7), self.hours(lease))
         self.assert_sound()
@@ -304,7 +292,7 @@ class TestPromises(_Waitlist):
         self.assertGreater(seen, OPERATIONS)
 
     def world_clock(self):
-        return self.leasing.world.clock()
+        return self.world.clock()
 
     def _act(self, chance, number):
         """Do one thing that people do, or let time pass."""

@@ -12,29 +12,110 @@
 
 """A timeline of leases, which has to stay sound."""
 
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
 from tests import leasing
 from tests import world
 
 
 class TestCase(world.TestCase):
-    """With a timeline of leases."""
+    """With a timeline of leases.
+
+    :cvar options: of the configuration, as ``group__name``.
+    """
+
+    options: dict[str, Any] = {}
 
     def setUp(self):
         super().setUp()
-        self.leasing = leasing.Leasing(self.new_world())
+        self.begin(**self.options)
+
+    def begin(self, **options):
+        """Begin with a timeline on which nothing is."""
+        self.world = self.new_world(**options)
+        self.leasing = leasing.Leasing(self.world)
         self.engine = self.leasing.engine
+
+    def another(self):
+        """Return what another process does on the same rows."""
+        return leasing.Leasing(self.world, self.world.another_engine())
+
+    def configure(self, **options):
+        """Change options of [leases], as another start of a process does."""
+        for name, value in options.items():
+            self.engine.conf.set_override(name, value, 'leases')
+
+    def limit(self, hosts):
+        """Limit how many hosts a project may have at once."""
+        self.configure(project_limits=True, max_hosts_per_project=hosts)
+
+    def listen(self):
+        """Return the list of what is told of leases: which, and why."""
+        told = []
+        self.engine.announcer.tell_lease = lambda event, lease, reason=None: (
+            told.append((lease.id, reason)))
+        return told
+
+    def gold_and_silver(self, gold=1):
+        """Open hosts of gold and one of silver; return a wish for each."""
+        wishes = []
+        for name, count in (('gold', gold), ('silver', 1)):
+            self.leasing.hosts(count, resource_class=name)
+            wishes.append(leasing.wish(properties=leasing.of_class(name)))
+        return wishes
+
+    def home(self, lease):
+        """Return the only node that a lease has."""
+        (node,) = self.leasing.nodes(lease)
+        return node
+
+    def promised(self, hosts=2):
+        """Return a lease from 1 to 3 and its node; others may be free."""
+        self.leasing.hosts(hosts)
+        lease = self.leasing.create(1, 3)
+        return lease, self.home(lease)
+
+    @contextlib.contextmanager
+    def statements(self, engine=None):
+        """Note what is sent to the database meanwhile, and with what."""
+        sent = []
+
+        def note(connection, cursor, statement, parameters, *rest):
+            # NOTE: SQLite alone is told in so many words that a transaction
+            # begins.
+            if not statement.startswith('BEGIN'):
+                sent.append((statement, parameters))
+        event = ((engine or self.engine).database.engine,
+                 'before_cursor_execute', note)
+        sa.event.listen(*event)
+        try:
+            yield sent
+        finally:
+            sa.event.remove(*event)
+
+    def refuse(self, lease, **changes):
+        """Return the refusal of a change that there is no room for."""
+        return self.assertRaises(errors.LeaseRefused, self.leasing.change,
+                                 lease, **changes)
 
     def assert_sound(self):
         """Assert that no host is promised twice, nor anything outdated."""
         self.assertEqual([], self.leasing.overlaps())
+        self.assertEqual([], self.leasing.overfull())
         self.assertEqual({}, self.leasing.stale())
 
     def assert_refused(self, error, lease, **changes):
         """Assert that a change is refused, and changes nothing."""
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         refusal = self.assertRaises(error, self.leasing.change, lease,
                                     **changes)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
         return refusal
 
     def windows(self, lease):
