@@ -34,25 +34,14 @@ from ironic_reservations.planner import planning
 from tests import leasing
 from tests import servers
 from tests import world
+from tests.inprocess.engine import owned_nodes
 
-OWNER = 'owner'
-OWNED = f'["==", "$owner", "{OWNER}"]'
+OWNER = owned_nodes.OWNER
 
 
 @servers.also
-class TestOwnerNotice(world.TestCase):
-    """One node of its owner's; four hours of notice, half an hour to clean."""
-
-    def setUp(self):
-        super().setUp()
-        self.world = self.new_world(leases__owner_notice=4 * 3600,
-                                    leases__cleaning_time=1800)
-        self.leasing = leasing.Leasing(self.world)
-        self.node, = self.leasing.hosts(owner=OWNER)
-
-    def owners(self, start, end, **more):
-        return self.leasing.create(start, end, leasing.wish(
-            properties=OWNED), project_id=OWNER, **more)
+class TestOwnerNotice(owned_nodes.TestCase):
+    """Others have it for as long as the notice leaves them."""
 
     def test_owner_has_its_node_for_as_long_as_it_likes(self):
         made = self.owners(1, 1000)
@@ -79,7 +68,7 @@ class TestOwnerNotice(world.TestCase):
         self.assertEqual('shorter', offer['kind'])
         posted = leasing.posted(offer, self.world.clock())
         self.assertEqual(leasing.at(3.5), posted.end)
-        create.create(self.leasing.engine, posted)
+        create.create(self.engine, posted)
 
     def test_window_that_ends_in_time_is_offered(self):
         offers = self.leasing.refused(2, 4).details['offers']
@@ -90,8 +79,7 @@ class TestOwnerNotice(world.TestCase):
                          (posted.start, posted.end))
 
     def test_nobody_else_has_it_where_cleaning_takes_the_notice(self):
-        self.leasing = leasing.Leasing(self.new_world(
-            leases__owner_notice=1800, leases__cleaning_time=1800))
+        self.begin(leases__owner_notice=1800, leases__cleaning_time=1800)
         self.leasing.hosts(owner=OWNER)
         self.leasing.refused(None, 0.5)
         self.owners(0, 5)
@@ -113,8 +101,7 @@ class TestOwnerNotice(world.TestCase):
         self.leasing.bind()
         self.world.ironic.change(node, owner='another')
         self.leasing.break_node(node)
-        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
-                                    made, end=10)
+        refused = self.refuse(made, end=10)
         reason, = refused.details['reasons']
         self.assertThat(reason['detail'], matchers.EndsWith(
             'for so long: another project owns it.'))
@@ -122,7 +109,7 @@ class TestOwnerNotice(world.TestCase):
             reason['at'], refused.details['offers']))
 
     def test_without_a_notice_owners_are_like_others(self):
-        self.leasing = leasing.Leasing(self.new_world())
+        self.begin()
         self.leasing.hosts(owner=OWNER)
         self.leasing.create(1, 1000)
 
@@ -149,7 +136,7 @@ class TestOwnerNotice(world.TestCase):
     def test_who_may_exceed_limits_is_held_to_it(self):
         """It is no limit of who asks, but the right of another."""
         self.assertRaises(
-            errors.LeaseRefused, create.create, self.leasing.engine,
+            errors.LeaseRefused, create.create, self.engine,
             leasing.ask(1, 9, project_id=None), allowed=limits.NONE)
 
     def test_lease_is_extended_as_time_passes(self):
@@ -160,8 +147,7 @@ class TestOwnerNotice(world.TestCase):
         self.leasing.clock_passes(3)
         self.owners(7, 20)
         self.leasing.clock_passes(4)
-        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
-                                    made, end=7)
+        refused = self.refuse(made, end=7)
         self.assertEqual('shortage', refused.details['reasons'][0]['code'])
         self.assertEqual(leasing.at(6.5),
                          self.leasing.change(made, end=6.5).end)
@@ -169,23 +155,7 @@ class TestOwnerNotice(world.TestCase):
     def test_lease_is_not_extended_beyond(self):
         made = self.leasing.create(1, 3)
         self.leasing.clock_passes(2)
-        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
-                                    made, end=6)
-        self.assertEqual('hosts_are_lent',
-                         refused.details['reasons'][0]['code'])
-        self.assertEqual(leasing.at(5.5), leasing.posted({'lease': {
-            **_BODY, **refused.details['offers'][0]['lease']}},
-            self.world.clock()).end)
-        self.leasing.change(made, end=5.5)
-
-    def test_nor_on_a_node_that_cannot_be_used(self):
-        made = self.leasing.create(1, 3)
-        self.leasing.clock_passes(2)
-        self.leasing.break_node(self.node)
-        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
-                                    made, end=6)
-        self.assertEqual('hosts_are_lent',
-                         refused.details['reasons'][0]['code'])
+        self.assertEqual(leasing.at(5.5), self._offered(made, 6))
         self.leasing.change(made, end=5.5)
 
     def test_extension_on_a_node_that_cannot_be_used_is_offered(self):
@@ -209,8 +179,7 @@ class TestOwnerNotice(world.TestCase):
 
     def _offered(self, made, end):
         """Return until when a lease could be extended instead."""
-        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
-                                    made, end=end)
+        refused = self.refuse(made, end=end)
         self.assertEqual('hosts_are_lent',
                          refused.details['reasons'][0]['code'])
         return None if not refused.details['offers'] else leasing.posted(
@@ -225,8 +194,7 @@ class TestOwnerNotice(world.TestCase):
         later = self.leasing.create(4, 9)
         self.assertEqual({other}, self.leasing.nodes(later))
         self.leasing.break_node(other)
-        refused = self.assertRaises(errors.LeaseRefused, self.leasing.change,
-                                    made, end=5)
+        refused = self.refuse(made, end=5)
         reason, = refused.details['reasons']
         self.assertEqual(('shortage', True, None, []), tuple(
             reason[key] for key in ('code', 'proved', 'at', 'blockers')))
@@ -254,13 +222,12 @@ class TestOwnerNotice(world.TestCase):
         self.assertEqual({other}, self.leasing.nodes(made))
         self.world.ironic.change(other, owner='another')
         self.leasing.refresh()
-        heal.heal(self.leasing.engine)
+        heal.heal(self.engine)
         self.leasing.resize(made, 1, 2)
         self.assertEqual({other}, self.leasing.nodes(made))
-        self.leasing.refused(1, 9, leasing.wish(properties=OWNED))
+        self.leasing.refused(1, 9, leasing.wish(properties=owned_nodes.OWNED))
         self.leasing.change(made, end=8)
-        self.assertRaises(errors.LeaseRefused, self.leasing.change, made,
-                          end=8.5)
+        self.refuse(made, end=8.5)
         self.assertEqual({other}, self.leasing.nodes(made))
         self.leasing.clock_passes(1)
         self.leasing.resize(made, 1, 1)
@@ -285,14 +252,11 @@ class TestOwnerNotice(world.TestCase):
         made = self.leasing.create(1, 9)
         self.leasing.clock_passes(2)
         with self._owned_in_between(node):
-            self.assertRaises(errors.LeaseRefused, self.leasing.change, made,
-                              end=1000)
+            self.refuse(made, end=1000)
         self.assertEqual(leasing.at(9), self.leasing.reload(made).end)
 
     def test_first_owner_of_all_is_seen_in_between(self):
-        self.leasing = leasing.Leasing(self.new_world(
-            leases__owner_notice=3600))
-        self.world = self.leasing.world
+        self.begin(leases__owner_notice=3600)
         self.test_node_that_gets_its_owner_after_the_plan_is_not_promised()
 
     def _owned_in_between(self, node):
@@ -312,7 +276,7 @@ class TestOwnerNotice(world.TestCase):
         other, = self.leasing.hosts()
         self.leasing.create(1, 9)
         self.leasing.refused(1, 2, leasing.wish(2))
-        named = leasing.wish(properties=f'["==", "$node_uuid", "{other}"]')
+        named = _among(other)
         refused = self.leasing.refused(1, 2, named)
         self.assertTrue(refused.details['reasons'][0]['proved'])
 
@@ -323,12 +287,10 @@ class TestOwnerNotice(world.TestCase):
         left, = others - {node}
         self.world.ironic.change(left, owner='another')
         self.leasing.refresh()
-        self.leasing.refused(1, 2, leasing.wish(
-            properties=f'["==", "$node_uuid", "{node}"]'))
+        self.leasing.refused(1, 2, _among(node))
         self.world.ironic.change(left, owner=None)
         self.leasing.refresh()
-        self.leasing.create(1, 2, leasing.wish(
-            properties=f'["==", "$node_uuid", "{node}"]'))
+        self.leasing.create(1, 2, _among(node))
         self.assertEqual({left}, self.leasing.nodes(made))
 
     def test_plan_may_come_back_to_where_a_booking_is(self):
@@ -359,7 +321,7 @@ class TestOwnerNotice(world.TestCase):
         self._on(one, two)
         self.world.ironic.change(one, owner='another')
         self.leasing.refresh()
-        engine = self.leasing.engine
+        engine = self.engine
         there, = itertools.chain(*engine.snapshots.snapshot(
             engine.database, engine.clock(), ()).timeline.rows)
         self.assertTrue(there.movable)
@@ -381,7 +343,7 @@ class TestOwnerNotice(world.TestCase):
         other, = self.leasing.hosts()
         made = self.leasing.create(5, 6)
         self.assertEqual({other}, self.leasing.nodes(made))
-        named = leasing.wish(properties=f'["==", "$node_uuid", "{other}"]')
+        named = _among(other)
         self.leasing.clock_passes(2.4)
         self.leasing.refused(4, 9, named)
         self.leasing.clock_passes(2.5)
@@ -398,7 +360,7 @@ class TestOwnerNotice(world.TestCase):
         other, = self.leasing.hosts()
         made = self.leasing.create(1, 9)
         self.leasing.break_node(other)
-        self.assertEqual(0, heal.heal(self.leasing.engine))
+        self.assertEqual(0, heal.heal(self.engine))
         self.assertEqual({other}, self.leasing.nodes(made))
 
     def test_reservation_moves_nobody_to_such_a_loan(self):
@@ -409,7 +371,7 @@ class TestOwnerNotice(world.TestCase):
         self.assertEqual({other}, self.leasing.nodes(made))
 
     def flexible(self, first, last, hours, project_id=leasing.PROJECT):
-        return create.create(self.leasing.engine, leasing.ask(
+        return create.create(self.engine, leasing.ask(
             first, first + hours, project_id=project_id,
             flexible=leases.Flexible(
                 leasing.at(last), datetime.timedelta(hours=hours), 0)))
@@ -428,23 +390,21 @@ class TestOwnerNotice(world.TestCase):
         self.assertEqual({other}, self.leasing.nodes(made))
         self.world.ironic.change(other, owner='another')
         self.leasing.refresh()
-        refused = self.leasing.refused(6, 8, leasing.wish(
-            properties=f'["==", "$node_uuid", "{other}"]'),
-            project_id='another')
+        refused = self.leasing.refused(6, 8, _among(other),
+                                       project_id='another')
         self.assertFalse(refused.details['reasons'][0]['proved'])
         self.assertEqual({other}, self.leasing.nodes(made))
 
     def test_who_waits_gets_no_loan_that_is_too_short(self):
         """Until the start that it waits for is near."""
         other, = self.leasing.hosts()
-        there = self.leasing.create(1, 9, leasing.wish(
-            properties=f'["==", "$node_uuid", "{other}"]'))
+        there = self.leasing.create(1, 9, _among(other))
         waits = self.leasing.create(5, 7, queue=True)
         self.assertEqual(leasing.at(9.5), waits.start)
-        pull.pull(self.leasing.engine)
+        pull.pull(self.engine)
         self.assertEqual(leasing.at(9.5), self.leasing.reload(waits).start)
         self.leasing.clock_passes(3.5)
-        pull.pull(self.leasing.engine)
+        pull.pull(self.engine)
         self.assertEqual(leasing.at(5), self.leasing.reload(waits).start)
         self.assertEqual({self.node}, self.leasing.nodes(waits))
         self.assertEqual({other}, self.leasing.nodes(there))
@@ -454,7 +414,7 @@ class TestOwnerNotice(world.TestCase):
         long = self.leasing.create(1, 9)
         self.assertEqual({other}, self.leasing.nodes(long))
         made = maintenance.create(
-            self.leasing.engine,
+            self.engine,
             maintenance.WindowRequest('fans',
                                       'fans',
                                       leasing.at(10),
@@ -466,7 +426,7 @@ class TestOwnerNotice(world.TestCase):
     def test_availability_is_that_of_who_asks(self):
         def free(project_id, hours=2):
             found = availability.look(
-                self.leasing.engine, leasing.at(0), leasing.at(9), count=1,
+                self.engine, leasing.at(0), leasing.at(9), count=1,
                 duration=hours * 3600, slots=9, caller=availability.Caller(
                     project_id, limits.NONE))
             return [(_hours(each.end), each.free)
@@ -501,28 +461,19 @@ def _hours(instant):
 
 
 @servers.also
-class TestAskedBack(world.TestCase):
+class TestAskedBack(owned_nodes.TestCase):
     """Who has the node is told that its owner wants it back."""
+
+    options = {**owned_nodes.TestCase.options, 'notices__webhook_urls': [
+        'https://hooks.example.com/leases']}
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world(
-            leases__owner_notice=4 * 3600, leases__cleaning_time=1800,
-            notices__webhook_urls=['https://hooks.example.com/leases'])
-        self.leasing = leasing.Leasing(self.world)
-        self.node, = self.leasing.hosts(owner=OWNER)
-        self.told = []
-        self.leasing.engine.announcer.tell_lease = (
-            lambda event, lease, reason=None: self.told.append(
-                (lease.id, reason)))
-
-    def owners(self, start, end, **more):
-        return self.leasing.create(start, end, leasing.wish(
-            properties=OWNED), project_id=OWNER, **more)
+        self.told = self.listen()
 
     def notices(self):
         """Return what was told, and of which leases."""
-        with self.leasing.engine.database.read() as connection:
+        with self.engine.database.read() as connection:
             rows = connection.execute(sa.select(tables.outbox).where(
                 tables.outbox.c.kind == 'asked_back')).all()
         return [(row.lease_id, json.loads(row.payload)['data'])
@@ -548,8 +499,7 @@ class TestAskedBack(world.TestCase):
                       data['reason'])
         self.assertIn((lease.id, 'asked_back'), self.told)
         self.leasing.change(lease, end=3.5)
-        self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
-                          end=3.6)
+        self.refuse(lease, end=3.6)
 
     def test_whose_hosts_may_still_be_exchanged(self):
         """It is not told that it keeps this very host."""
@@ -597,7 +547,7 @@ class TestAskedBack(world.TestCase):
     def test_when_the_owners_lease_makes_room(self):
         """Whoever has the node that it gets instead is told, too."""
         first, other, node = self.two_lessees()
-        maintenance.create(self.leasing.engine, maintenance.WindowRequest(
+        maintenance.create(self.engine, maintenance.WindowRequest(
             'firmware', 'New firmware', leasing.at(8), leasing.at(5),
             nodes=(node,)))
         self.assertCountEqual([first.id, other.id],
@@ -611,7 +561,7 @@ class TestAskedBack(world.TestCase):
         """Since the one that was planned is broken."""
         first, other, node = self.two_lessees()
         self.leasing.break_node(node)
-        heal.heal(self.leasing.engine)
+        heal.heal(self.engine)
         self.assertCountEqual([first.id, other.id],
                               [lease for lease, _ in self.notices()])
         self.assertIn((other.id, 'asked_back'), self.told)
@@ -619,8 +569,7 @@ class TestAskedBack(world.TestCase):
     def test_when_another_lease_of_the_owner_needs_the_node(self):
         """Both lessees are told once of each time."""
         first, other, node = self.two_lessees()
-        self.leasing.create(5, 9, leasing.wish(
-            properties=f'["==", "$node_uuid", "{node}"]'), project_id=OWNER)
+        self.leasing.create(5, 9, _among(node), project_id=OWNER)
         self.assertEqual(
             {(first.id, leasing.at(4).isoformat()),
              (first.id, leasing.at(5).isoformat()),
@@ -634,22 +583,28 @@ class TestAskedBack(world.TestCase):
         self.leasing.bind()
         self.leasing.create(None, 2)
         self.leasing.bind()
-        create.create(self.leasing.engine, leasing.ask(
-            4, 10, leasing.wish(2, properties=OWNED), project_id=OWNER), True)
+        create.create(self.engine, leasing.ask(
+            4, 10, leasing.wish(2, properties=owned_nodes.OWNED),
+            project_id=OWNER), True)
         self.leasing.create(2.5, 3.5)
         self.assertEqual([], self.notices())
         self.owners(4, 10)
         self.owners(4, 10)
         self.assertEqual(1, len(self.notices()))
 
-    def test_few_times_a_day_however_often_the_owner_changes_its_lease(self):
-        self.leasing.engine.conf.set_override('owner_notice', 48 * 3600,
-                                              'leases')
+    def changed_often(self):
+        """Have the owner change its lease seven times in a day."""
+        self.configure(owner_notice=48 * 3600)
         lease = self.leasing.create(None, 27)
         self.leasing.bind()
         made = self.owners(40, 42)
         for minute in range(1, 8):
             self.leasing.change(made, start=40 + minute / 60)
+        self.assertEqual(5, self.told.count((lease.id, 'asked_back')))
+        return lease, made
+
+    def test_few_times_a_day_however_often_the_owner_changes_its_lease(self):
+        lease, made = self.changed_often()
         self.assertEqual(5, len(self.notices()))
         self.leasing.end(made)
         made = self.owners(30, 32)
@@ -663,15 +618,8 @@ class TestAskedBack(world.TestCase):
 
     def test_notifications_are_as_few_where_nobody_gets_notices(self):
         """An owner could fill the bus."""
-        self.leasing.engine.conf.set_override('webhook_urls', [], 'notices')
-        self.leasing.engine.conf.set_override('owner_notice', 48 * 3600,
-                                              'leases')
-        lease = self.leasing.create(None, 27)
-        self.leasing.bind()
-        made = self.owners(40, 42)
-        for minute in range(1, 8):
-            self.leasing.change(made, start=40 + minute / 60)
-        self.assertEqual(5, self.told.count((lease.id, 'asked_back')))
+        self.engine.conf.set_override('webhook_urls', [], 'notices')
+        lease, made = self.changed_often()
         self.leasing.clock_passes(25)
         self.leasing.change(made, start=35)
         self.assertEqual(6, self.told.count((lease.id, 'asked_back')))
@@ -686,12 +634,12 @@ class TestAskedBack(world.TestCase):
         other, node = self.one_left()
         held = self.world.reserve(node, ttl=3600)
         self.assertNotIn((other.id, 'asked_back'), self.told)
-        renew.renew(self.leasing.engine, held.uuid, ttl=5 * 3600)
+        renew.renew(self.engine, held.uuid, ttl=5 * 3600)
         self.assert_told_of_the_other_node(other, node)
 
     def test_when_a_deploy_takes_it(self):
         other, node = self.one_left()
-        admission.admit(self.leasing.engine, node)
+        admission.admit(self.engine, node)
         self.assert_told_of_the_other_node(other, node)
 
     def one_left(self):
@@ -723,7 +671,7 @@ class TestAskedBack(world.TestCase):
 
     def test_not_who_slides_behind_the_owner_by_the_same_plan(self):
         """It has the node after the owner's lease, not before it."""
-        lease = create.create(self.leasing.engine, leasing.ask(
+        lease = create.create(self.engine, leasing.ask(
             0.5, 1.5, flexible=leases.Flexible(
                 leasing.at(3.5), datetime.timedelta(hours=1), 0)))
         self.owners(1.75, 1.9)
@@ -741,7 +689,7 @@ class TestAskedBack(world.TestCase):
 
     def test_not_without_a_notice(self):
         """Then owners have no precedence."""
-        self.leasing.engine.conf.set_override('owner_notice', 0, 'leases')
+        self.configure(owner_notice=0)
         self.leasing.create(None, 3)
         self.leasing.bind()
         self.owners(4, 10)
