@@ -30,25 +30,13 @@ from tests.inprocess.engine import open_dates
 HOUR = open_dates.HOUR
 
 
-class _Flexible(open_dates.TestCase):
-
-    def create(self, first, last, hours, *wishes, fix_before=HOUR, dry=False,
-               **more):
-        """Ask for a lease that starts and ends between two hours."""
-        asked = leasing.ask(
-            first, (first or 0) + hours, *wishes, flexible=leases.Flexible(
-                leasing.at(last), hours * HOUR,
-                int(fix_before.total_seconds())), **more)
-        return lease_create.create(self.engine, asked, dry)
-
-
 @servers.also
-class TestPlanned(_Flexible):
+class TestPlanned(open_dates.TestCase):
 
     def test_at_the_earliest(self):
         self.leasing.hosts(1)
         self.leasing.create(0, 5)
-        lease = self.create(3, 20, 4)
+        lease = self.flexible(3, 20, 4)
         self.assertEqual((5, 9), self.hours(lease))
         self.assertEqual(
             leases.Between(leasing.at(3), leasing.at(20), 3600,
@@ -58,19 +46,19 @@ class TestPlanned(_Flexible):
 
     def test_now_where_that_can_be(self):
         self.leasing.hosts(1)
-        lease = self.create(None, 20, 4)
+        lease = self.flexible(None, 20, 4)
         self.assertEqual((0, 4), self.hours(lease))
         self.assertIsNone(self.leasing.reload(lease).between.fix_at)
 
     def test_a_window_that_has_begun(self):
         self.leasing.hosts(1)
-        self.assertEqual((0, 4), self.hours(self.create(-5, 20, 4)))
+        self.assertEqual((0, 4), self.hours(self.flexible(-5, 20, 4)))
 
     def test_to_the_end_of_the_window(self):
         self.leasing.hosts(1)
         self.leasing.create(0, 6)
-        self.assertEqual((6, 10), self.hours(self.create(1, 10, 4)))
-        refused = self.assertRaises(errors.LeaseRefused, self.create, 1, 10,
+        self.assertEqual((6, 10), self.hours(self.flexible(1, 10, 4)))
+        refused = self.assertRaises(errors.LeaseRefused, self.flexible, 1, 10,
                                     4)
         self.assertTrue(refused.details['reasons'][0]['proved'])
         self.assertIn('No start from', str(refused))
@@ -79,31 +67,32 @@ class TestPlanned(_Flexible):
     def test_what_is_offered_is_accepted(self):
         self.leasing.hosts(1)
         self.leasing.create(0, 8)
-        refused = self.assertRaises(errors.LeaseRefused, self.create, 1, 9, 4)
+        refused = self.assertRaises(errors.LeaseRefused, self.flexible, 1, 9,
+                                    4)
         for offer in refused.details['offers']:
             lease_create.create(self.engine, leasing.posted(
-                offer, self.leasing.world.clock()), True)
+                offer, self.world.clock()), True)
         self.assertEqual({'later', 'shorter'} & {
             offer['kind'] for offer in refused.details['offers']},
             {'later'})
 
     def test_a_window_that_is_too_short(self):
         self.leasing.hosts(1)
-        self.assertRaises(errors.InvalidValue, self.create, 1, 4, 4)
+        self.assertRaises(errors.InvalidValue, self.flexible, 1, 4, 4)
 
     def test_asked_twice_with_one_key(self):
         self.leasing.hosts(2)
-        one = self.create(None, 20, 4, key='mine')
-        self.leasing.world.clock.now += datetime.timedelta(minutes=1)
-        self.assertEqual(one.id, self.create(None, 20, 4, key='mine').id)
+        one = self.flexible(None, 20, 4, key='mine')
+        self.world.clock.now += datetime.timedelta(minutes=1)
+        self.assertEqual(one.id, self.flexible(None, 20, 4, key='mine').id)
 
     def test_what_the_project_may_have_counts_at_the_start(self):
         self.leasing.hosts(3)
         self.limit(2)
         self.leasing.create(0, 5, leasing.wish(1))
         self.assertEqual((5, 9), self.hours(
-            self.create(1, 20, 4, leasing.wish(2))))
-        self.assertRaises(errors.LeaseLimit, self.create, 1, 8, 4,
+            self.flexible(1, 20, 4, leasing.wish(2))))
+        self.assertRaises(errors.LeaseLimit, self.flexible, 1, 8, 4,
                           leasing.wish(2))
 
     def test_it_begins_within_a_minute_where_it_cannot_at_a_whole_one(self):
@@ -113,16 +102,16 @@ class TestPlanned(_Flexible):
         self.leasing.create(0, 8 + odd)
         self.leasing.create(10 + odd, 20)
         self.assertEqual((8 + odd, 10 + odd),
-                         self.hours(self.create(2, 15, 2)))
+                         self.hours(self.flexible(2, 15, 2)))
         self.assert_sound()
 
 
 @servers.also
-class TestSlides(_Flexible):
+class TestSlides(open_dates.TestCase):
 
     def test_later_for_a_lease_that_came_later(self):
         self.leasing.hosts(1)
-        loose = self.create(4, 20, 4)
+        loose = self.flexible(4, 20, 4)
         lease = self.leasing.create(5, 7)
         self.assertEqual((7, 11), self.hours(loose))
         self.assertEqual((5, 7), self.hours(lease))
@@ -134,7 +123,7 @@ class TestSlides(_Flexible):
     def test_earlier_where_that_makes_room(self):
         self.leasing.hosts(1)
         first = self.leasing.create(3, 5)
-        loose = self.create(2, 10, 4)
+        loose = self.flexible(2, 10, 4)
         self.assertEqual((5, 9), self.hours(loose))
         self.leasing.end(first)
         self.leasing.create(7, 30)
@@ -143,23 +132,26 @@ class TestSlides(_Flexible):
 
     def test_a_dry_run_slides_nobody(self):
         self.leasing.hosts(1)
-        loose = self.create(4, 20, 4)
-        before = leasing.tables_as_text(self.leasing.world)
+        loose = self.flexible(4, 20, 4)
+        before = leasing.tables_as_text(self.world)
         lease_create.create(self.engine, leasing.ask(5, 7), True)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
         self.assertEqual((4, 8), self.hours(loose))
 
     def test_not_out_of_its_window(self):
         self.leasing.hosts(1)
-        loose = self.create(4, 10, 4)
+        loose = self.flexible(4, 10, 4)
         refused = self.leasing.refused(5, 7)
         self.assertTrue(refused.details['reasons'][0]['proved'])
         self.assertEqual((4, 8), self.hours(loose))
 
     def test_not_once_it_is_fixed(self):
+        """Nor when it is due to be, whether or not that has been done."""
         self.leasing.hosts(1)
-        loose = self.create(4, 20, 4)
-        self.leasing.world.clock.now = leasing.at(3)
+        loose = self.flexible(4, 20, 4)
+        self.world.clock.now = leasing.at(3)
+        self.leasing.refused(5, 7)
+        self.assertEqual((4, 8), self.hours(loose))
         self.assertEqual(1, lease_fix.fix(self.engine))
         self.assertEqual(0, lease_fix.fix(self.engine))
         self.assertIsNone(self.leasing.reload(loose).between.fix_at)
@@ -167,19 +159,11 @@ class TestSlides(_Flexible):
         self.leasing.refused(5, 7)
         self.assertEqual((4, 8), self.hours(loose))
 
-    def test_not_when_it_is_due_to_be_fixed(self):
-        """Whether or not that has been done."""
-        self.leasing.hosts(1)
-        loose = self.create(4, 20, 4)
-        self.leasing.world.clock.now = leasing.at(3)
-        self.leasing.refused(5, 7)
-        self.assertEqual((4, 8), self.hours(loose))
-
     def test_never_to_where_its_owner_would_not_be_told(self):
         """Earlier, but later than it would be fixed at once."""
         self.leasing.hosts(1)
         first = self.leasing.create(0, 5)
-        loose = self.create(0, 10, 4, fix_before=2 * HOUR)
+        loose = self.flexible(0, 10, 4, fix_before=2 * HOUR)
         self.leasing.end(first)
         self.leasing.refused(5, 30)
         self.assertEqual((5, 9), self.hours(loose))
@@ -190,23 +174,22 @@ class TestSlides(_Flexible):
 
     def test_several_for_one(self):
         self.leasing.hosts(2)
-        loose = [self.create(4, 20, 4) for _ in range(2)]
+        loose = [self.flexible(4, 20, 4) for _ in range(2)]
         self.leasing.create(4, 6, leasing.wish(2))
         self.assertEqual([(6, 10)] * 2, [self.hours(each) for each in loose])
         self.assert_sound()
 
     def test_for_one_whose_dates_are_open_too(self):
         self.leasing.hosts(1)
-        loose = self.create(2, 20, 4)
+        loose = self.flexible(2, 20, 4)
         self.leasing.create(10, 30)
-        lease = self.create(2, 6, 3)
-        self.assertEqual(((2, 5), (5, 9)),
-                         (self.hours(lease), self.hours(loose)))
+        lease = self.flexible(2, 6, 3)
+        self.assert_hours((lease, 2, 5), (loose, 5, 9))
         self.assert_sound()
 
     def test_with_its_project_and_its_instances(self):
         self.leasing.compute_hosts(1)
-        loose = self.create(4, 20, 4, leasing.instances(4, 2))
+        loose = self.flexible(4, 20, 4, leasing.instances(4, 2))
         self.leasing.create(4, 6, leasing.instances(1, 1))
         self.assertEqual((6, 10), self.hours(loose))
         self.assertEqual({leasing.PROJECT}, {
@@ -214,12 +197,9 @@ class TestSlides(_Flexible):
         self.assert_sound()
 
     def test_not_beyond_what_its_project_may_have(self):
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
-        gold, silver = (leasing.wish(properties=leasing.of_class(name))
-                        for name in ('gold', 'silver'))
+        gold, silver = self.gold_and_silver()
         self.limit(1)
-        loose = self.create(4, 12, 4, gold, project_id='theirs')
+        loose = self.flexible(4, 12, 4, gold, project_id='theirs')
         self.leasing.create(8, 30, silver, project_id='theirs')
         self.leasing.refused(5, 7, gold)
         self.assertEqual((4, 8), self.hours(loose))
@@ -227,35 +207,30 @@ class TestSlides(_Flexible):
         self.leasing.create(5, 7, gold)
         self.assertEqual((7, 11), self.hours(loose))
 
-    def test_dates_that_its_owner_set_are_open_no_more(self):
-        self.leasing.hosts(1)
-        loose = self.create(4, 20, 4)
-        self.leasing.change(loose, end=9)
-        self.assertIsNone(self.leasing.reload(loose).between)
-        self.leasing.refused(5, 7)
-        self.assert_sound()
-
     def test_its_own_dates_are_set_too(self):
         """And then it stays, though they are those that it had."""
-        for dates in ({'start': 4, 'end': 8}, {'start': 4}, {'end': 8}):
+        gold = leasing.wish(properties=leasing.of_class('gold'))
+        for dates, hours in (({'start': 4, 'end': 8}, (4, 8)),
+                             ({'start': 4}, (4, 8)), ({'end': 8}, (4, 8)),
+                             ({'end': 9}, (4, 9))):
             self.leasing.hosts(1, resource_class='gold')
-            gold = leasing.wish(properties=leasing.of_class('gold'))
-            loose = self.create(4, 20, 4, gold)
+            loose = self.flexible(4, 20, 4, gold)
             self.leasing.change(loose, **dates)
             self.assertIsNone(self.leasing.reload(loose).between)
-            self.assertEqual((4, 8), self.hours(loose))
+            self.assertEqual(hours, self.hours(loose))
             self.leasing.refused(5, 7, gold)
+            self.assert_sound()
 
     def test_another_name_sets_no_dates(self):
         self.leasing.hosts(1)
-        loose = self.create(4, 20, 4)
+        loose = self.flexible(4, 20, 4)
         self.leasing.change(loose, name='other')
         self.assertEqual(loose.between, self.leasing.reload(loose).between)
 
     def test_nobody_is_told_once_it_has_started(self):
         self.leasing.hosts(1)
-        loose = self.create(4, 20, 4)
-        self.leasing.world.clock.now = leasing.at(4.1)
+        loose = self.flexible(4, 20, 4)
+        self.world.clock.now = leasing.at(4.1)
         self.leasing.bind()
         self.assertEqual(1, lease_fix.fix(self.engine))
         self.assertIsNone(self.leasing.reload(loose).between.fix_at)
@@ -265,17 +240,8 @@ class TestSlides(_Flexible):
     def test_changed_meanwhile(self):
         """Somebody ends it between its reading and the commit."""
         self.leasing.hosts(1)
-        loose = self.create(4, 20, 4)
-        read = db_open_dates.read_loose
-
-        def read_and_end(connection, *args):
-            db_open_dates.read_loose = read
-            found = read(connection, *args)
-            connection.rollback()
-            self.leasing.end(loose)
-            return found
-        db_open_dates.read_loose = read_and_end
-        self.addCleanup(setattr, db_open_dates, 'read_loose', read)
+        loose = self.flexible(4, 20, 4)
+        self.end_while_read(loose)
         lease = self.leasing.create(5, 7)
         self.assertEqual((5, 7), self.hours(lease))
         self.assertEqual([lease.id], [each.id for each in self.leasing.all()])
@@ -283,13 +249,13 @@ class TestSlides(_Flexible):
 
 
 @servers.also
-class TestStalls(_Flexible):
+class TestStalls(open_dates.TestCase):
     """A process stands still between a plan and its commit."""
 
     def test_nobody_slides_into_the_past(self):
         self.leasing.hosts(1)
         first = self.leasing.create(0.5, 6)
-        loose = self.create(0, 12, 2)
+        loose = self.flexible(0, 12, 2)
         self.leasing.end(first)
         self.stall(5)
         self.leasing.refused(6, 30)
@@ -300,7 +266,7 @@ class TestStalls(_Flexible):
         """The start is ahead yet, but nearer than was agreed on."""
         self.leasing.hosts(1)
         first = self.leasing.create(0.5, 6)
-        loose = self.create(0, 12, 2)
+        loose = self.flexible(0, 12, 2)
         self.leasing.end(first)
         self.stall(0.5)
         self.leasing.create(6, 30)
@@ -309,7 +275,7 @@ class TestStalls(_Flexible):
 
     def test_nobody_slides_who_is_to_be_fixed_meanwhile(self):
         self.leasing.hosts(1)
-        loose = self.create(4, 20, 4)
+        loose = self.flexible(4, 20, 4)
         self.stall(3.5)
         self.leasing.refused(5, 7)
         self.assertEqual((4, 8), self.hours(loose))
@@ -328,7 +294,7 @@ class TestStalls(_Flexible):
     def test_what_would_have_begun_is_planned_anew(self):
         self.leasing.hosts(1)
         self.stall(5)
-        lease = self.create(0, 20, 2)
+        lease = self.flexible(0, 20, 2)
         self.assertEqual((5, 7), self.hours(lease))
 
     def test_what_was_moved_and_would_have_begun_is_refused(self):
@@ -341,14 +307,8 @@ class TestStalls(_Flexible):
 
 
 @servers.also
-class TestLimits(_Flexible):
+class TestLimits(open_dates.TestCase):
     """What all projects have together counts, where leases slide."""
-
-    def setUp(self):
-        super().setUp()
-        self.gold, self.silver = (
-            leasing.wish(properties=leasing.of_class(name))
-            for name in ('gold', 'silver'))
 
     def most(self, project_id):
         """Return how many hosts a project has at one instant at most."""
@@ -358,12 +318,11 @@ class TestLimits(_Flexible):
                        for one in rows) for row in rows)
 
     def test_two_of_one_project_slide(self):
-        self.leasing.hosts(2, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
+        gold, silver = self.gold_and_silver(2)
         self.limit(2)
-        loose = [self.create(4, 12, 4, self.gold, project_id='theirs')
+        loose = [self.flexible(4, 12, 4, gold, project_id='theirs')
                  for _ in range(2)]
-        self.leasing.create(8, 30, self.silver, project_id='theirs')
+        self.leasing.create(8, 30, silver, project_id='theirs')
         refused = self.leasing.refused(5, 8, leasing.wish(
             2, properties=leasing.of_class('gold')))
         self.assertFalse(refused.details['reasons'][0]['proved'])
@@ -371,52 +330,43 @@ class TestLimits(_Flexible):
         self.assertEqual(2, self.most('theirs'))
 
     def test_its_project_gets_another_meanwhile(self):
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
+        gold, silver = self.gold_and_silver()
         self.limit(1)
-        loose = self.create(4, 20, 4, self.gold, project_id='theirs')
-        self.leasing.world.before_next_write(lambda: self.leasing.create(
-            8, 11, self.silver, project_id='theirs'))
+        loose = self.flexible(4, 20, 4, gold, project_id='theirs')
+        self.world.before_next_write(lambda: self.leasing.create(
+            8, 11, silver, project_id='theirs'))
         self.assertRaises(errors.LeaseRefused, self.leasing.create, 5, 8,
-                          self.gold, project_id='others')
+                          gold, project_id='others')
         self.assertEqual((4, 8), self.hours(loose))
         self.assertEqual(1, self.most('theirs'))
         self.assert_sound()
 
     def test_for_one_who_may_exceed_limits(self):
         """Others may not, and do not slide to where they would."""
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
+        gold, silver = self.gold_and_silver()
         self.limit(1)
-        loose = self.create(4, 12, 4, self.gold, project_id='theirs')
-        self.leasing.create(8, 30, self.silver, project_id='theirs')
+        loose = self.flexible(4, 12, 4, gold, project_id='theirs')
+        self.leasing.create(8, 30, silver, project_id='theirs')
         self.assertRaises(
             errors.LeaseRefused, lease_create.create, self.engine,
-            leasing.ask(5, 7, self.gold), False, limits.NONE)
+            leasing.ask(5, 7, gold), False, limits.NONE)
         self.assertEqual((4, 8), self.hours(loose))
 
     def test_what_a_limit_keeps_from_being_tried_is_not_proved(self):
         """At half past three it could begin, were the other one elsewhere."""
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
+        gold, silver = self.gold_and_silver()
         self.limit(1)
-        self.create(2, 9, 3, self.gold, project_id='others')
-        self.leasing.create(1, 3.5, self.silver, project_id='theirs')
+        self.flexible(2, 9, 3, gold, project_id='others')
+        self.leasing.create(1, 3.5, silver, project_id='theirs')
         refused = self.assertRaises(
-            errors.LeaseRefused, self.create, 1, 5.5, 2, self.gold,
+            errors.LeaseRefused, self.flexible, 1, 5.5, 2, gold,
             project_id='theirs')
         self.assertFalse(refused.details['reasons'][0]['proved'])
 
 
 @servers.also
-class TestProofs(_Flexible):
+class TestProofs(open_dates.TestCase):
     """What is said to be proved holds however leases slide."""
-
-    def setUp(self):
-        super().setUp()
-        self.gold, self.silver = (
-            leasing.wish(properties=leasing.of_class(name))
-            for name in ('gold', 'silver'))
 
     def proved(self, action, *args, **more):
         refused = self.assertRaises(errors.LeaseRefused, action, *args,
@@ -426,57 +376,45 @@ class TestProofs(_Flexible):
     def test_not_where_the_search_was_given_up(self):
         """Because it took too long; a dry run is no other."""
         self.leasing.hosts(1)
-        self.create(4, 10, 4)
+        lease = self.leasing.create(1, 3)
+        self.flexible(4, 10, 4)
         self.assertTrue(self.proved(self.leasing.create, 5, 7))
-        self.addCleanup(setattr, lease_slides, '_LONGEST',
-                        lease_slides._LONGEST)
-        lease_slides._LONGEST = -1
+        self.patch(lease_slides, '_LONGEST', -1)
         for dry in (False, True):
             self.assertFalse(self.proved(
                 lease_create.create, self.engine, leasing.ask(5, 7), dry))
+        self.assertFalse(self.proved(self.leasing.change, lease, end=7))
 
     def test_a_change_far_from_all_that_could_slide(self):
         """They are on other hosts, or fixed."""
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
-        lease = self.leasing.create(5, 7, self.gold)
-        self.create(8, 40, 4, self.silver)
-        loose = self.create(7, 20, 4, self.gold)
+        gold, silver = self.gold_and_silver()
+        lease = self.leasing.create(5, 7, gold)
+        self.flexible(8, 40, 4, silver)
+        loose = self.flexible(7, 20, 4, gold)
         self.leasing.change(loose, end=11)
         self.assertTrue(self.proved(self.leasing.change, lease, end=9))
 
-    def test_a_change_whose_search_was_given_up(self):
-        self.leasing.hosts(1)
-        lease = self.leasing.create(1, 3)
-        self.create(3, 10, 4)
-        self.addCleanup(setattr, lease_slides, '_LONGEST',
-                        lease_slides._LONGEST)
-        lease_slides._LONGEST = -1
-        self.assertFalse(self.proved(self.leasing.change, lease, end=5))
-
     def test_many_far_away_do_not_hide_one_that_is_near(self):
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(4, resource_class='silver')
-        self.addCleanup(setattr, lease_slides, '_LOOKED_AT',
-                        lease_slides._LOOKED_AT)
-        lease_slides._LOOKED_AT = 3
-        loose = self.create(4, 20, 4, self.gold)
+        gold, silver = self.gold_and_silver()
+        self.leasing.hosts(3, resource_class='silver')
+        self.patch(lease_slides, '_LOOKED_AT', 3)
+        loose = self.flexible(4, 20, 4, gold)
         for _ in range(4):
-            self.create(1000, 2000, 1, self.silver, project_id='others')
-        self.leasing.create(5, 7, self.gold)
+            self.flexible(1000, 2000, 1, silver, project_id='others')
+        self.leasing.create(5, 7, gold)
         self.assertEqual((7, 11), self.hours(loose))
         # NOTE: others were not looked at, so that nothing is proved.
-        self.assertFalse(self.proved(self.leasing.create, 5, 6, self.gold))
+        self.assertFalse(self.proved(self.leasing.create, 5, 6, gold))
         self.assert_sound()
 
     def test_the_nearest_are_looked_at_first(self):
         self.leasing.hosts(5)
-        there = [self.create(first, 90, 4) for first in (60, 3, 30, 6, 10)]
+        there = [self.flexible(first, 90, 4) for first in (60, 3, 30, 6, 10)]
         order = []
         for most in range(1, 6):
             with self.engine.database.read() as connection:
                 found, is_all = db_open_dates.read_loose(
-                    connection, self.leasing.world.clock(), leasing.at(9),
+                    connection, self.world.clock(), leasing.at(9),
                     leasing.at(20), most)
             self.assertEqual(most == 5, is_all)
             order.extend({each.id for each in found} - set(order))
