@@ -14,9 +14,10 @@
 
 from unittest import mock
 
+import testscenarios
+
 from ironic_reservations import errors
 from ironic_reservations.api.types import lease_body
-from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import change as lease_change
@@ -30,27 +31,44 @@ from tests.inprocess.engine import open_dates
 HOUR = open_dates.HOUR
 
 
-class _Changes(open_dates.TestCase):
+@servers.also
+class TestMakesRoom(testscenarios.WithScenarios, open_dates.TestCase):
+    """Behind a lease that gets longer or larger, or moves, others slide."""
 
-    def refuse(self, lease, **changes):
-        return self.assertRaises(errors.LeaseRefused, self.leasing.change,
-                                 lease, **changes)
+    scenarios = [(name, {
+        'hosts': hosts, 'dates': dates, 'first': first, 'changes': changes,
+        'expected': expected})
+        for name, hosts, dates, first, changes, expected in (
+            ('longer_before_its_start', 1, (1, 3), 3, {'end': 5},
+             ((1, 5), (5, 9))),
+            ('longer_after_its_start', 1, (None, 3), 3, {'end': 5},
+             ((0, 5), (5, 9))),
+            ('moved', 1, (1, 3), 4, {'start': 5, 'end': 7},
+             ((5, 7), (7, 11))),
+            ('larger_before_its_start', 2, (3, 5), 3, {}, ((3, 5), (5, 9))),
+            ('larger_after_its_start', 2, (None, 5), 2, {},
+             ((0, 5), (5, 9))))]
+
+    def test_others_slide(self):
+        self.leasing.hosts(self.hosts)
+        lease = self.leasing.create(*self.dates)
+        self.leasing.bind()
+        loose = self.flexible(self.first, 20, 4)
+        if self.changes:
+            self.leasing.change(lease, **self.changes)
+        else:
+            self.leasing.resize(lease, 2, 2)
+        self.assertEqual(self.hosts, len(self.leasing.nodes(lease)))
+        self.assertEqual(self.expected,
+                         (self.hours(lease), self.hours(loose)))
+        self.assertIn((loose.id, announce.SLID), self.told)
+        moved = self.leasing.reload(loose)
+        self.assertEqual(moved.start - HOUR, moved.between.fix_at)
+        self.assert_sound()
 
 
 @servers.also
-class TestChangeSlides(_Changes):
-
-    def test_a_lease_to_come_gets_longer(self):
-        self.leasing.hosts(1)
-        lease = self.leasing.create(1, 3)
-        loose = self.flexible(3, 20, 4)
-        self.leasing.change(lease, end=5)
-        self.assertEqual((1, 5), self.hours(lease))
-        self.assertEqual((5, 9), self.hours(loose))
-        self.assertIn((loose.id, announce.SLID), self.told)
-        self.assertEqual(leasing.at(4),
-                         self.leasing.reload(loose).between.fix_at)
-        self.assert_sound()
+class TestChangeSlides(open_dates.TestCase):
 
     def test_they_are_told_although_the_commit_was_not_answered(self):
         """Of a change, and of a new lease."""
@@ -60,40 +78,11 @@ class TestChangeSlides(_Changes):
         for ask, hours in ((lambda: self.leasing.change(lease, end=5), (5, 9)),
                            (lambda: self.leasing.create(5, 7), (7, 11))):
             self.told.clear()
-            self.leasing.world.lose_next_write()
+            self.world.lose_next_write()
             with mock.patch.object(retry, '_BREATH', 0):
                 ask()
             self.assertEqual(hours, self.hours(loose))
             self.assertEqual(1, self.told.count((loose.id, announce.SLID)))
-
-    def test_a_lease_that_has_started_gets_longer(self):
-        self.leasing.hosts(1)
-        lease = self.leasing.create(None, 3)
-        self.leasing.bind()
-        loose = self.flexible(3, 20, 4)
-        self.leasing.change(lease, end=5)
-        self.assertEqual((0, 5), self.hours(lease))
-        self.assertEqual((5, 9), self.hours(loose))
-        self.assert_sound()
-
-    def test_a_lease_to_come_gets_more_hosts(self):
-        self.leasing.hosts(2)
-        loose = self.flexible(3, 20, 4)
-        lease = self.leasing.create(3, 5)
-        self.leasing.resize(lease, 2, 2)
-        self.assertEqual(2, len(self.leasing.nodes(lease)))
-        self.assertEqual((5, 9), self.hours(loose))
-        self.assert_sound()
-
-    def test_a_lease_that_has_started_gets_more_hosts(self):
-        self.leasing.hosts(2)
-        lease = self.leasing.create(None, 5)
-        self.leasing.bind()
-        loose = self.flexible(2, 20, 4)
-        self.leasing.resize(lease, 2, 2)
-        self.assertEqual(2, len(self.leasing.nodes(lease)))
-        self.assertEqual((5, 9), self.hours(loose))
-        self.assert_sound()
 
     def test_instances_get_more(self):
         self.leasing.compute_hosts(1)
@@ -103,25 +92,16 @@ class TestChangeSlides(_Changes):
         self.assertEqual((5, 9), self.hours(loose))
         self.assert_sound()
 
-    def test_a_lease_moves(self):
-        self.leasing.hosts(1)
-        lease = self.leasing.create(1, 3)
-        loose = self.flexible(4, 20, 4)
-        self.leasing.change(lease, start=5, end=7)
-        self.assertEqual((5, 7), self.hours(lease))
-        self.assertEqual((7, 11), self.hours(loose))
-        self.assert_sound()
-
     def test_a_dry_run_slides_nobody(self):
         self.leasing.hosts(1)
         lease = self.leasing.create(1, 3)
         loose = self.flexible(3, 20, 4)
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         rehearsed = lease_change.rehearse(
             self.engine, lease.id, leases.LeaseChange(end=leasing.at(5)))
         self.assertEqual([(loose.id, 2 * HOUR)], [
             (each.id, each.slides) for each in rehearsed.moved])
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
 
     def test_nobody_slides_out_of_a_window(self):
         self.leasing.hosts(1)
@@ -129,8 +109,7 @@ class TestChangeSlides(_Changes):
         loose = self.flexible(3, 8, 4)
         refused = self.refuse(lease, end=5)
         self.assertTrue(refused.details['reasons'][0]['proved'])
-        self.assertEqual(((1, 3), (3, 7)),
-                         (self.hours(lease), self.hours(loose)))
+        self.assert_hours((lease, 1, 3), (loose, 3, 7))
         self.leasing.change(lease, end=4)
         self.assertEqual((4, 8), self.hours(loose))
 
@@ -138,17 +117,14 @@ class TestChangeSlides(_Changes):
         self.leasing.hosts(1)
         lease = self.leasing.create(1, 3)
         loose = self.flexible(3, 20, 4)
-        self.leasing.world.clock.now = leasing.at(2)
+        self.world.clock.now = leasing.at(2)
         self.refuse(lease, end=5)
         lease_fix.fix(self.engine)
         self.refuse(lease, end=5)
         self.assertEqual((3, 7), self.hours(loose))
 
     def test_limits_of_who_slides_hold(self):
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
-        gold, silver = (leasing.wish(properties=leasing.of_class(name))
-                        for name in ('gold', 'silver'))
+        gold, silver = self.gold_and_silver()
         self.limit(1)
         lease = self.leasing.create(1, 3, gold)
         loose = self.flexible(3, 12, 4, gold, project_id='theirs')
@@ -166,8 +142,7 @@ class TestChangeSlides(_Changes):
         lease = self.leasing.create(1, 3)
         loose = self.flexible(3, 20, 4)
         self.leasing.change(lease, end=5)
-        self.assertEqual(((1, 5), (5, 9)),
-                         (self.hours(lease), self.hours(loose)))
+        self.assert_hours((lease, 1, 5), (loose, 5, 9))
 
     def test_usage_of_more_than_the_least_is_counted(self):
         """Where limits count, a lease has others slide for its least."""
@@ -182,7 +157,7 @@ class TestChangeSlides(_Changes):
 
 
 @servers.also
-class TestOpenDates(_Changes):
+class TestOpenDates(open_dates.TestCase):
     """Its owner changes what the dates of a lease leave open."""
 
     def open(self, lease, first=None, last=None, hours=None, seconds=None,
@@ -248,8 +223,7 @@ class TestOpenDates(_Changes):
         loose = self.flexible(2, 20, 4)
         lease = self.flexible(10, 14, 4)
         self.open(lease, 2, 6)
-        self.assertEqual(((2, 6), (6, 10)),
-                         (self.hours(lease), self.hours(loose)))
+        self.assert_hours((lease, 2, 6), (loose, 6, 10))
         self.assertIn((loose.id, announce.SLID), self.told)
         self.assert_sound()
 
@@ -302,7 +276,7 @@ class TestOpenDates(_Changes):
     def test_not_once_they_are_fixed(self):
         self.leasing.hosts(1)
         loose = self.flexible(4, 20, 4)
-        self.leasing.world.clock.now = leasing.at(3)
+        self.world.clock.now = leasing.at(3)
         for _ in range(2):
             for change in ({'hours': 2}, {'seconds': 60}):
                 self.assertRaises(errors.LeaseFrozen, self.open, loose,
@@ -314,7 +288,7 @@ class TestOpenDates(_Changes):
     def test_not_once_it_has_started(self):
         self.leasing.hosts(1)
         loose = self.flexible(1, 20, 4)
-        self.leasing.world.clock.now = leasing.at(1)
+        self.world.clock.now = leasing.at(1)
         self.leasing.bind()
         self.assertRaises(errors.LeaseFrozen, self.open, loose, 3, 20)
 
@@ -329,7 +303,7 @@ class TestOpenDates(_Changes):
         (offer,) = refused.details['offers']
         self.assertEqual('later', offer['kind'])
         changes = lease_body.lease_change(
-            offer['lease'], self.leasing.world.clock(), dict)
+            offer['lease'], self.world.clock(), dict)
         lease_change.change(self.engine, loose.id, changes)
         self.assertEqual((10, 14), self.hours(loose))
         self.assert_sound()
@@ -358,12 +332,12 @@ class TestOpenDates(_Changes):
     def test_a_dry_run_changes_nothing(self):
         self.leasing.hosts(1)
         loose = self.flexible(3, 20, 4)
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         planned = lease_change.rehearse(
             self.engine, loose.id, leases.LeaseChange(
                 opened=leases.OpenDates((leasing.at(9), leasing.at(30)))))
         self.assertEqual(leasing.at(9), planned.lease.start)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
 
     def test_not_into_the_past_of_a_process_that_stood_still(self):
         self.leasing.hosts(1)
@@ -375,23 +349,14 @@ class TestOpenDates(_Changes):
 
 
 @servers.also
-class TestChangeRaces(_Changes):
+class TestChangeRaces(open_dates.TestCase):
 
     def test_ended_meanwhile(self):
         """Somebody ends the one that slides before the commit."""
         self.leasing.hosts(1)
         lease = self.leasing.create(1, 3)
         loose = self.flexible(3, 20, 4)
-        read = db_open_dates.read_loose
-
-        def read_and_end(connection, *args):
-            db_open_dates.read_loose = read
-            found = read(connection, *args)
-            connection.rollback()
-            self.leasing.end(loose)
-            return found
-        db_open_dates.read_loose = read_and_end
-        self.addCleanup(setattr, db_open_dates, 'read_loose', read)
+        self.end_while_read(loose)
         self.leasing.change(lease, end=5)
         self.assertEqual((1, 5), self.hours(lease))
         self.assertEqual([lease.id], [each.id for each in self.leasing.all()])
@@ -403,30 +368,24 @@ class TestChangeRaces(_Changes):
         loose = self.flexible(4, 20, 4)
         self.stall(3.5)
         self.refuse(lease, end=6)
-        self.assertEqual(((1, 4), (4, 8)),
-                         (self.hours(lease), self.hours(loose)))
+        self.assert_hours((lease, 1, 4), (loose, 4, 8))
 
     def test_another_one_has_it_slide_meanwhile(self):
         """Both are served, one after the other."""
         self.leasing.hosts(1)
         lease = self.leasing.create(1, 3)
         loose = self.flexible(3, 20, 4)
-        self.leasing.world.before_next_write(
-            lambda: self.leasing.create(5, 6))
+        self.world.before_next_write(lambda: self.leasing.create(5, 6))
         self.leasing.change(lease, end=4)
-        self.assertEqual(((1, 4), (6, 10)),
-                         (self.hours(lease), self.hours(loose)))
+        self.assert_hours((lease, 1, 4), (loose, 6, 10))
         self.assert_sound()
 
     def test_its_project_gets_another_meanwhile(self):
-        self.leasing.hosts(1, resource_class='gold')
-        self.leasing.hosts(1, resource_class='silver')
-        gold, silver = (leasing.wish(properties=leasing.of_class(name))
-                        for name in ('gold', 'silver'))
+        gold, silver = self.gold_and_silver()
         self.limit(1)
         lease = self.leasing.create(1, 3, gold, project_id='others')
         loose = self.flexible(3, 9, 4, gold, project_id='theirs')
-        self.leasing.world.before_next_write(lambda: self.leasing.create(
+        self.world.before_next_write(lambda: self.leasing.create(
             7, 9, silver, project_id='theirs'))
         self.refuse(lease, end=5)
         self.assertEqual((3, 7), self.hours(loose))
