@@ -14,8 +14,6 @@
 
 import contextlib
 
-import sqlalchemy as sa
-
 from ironic_reservations import errors
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import hard_requests
@@ -32,40 +30,35 @@ from ironic_reservations.planner import pick
 from tests import leasing
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 
-class _Guarded(world.TestCase):
-
-    options: dict[str, str] = {}
+class _Guarded(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world(**self.options)
-        self.leasing = leasing.Leasing(self.world)
         self.addCleanup(self.check)
 
     def check(self):
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual({}, self.leasing.stale())
-
-    def home(self, lease):
-        (node,) = self.leasing.nodes(lease)
-        return node
+        self.assert_sound()
 
     def admit(self, node, proof=None, act=admit.Act.USE, **known):
-        return admission.admit(self.leasing.engine, node, proof, act=act,
-                             **known)
+        return admission.admit(self.engine, node, proof, act=act, **known)
 
     def deploy(self, node, proof=None):
         """Deploy a node as the guard and Ironic do it."""
         opened = self.admit(node, proof)
         self.world.ironic.deploy(node)
-        admission.close(self.leasing.engine, opened, True,
-                      self.world.shown(node))
+        admission.close(self.engine, opened, True, self.world.shown(node))
 
     def undeploy(self, node):
         self.world.ironic.undeploy(node)
         self.leasing.refresh()
+
+    def hold(self, *nodes, **given):
+        """Allocate a node of gold, of those if there are some."""
+        return allocation_requests.hold(self.engine, pick.NodeRequest(
+            world.new_uuid(), nodes or None, 'gold'), world.ALL_NODES, **given)
 
     def refused(self, error, node, proof=None, **known):
         """Have a request refused, without a word about who has the node."""
@@ -138,7 +131,7 @@ class TestProof(_Guarded):
 
     def test_lease_that_was_taken_back_lets_nobody_in(self):
         self.leasing.clock_passes(1)
-        lease_end.end(self.leasing.engine, self.lease.id)
+        lease_end.end(self.engine, self.lease.id)
         self.refused(errors.ProofInvalid, self.node, self.proof)
         self.refused(errors.ProofRequired, self.node)
 
@@ -177,7 +170,7 @@ class TestProof(_Guarded):
     def test_lease_that_ends_in_between_lets_nobody_in(self):
         self.leasing.clock_passes(1)
         self.world.before_next_write(
-            lambda: lease_end.end(self.leasing.engine, self.lease.id))
+            lambda: lease_end.end(self.engine, self.lease.id))
         self.assertRaises(errors.ProofInvalid, self.admit, self.node,
                           self.proof)
 
@@ -189,27 +182,23 @@ class TestProof(_Guarded):
         self.refused(errors.ProofInvalid, self.node, self.proof)
 
     def test_nodes_of_leases_are_not_among_the_eligible(self):
-        self.assertEqual(frozenset(), find.reserved_node_uuids(
-            self.leasing.engine))
+        self.assertEqual(frozenset(), find.reserved_node_uuids(self.engine))
         self.world.clock.now = leasing.at(1)
         hidden = []
         for step in (self.leasing.bind,
                      lambda: self.leasing.take_back(self.lease),
                      self.leasing.clean_up):
-            hidden.append(find.reserved_node_uuids(self.leasing.engine))
+            hidden.append(find.reserved_node_uuids(self.engine))
             step()
         self.assertEqual([frozenset({self.node})] * 3, hidden)
-        self.assertEqual(frozenset(), find.reserved_node_uuids(
-            self.leasing.engine))
+        self.assertEqual(frozenset(), find.reserved_node_uuids(self.engine))
 
 
 class TestReplan(_Guarded):
     """By default, a node may be used if every lease can be kept."""
 
     def test_deploy_without_a_reservation_moves_the_promise(self):
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
+        lease, node = self.promised()
         self.deploy(node)
         self.assertNotEqual(node, self.home(lease))
         self.leasing.refresh()
@@ -225,8 +214,7 @@ class TestReplan(_Guarded):
 
     def test_node_that_a_lease_needs_is_refused_with_its_own_code(self):
         """And with the time from when on, and what to do."""
-        (node,) = self.leasing.hosts()
-        self.leasing.create(1, 3)
+        _, node = self.promised(1)
         for act in (admit.Act.USE, admit.Act.TAKE):
             told = self.refused(errors.NodePromised, node, act=act)
             self.assertIn(time_text.moment(leasing.at(1)), told)
@@ -243,8 +231,7 @@ class TestReplan(_Guarded):
 
     def test_reservation_is_over_sooner_than_what_is_deployed_with_it(self):
         """So its proof is not enough where a lease needs the node later."""
-        (node,) = self.leasing.hosts()
-        self.leasing.create(1, 3)
+        _, node = self.promised(1)
         held = self.world.reserve(node)
         self.refused(errors.NodePromised, node, held.uuid)
         self.leasing.hosts()
@@ -253,11 +240,9 @@ class TestReplan(_Guarded):
 
     def test_what_is_in_use_already_may_be_changed(self):
         """Nothing more is taken from anybody by that."""
-        (node,) = self.leasing.hosts()
-        self.leasing.create(1, 3)
+        _, node = self.promised(1)
         for act in (admit.Act.STAY, admit.Act.FREE):
-            admission.close(self.leasing.engine, self.admit(node, act=act),
-                          False)
+            admission.close(self.engine, self.admit(node, act=act), False)
 
     def test_lease_that_comes_in_between_is_moved_too(self):
         (node,) = self.leasing.hosts()
@@ -271,18 +256,14 @@ class TestReplan(_Guarded):
         self.assertNotEqual(node, self.home(made[0]))
 
     def test_lease_that_starts_in_between_has_the_node(self):
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
+        lease, node = self.promised()
         self.world.clock.now = leasing.at(0.9)
         self.world.before_next_write(lambda: self.leasing.clock_passes(1))
         self.assertRaises(errors.ProofRequired, self.admit, node)
 
     def test_lease_that_has_begun_in_between_has_the_node_at_once(self):
         """Also where nobody has bound it yet."""
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 3)
-        node = self.home(lease)
+        lease, node = self.promised()
         self.world.clock.now = leasing.at(0.9)
 
         def wait():
@@ -297,19 +278,14 @@ class TestReplan(_Guarded):
         self.assertRaises(errors.LeaseRefused, self.leasing.create, 0, 1)
 
     def test_deploy_of_an_unleased_host_is_as_cheap_as_it_was(self):
-        seen = []
-        for count in (0, 1):
-            (node,) = (self.leasing.hosts if count
-                       else self.world.enrol)(1)
-            event = (self.leasing.engine.database.engine,
-                     'before_cursor_execute',
-                     lambda *rest: seen.append(rest[2]))
-            sa.event.listen(*event)
-            self.admit(node)
-            sa.event.remove(*event)
-        half = len(seen) // 2
-        self.assertEqual(seen[:half], seen[half:])
-        self.assertLessEqual(half, 8)
+        sent = []
+        for enrol in (self.world.enrol, self.leasing.hosts):
+            (node,) = enrol(1)
+            with self.statements() as seen:
+                self.admit(node)
+            sent.append([statement for statement, _ in seen])
+        self.assertEqual(*sent)
+        self.assertLessEqual(len(sent[0]), 8)
 
 
 class TestMoved(_Guarded):
@@ -359,6 +335,7 @@ class TestMoved(_Guarded):
         self.assertRaises(errors.ProofRequired, self.admit, self.node)
 
 
+@servers.also
 class TestAllow(_Guarded):
 
     options = {'leases__without_reservation': 'allow'}
@@ -366,7 +343,7 @@ class TestAllow(_Guarded):
     def setUp(self):
         super().setUp()
         self.told = []
-        self.leasing.engine.announcer.tell_lease = (
+        self.engine.announcer.tell_lease = (
             lambda event, lease, reason=None: self.told.append(
                 (event, lease.id, lease.degraded, reason)))
 
@@ -379,8 +356,7 @@ class TestAllow(_Guarded):
 
     def test_lease_that_cannot_be_kept_is_flagged(self):
         """And whoever listens is told."""
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 3)
+        lease, node = self.promised(1)
         self.told.clear()
         self.deploy(node)
         self.assertEqual((True, True), self.flags(lease))
@@ -399,8 +375,7 @@ class TestAllow(_Guarded):
         self.assertEqual({self.home(kept)}, {self.home(later)})
 
     def test_proof_of_a_reservation_is_enough(self):
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 3)
+        lease, node = self.promised(1)
         self.deploy(node, self.world.reserve(node).uuid)
         self.assertEqual((True, True), self.flags(lease))
 
@@ -411,14 +386,19 @@ class TestAllow(_Guarded):
 
     def test_who_was_allowed_in_is_not_the_leases(self):
         """Not even by its proof: what is deployed there is another's."""
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 3)
+        lease, node = self.promised(1)
         held = self.world.reserve(node)
         self.deploy(node, held.uuid)
         self.world.clock.now = leasing.at(1)
         self.refused(errors.ProofInvalid, node, lease.reservations[0].id,
                      act=admit.Act.STAY)
         self.admit(node, held.uuid, act=admit.Act.STAY)
+
+    def test_lease_is_broken_where_an_allocation_finds_nothing_else(self):
+        (node,) = self.leasing.hosts(1, resource_class='gold')
+        lease = self.leasing.create(1, 3)
+        self.assertEqual(node, self.hold().node_uuid)
+        self.assertTrue(self.leasing.reload(lease).degraded)
 
 
 class TestRequire(_Guarded):
@@ -444,19 +424,14 @@ class TestRequire(_Guarded):
         first, *_ = self.leasing.hosts(2, resource_class='gold')
         (other,) = self.world.enrol(resource_class='gold')
         for nodes in ((), (first, other)):
-            opened = allocation_requests.hold(
-                self.leasing.engine,
-                pick.NodeRequest(world.new_uuid(), nodes or None, 'gold'),
-                world.ALL_NODES)
+            opened = self.hold(*nodes)
             self.assertEqual(other, opened.node_uuid)
-            admission.close(self.leasing.engine, opened, False)
+            admission.close(self.engine, opened, False)
         for nodes, count in (((first,), {'node_uuid': first}),
-                             (None, {'nodes': 2})):
+                             ((), {'nodes': 2})):
             self.world.ironic.change(other, maintenance=True)
-            refused = self.assertRaises(
-                errors.NoNodeAvailable, allocation_requests.hold,
-                self.leasing.engine, pick.NodeRequest(world.new_uuid(), nodes,
-                                              'gold'), world.ALL_NODES)
+            refused = self.assertRaises(errors.NoNodeAvailable, self.hold,
+                                        *nodes)
             told = [reason for reason in refused.details['reasons']
                     if reason['code'] == reasons.RESERVATION_REQUIRED]
             self.assertEqual(count.items(), count.items() & told[0].items())
@@ -464,21 +439,15 @@ class TestRequire(_Guarded):
 
 class TestAllocations(_Guarded):
 
-    def hold(self, *nodes, **given):
-        return allocation_requests.hold(
-            self.leasing.engine, pick.NodeRequest(
-                world.new_uuid(), nodes or None, 'gold'), world.ALL_NODES,
-            **given)
-
     def test_allocations_that_take_long_to_plan_are_counted(self):
         """At each instant two of three nodes are free, but none always is."""
         nodes = self.world.enrol(3, resource_class='gold')
         for count, node in enumerate(nodes):
-            hosts.add(self.leasing.engine, node, {'rack': str(count)})
+            hosts.add(self.engine, node, {'rack': str(count)})
             self.leasing.create(
                 1 + count, 2 + count, leasing.wish(
                     properties=f'["==", "$rack", "{count}"]'))
-        engine = self.leasing.engine
+        engine = self.engine
         most = engine.conf.api.max_hard_requests
         with contextlib.ExitStack() as others:
             for _ in range(most):
@@ -568,24 +537,6 @@ class TestAllocations(_Guarded):
         self.leasing.clock_passes(1)
         self.world.clock.now = leasing.at(3)
         self.assertRaises(errors.ProofInvalid, self.hold, proof=proof)
-
-
-@servers.also
-class TestAllocationsAllowed(_Guarded):
-
-    options = {'leases__without_reservation': 'allow'}
-
-    def check(self):
-        self.assertEqual({}, self.leasing.stale())
-
-    def test_lease_is_broken_where_nothing_else_is_left(self):
-        (node,) = self.leasing.hosts(1, resource_class='gold')
-        lease = self.leasing.create(1, 3)
-        opened = allocation_requests.hold(
-            self.leasing.engine,
-            pick.NodeRequest(world.new_uuid(), None, 'gold'), world.ALL_NODES)
-        self.assertEqual(node, opened.node_uuid)
-        self.assertTrue(self.leasing.reload(lease).degraded)
 
 
 class TestMirror(_Guarded):
