@@ -17,7 +17,7 @@ Meanwhile a promise begins or ends by the clock, which changes no generation.
 
 from __future__ import annotations
 
-import uuid
+import testscenarios
 
 from ironic_reservations import errors
 from ironic_reservations.engine.in_flight import admission
@@ -27,20 +27,18 @@ from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as judge
-from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world
+from tests.inprocess.engine import timelines
 
 _NOBODY = admit.Claim()
 
 
-class _StandsStill(world.TestCase):
+class _StandsStill(timelines.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world()
-        self.leasing = leasing.Leasing(self.world)
         (self.node,) = self.leasing.hosts()
 
     def stand_still(self, decided, written):
@@ -56,43 +54,52 @@ class _StandsStill(world.TestCase):
                 for start, end in ((1, 3), (3, 5))]
 
     def admit(self, proof=None, act=admit.Act.USE):
-        return admission.admit(self.leasing.engine, self.node, proof, act=act)
+        return admission.admit(self.engine, self.node, proof, act=act)
 
     def keep(self, claim):
         return protect.keep(
-            self.leasing.engine, self.node,
+            self.engine, self.node,
             protect.ChangeRequest(judge.Actor(claim, None, False)))
+
+    def hold(self, proof):
+        return allocation_requests.hold(
+            self.engine, pick.NodeRequest(world.new_uuid()), world.ALL_NODES,
+            proof)
+
+
+class TestProofs(testscenarios.WithScenarios, _StandsStill):
+    """What is proved is over by the time that it is written."""
+
+    scenarios = [(name, {'act': act}) for name, act in (
+        ('deploy', lambda test, proof: test.admit(proof)),
+        ('another_act', lambda test, proof: test.admit(proof, admit.Act.STAY)),
+        ('allocation', lambda test, proof: test.hold(proof)),
+        ('change', lambda test, proof: test.keep(admit.Claim(proof))))]
+
+    def test_lease_that_is_over(self):
+        first, _second = self.one_after_the_other()
+        self.leasing.clock_passes(1)
+        self.stand_still(2.999, 3.001)
+        self.assertRaises(errors.ProofInvalid, self.act, self, first)
+
+    def test_lease_that_is_over_and_was_never_bound(self):
+        first, _second = self.one_after_the_other()
+        self.stand_still(2.999, 3.001)
+        self.assertRaises(errors.ProofInvalid, self.act, self, first)
 
 
 class TestDeploys(_StandsStill):
 
-    def test_proof_of_a_lease_that_is_over(self):
-        first, _second = self.one_after_the_other()
-        self.leasing.clock_passes(1)
-        self.stand_still(2.999, 3.001)
-        self.assertRaises(errors.ProofInvalid, self.admit, first)
-
-    def test_proof_of_a_lease_that_is_over_and_was_never_bound(self):
-        first, _second = self.one_after_the_other()
-        self.stand_still(2.999, 3.001)
-        self.assertRaises(errors.ProofInvalid, self.admit, first)
-
-    def test_proof_of_a_lease_that_is_over_for_another_act(self):
-        first, _second = self.one_after_the_other()
-        self.leasing.clock_passes(1)
-        self.stand_still(2.999, 3.001)
-        self.assertRaises(errors.ProofInvalid, self.admit, first,
-                          admit.Act.STAY)
-
     def test_reservation_that_has_expired(self):
-        held = self.world.reserve(self.node, ttl=3600)
-        self.stand_still(0.999, 1.001)
-        self.assertRaises(errors.ProofInvalid, self.admit, held.uuid)
-        self.assertRaises(errors.ReservationNotFound, find.get,
-                          self.leasing.engine, held.uuid)
+        for end, act in ((1, self.admit), (2, self.hold)):
+            held = self.world.reserve(self.node, expires_at=leasing.at(end))
+            self.stand_still(end - 0.001, end + 0.001)
+            self.assertRaises(errors.ProofInvalid, act, held.uuid)
+            self.assertRaises(errors.ReservationNotFound, find.get,
+                              self.engine, held.uuid)
 
     def test_maintenance_that_has_begun(self):
-        create.create(self.leasing.engine, create.WindowRequest(
+        create.create(self.engine, create.WindowRequest(
             'm', 'r', leasing.at(5), leasing.at(3), (self.node,)))
         self.stand_still(2.999, 3.001)
         self.assertRaises(errors.NodeInMaintenance, self.admit)
@@ -103,32 +110,7 @@ class TestDeploys(_StandsStill):
         self.assertEqual(first, self.admit(first).lease_reservation_id)
 
 
-class TestAllocations(_StandsStill):
-
-    def hold(self, proof):
-        return allocation_requests.hold(
-            self.leasing.engine, pick.NodeRequest(str(uuid.uuid4())),
-            visibility.Visibility(everything=True), proof)
-
-    def test_proof_of_a_lease_that_is_over(self):
-        first, _second = self.one_after_the_other()
-        self.leasing.clock_passes(1)
-        self.stand_still(2.999, 3.001)
-        self.assertRaises(errors.ProofInvalid, self.hold, first)
-
-    def test_reservation_that_has_expired(self):
-        held = self.world.reserve(self.node, ttl=3600)
-        self.stand_still(0.999, 1.001)
-        self.assertRaises(errors.ProofInvalid, self.hold, held.uuid)
-
-
 class TestChanges(_StandsStill):
-
-    def test_proof_of_a_lease_that_is_over(self):
-        first, _second = self.one_after_the_other()
-        self.leasing.clock_passes(1)
-        self.stand_still(2.999, 3.001)
-        self.assertRaises(errors.ProofInvalid, self.keep, admit.Claim(first))
 
     def test_lease_that_has_begun(self):
         self.leasing.create(3, 5)
@@ -141,4 +123,4 @@ class TestChanges(_StandsStill):
         opened = self.keep(_NOBODY)
         self.world.clock.now = leasing.at(3.001)
         self.assertRaises(errors.HandedOverLate, admission.check_in_time,
-                          self.leasing.engine, opened)
+                          self.engine, opened)
