@@ -17,21 +17,20 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
 from tests import leasing
-from tests import world
+from tests.inprocess.engine import timelines
 
 
-class _Limits(world.TestCase):
+class _Limits(timelines.TestCase):
 
     def limited(self, **options):
-        self.leasing = leasing.Leasing(self.new_world(**{
-            f'leases__{key}': value for key, value in {
-                'project_limits': True, **options}.items()}))
+        self.begin(**{f'leases__{key}': value for key, value in {
+            'project_limits': True, **options}.items()})
         self.leasing.hosts(4, resource_class='silver')
 
     def assert_limit(self, act, *args, **kwargs):
-        before = leasing.tables_as_text(self.leasing.world)
+        before = leasing.tables_as_text(self.world)
         self.assertRaises(errors.LeaseLimit, act, *args, **kwargs)
-        self.assertEqual(before, leasing.tables_as_text(self.leasing.world))
+        self.assertEqual(before, leasing.tables_as_text(self.world))
 
 
 class TestWindow(_Limits):
@@ -52,14 +51,14 @@ class TestWindow(_Limits):
         self.assert_limit(self.leasing.create, 1, 2.01)
         lease = self.leasing.create(1, 2)
         self.assert_limit(self.leasing.change, lease, end=2.01)
-        self.leasing.world.clock.now = leasing.at(0.5)
+        self.world.clock.now = leasing.at(0.5)
         self.leasing.change(lease, end=2.5)
 
     def test_limit_that_is_lowered_leaves_what_was_promised(self):
         """A lease that is too long by now can be renamed and shortened."""
         self.limited()
         lease = self.leasing.create(1, 4)
-        self.leasing.world.conf.set_override('max_duration', 7200, 'leases')
+        self.configure(max_duration=7200)
         self.leasing.change(lease, name='renamed')
         self.assert_limit(self.leasing.change, lease, end=3.5)
         self.leasing.change(lease, end=3)
@@ -72,8 +71,8 @@ class TestWindow(_Limits):
             offers = self.leasing.refused(2, end).details['offers']
             self.assertEqual(kinds, {offer['kind'] for offer in offers})
             for offer in offers:
-                lease_create.create(self.leasing.engine, leasing.posted(
-                    offer, self.leasing.world.clock()), dry_run=True)
+                lease_create.create(self.engine, leasing.posted(
+                    offer, self.world.clock()), dry_run=True)
 
 
 class TestCount(_Limits):
@@ -106,16 +105,15 @@ class TestCount(_Limits):
         """Before anybody relies on the answer."""
         self.limited(max_leases_per_project=1)
         self.leasing.create(1, 2)
-        self.assert_limit(lease_create.create, self.leasing.engine,
+        self.assert_limit(lease_create.create, self.engine,
                           leasing.ask(1, 2), dry_run=True)
 
     def test_two_at_once_do_not_exceed_the_number_of_leases(self):
         """Though they want different hosts at different times."""
         self.limited(max_leases_per_project=1)
         self.leasing.hosts(1, resource_class='gold')
-        other = leasing.Leasing(self.leasing.world,
-                                self.leasing.world.another_engine())
-        self.leasing.world.before_next_write(lambda: other.create(
+        other = self.another()
+        self.world.before_next_write(lambda: other.create(
             5, 6, leasing.wish(properties=leasing.of_class('gold'))))
         self.assertRaises(
             errors.LeaseLimit, self.leasing.create, 1, 2,
@@ -126,35 +124,24 @@ class TestCount(_Limits):
 class TestOfOne(_Limits):
     """What is limited to one is told in the singular."""
 
-    def test_one_host(self):
-        self.limited(max_hosts_per_project=1)
-        self.assert_told('The project may have 1 host at the same time ',
-                         leasing.wish(2))
-
-    def test_one_host_of_a_class(self):
-        self.limited(max_hosts_per_class={'silver': 1})
-        self.assert_told('The project may have 1 host of the class silver at '
-                         'the same time ', leasing.wish(2))
-
-    def test_one_hour(self):
-        self.limited(max_host_hours_per_project=1)
-        self.assert_told('The project may have 1 hour of hosts ahead ',
-                         leasing.wish(2))
-
-    def test_one_lease(self):
-        self.limited(max_leases_per_project=1)
-        self.leasing.create(3, 4)
-        self.assert_told('The project has 1 lease, and ')
-
-    def test_two_hosts(self):
-        self.limited(max_hosts_per_project=2)
-        self.assert_told('The project may have 2 hosts at the same time ',
-                         leasing.wish(3))
-
-    def assert_told(self, sentence, *wishes):
-        refused = self.assertRaises(errors.LeaseLimit, self.leasing.create, 1,
-                                    2, *wishes)
-        self.assertIn(sentence, str(refused))
+    def test_number_of_what_is_limited(self):
+        for limit, sentence, hosts in (
+                ({'max_hosts_per_project': 1},
+                 'may have 1 host at the same time ', 2),
+                ({'max_hosts_per_class': {'silver': 1}},
+                 'may have 1 host of the class silver at the same time ', 2),
+                ({'max_host_hours_per_project': 1},
+                 'may have 1 hour of hosts ahead ', 2),
+                ({'max_leases_per_project': 1}, 'has 1 lease, and ', 1),
+                ({'max_hosts_per_project': 2},
+                 'may have 2 hosts at the same time ', 3)):
+            self.limited(**limit)
+            if 'max_leases_per_project' in limit:
+                self.leasing.create(3, 4)
+            refused = self.assertRaises(
+                errors.LeaseLimit, self.leasing.create, 1, 2,
+                leasing.wish(hosts))
+            self.assertIn(f'The project {sentence}', str(refused))
 
 
 class TestHog(_Limits):
@@ -168,8 +155,8 @@ class TestHog(_Limits):
         """Post the offer of a kind as it is."""
         offer = next(each for each in refusal.details['offers']
                      if each['kind'] == kind)
-        return lease_create.create(self.leasing.engine, leasing.posted(
-            offer, self.leasing.world.clock()))
+        return lease_create.create(self.engine, leasing.posted(
+            offer, self.world.clock()))
 
     def test_all_hosts_for_a_thousand_years_are_not_for_anybody(self):
         """As it comes; and what could be had is offered."""
@@ -225,7 +212,7 @@ class TestHog(_Limits):
         self.limited(max_host_hours_per_project=4)
         self.leasing.create(0, 4)
         self.refused(4, 5)
-        self.leasing.world.clock.now = leasing.at(1.5)
+        self.world.clock.now = leasing.at(1.5)
         self.leasing.create(4, 5)
         self.refused(5, 6)
 
@@ -235,15 +222,14 @@ class TestHog(_Limits):
         self.leasing.create(1, 24 * 365 * 900, leasing.wish(2))
         self.limited(max_hosts_per_project=1, max_leases_per_project=1)
         for _ in range(2):
-            lease_create.create(self.leasing.engine, leasing.ask(
+            lease_create.create(self.engine, leasing.ask(
                 1, 2, leasing.wish(2)), allowed=limits.NONE)
 
     def test_two_at_once_do_not_exceed_what_a_project_may_have(self):
         """Though they want different hosts: the later one is planned anew."""
         self.limited(max_hosts_per_project=2)
-        other = leasing.Leasing(self.leasing.world,
-                                self.leasing.world.another_engine())
-        self.leasing.world.before_next_write(
+        other = self.another()
+        self.world.before_next_write(
             lambda: other.create(1, 2, leasing.wish(2)))
         self.refused(1, 2)
         self.assertEqual([2], [len(lease.bookings)
@@ -301,8 +287,7 @@ class TestMove(_Limits):
         """Where it is; elsewhere it is a new promise."""
         self.limited()
         lease = self.leasing.create(1, 4, leasing.wish(3))
-        self.leasing.world.conf.set_override('max_hosts_per_project', 1,
-                                             'leases')
+        self.configure(max_hosts_per_project=1)
         self.leasing.change(lease, start=2, end=3)
         self.leasing.resize(lease, 2, 2)
         self.assert_limit(self.leasing.change, lease, start=5, end=6)
@@ -314,10 +299,8 @@ class TestMove(_Limits):
         one, two = (self.leasing.create(start, start + 2, leasing.wish(
             properties=leasing.of_class(name)))
             for start, name in ((3, 'silver'), (5, 'gold')))
-        other = leasing.Leasing(self.leasing.world,
-                                self.leasing.world.another_engine())
-        self.leasing.world.before_next_write(
-            lambda: other.change(one, start=1, end=3))
+        other = self.another()
+        self.world.before_next_write(lambda: other.change(one, start=1, end=3))
         self.assertRaises(errors.LeaseLimit, self.leasing.change, two,
                           start=1, end=3)
         self.assertEqual(
