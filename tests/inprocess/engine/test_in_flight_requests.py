@@ -24,22 +24,24 @@ from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 from tests import servers
 from tests import world
+from tests.inprocess.engine import timelines
 
 TIMEOUT = 120
 
 
-class InFlightTestCase(world.TestCase):
+class InFlightTestCase(timelines.TestCase):
+
+    options = {'guard__in_flight_timeout': TIMEOUT}
 
     def setUp(self):
         super().setUp()
-        self.world = self.new_world(guard__in_flight_timeout=TIMEOUT)
         (self.node,) = self.world.enrol()
 
     def admit(self, proof=None, **known):
-        return admission.admit(self.world.engine, self.node, proof, **known)
+        return admission.admit(self.engine, self.node, proof, **known)
 
     def close(self, opened, succeeded, **known):
-        admission.close(self.world.engine, opened, succeeded, **known)
+        admission.close(self.engine, opened, succeeded, **known)
 
     def generation(self):
         return self.world.mirrored()[self.node]['generation']
@@ -101,7 +103,7 @@ class TestAdmission(InFlightTestCase):
 
     def test_released_proof_is_invalid(self):
         held = self.world.reserve(self.node)
-        release.release(self.world.engine, held.uuid)
+        release.release(self.engine, held.uuid)
         self.assertRaises(errors.ProofInvalid, self.admit, held.uuid)
 
     def test_trusted_service_is_let_in_for_the_right_instance(self):
@@ -124,7 +126,7 @@ class TestAdmission(InFlightTestCase):
         self.assertIsNone(self.world.mirrored()[self.node]['provision_state'])
 
     def test_unreachable_database_lets_nobody_in(self):
-        with self.world.engine.database.write() as connection:
+        with self.engine.database.write() as connection:
             connection.exec_driver_sql('DROP TABLE passages')
         self.assertRaises(errors.DatabaseUnavailable, self.admit)
 
@@ -159,7 +161,7 @@ class TestAnswer(InFlightTestCase):
         self.assertEqual([reasons.RESERVED], self.reasons())
         self.close(opened, True)
         self.world.clock.advance(86400)
-        sweep.sweep(self.world.engine)
+        sweep.sweep(self.engine)
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_promise_that_ran_out_under_a_refused_request_is_void(self):
@@ -168,7 +170,7 @@ class TestAnswer(InFlightTestCase):
         self.world.clock.advance(10)
         self.close(opened, False)
         self.assertRaises(errors.ReservationNotFound, find.get,
-                          self.world.engine, held.uuid)
+                          self.engine, held.uuid)
         self.assertEqual(self.node, self.world.reserve(self.node).node_uuid)
 
     def test_node_is_busy_while_anybodys_request_is_under_way(self):
@@ -210,7 +212,7 @@ class TestAnswer(InFlightTestCase):
         opened = self.admit()
         self.world.ironic.remove(self.node)
         self.world.find_out()
-        mirror.refresh_node(self.world.engine, self.node)
+        mirror.refresh_node(self.engine, self.node)
         self.assertEqual({}, self.world.mirrored())
         self.close(opened, True)
         self.assertEqual([], self.world.in_flight())
@@ -218,7 +220,7 @@ class TestAnswer(InFlightTestCase):
     def test_answer_after_a_release_brings_nothing_back(self):
         held = self.world.reserve(self.node)
         opened = self.admit(held.uuid)
-        release.release(self.world.engine, held.uuid)
+        release.release(self.engine, held.uuid)
         self.close(opened, True)
         self.assertEqual(({}, []), (self.world.reservations(),
                                     self.world.in_flight()))
@@ -231,24 +233,21 @@ class TestTwoRequestsWithOneProof(InFlightTestCase):
         super().setUp()
         self.held = self.world.reserve(self.node, ttl=60)
 
-    def test_one_fails_first_then_the_other_succeeds(self):
-        first, second = self.admit(self.held.uuid), self.admit(self.held.uuid)
-        self.close(first, False)
-        self.assertEqual('starting', self.world.state_of(self.held))
-        self.close(second, True)
-        self.assertEqual('in_use', self.world.state_of(self.held))
-
-    def test_one_succeeds_first_then_the_other_fails(self):
-        first, second = self.admit(self.held.uuid), self.admit(self.held.uuid)
-        self.close(second, True)
-        self.close(first, False)
-        self.assertEqual('in_use', self.world.state_of(self.held))
-
-    def test_both_fail(self):
-        first, second = self.admit(self.held.uuid), self.admit(self.held.uuid)
-        self.close(second, False)
-        self.close(first, False)
-        self.assertEqual('reserved', self.world.state_of(self.held))
+    def test_one_that_succeeds_decides_and_so_do_both_that_fail(self):
+        """Whichever ends first."""
+        for first_ends, second_ends, between, after in (
+                (False, True, 'starting', 'in_use'),
+                (True, False, 'in_use', 'in_use'),
+                (False, False, 'starting', 'reserved')):
+            (self.node,) = self.world.enrol()
+            held = self.world.reserve(self.node, ttl=60)
+            requests = self.admit(held.uuid), self.admit(held.uuid)
+            for opened, ends, state in zip(
+                    reversed(requests) if first_ends == second_ends
+                    else requests, (first_ends, second_ends),
+                    (between, after), strict=True):
+                self.close(opened, ends)
+                self.assertEqual(state, self.world.state_of(held))
 
     def test_retry_that_fails_does_not_settle_one_that_died(self):
         """The process of the first died after Ironic had accepted it.
@@ -277,8 +276,8 @@ class TestLeftBehind(InFlightTestCase):
     def test_node_is_kept_until_it_is_known_what_became_of_it(self):
         self.assertEqual('starting', self.world.state_of(self.held))
         self.world.clock.advance(TIMEOUT * 100)
-        sweep.sweep(self.world.engine)
-        mirror.settle_starting(self.world.engine)
+        sweep.sweep(self.engine)
+        mirror.settle_starting(self.engine)
         self.assertEqual(('starting', 1), (
             self.world.state_of(self.held), len(self.world.in_flight())))
         self.world.find_out()
@@ -286,7 +285,7 @@ class TestLeftBehind(InFlightTestCase):
 
     def test_nothing_is_settled_while_it_may_still_be_under_way(self):
         self.world.ironic.deploy(self.node)
-        mirror.settle_starting(self.world.engine)
+        mirror.settle_starting(self.engine)
         self.world.refresh()
         self.assertEqual('starting', self.world.state_of(self.held))
 
@@ -313,7 +312,7 @@ class TestReads(InFlightTestCase):
     def test_proof_released_meanwhile_is_invalid(self):
         held = self.world.reserve(self.node)
         self.world.before_next_write(
-            lambda: release.release(self.world.engine, held.uuid))
+            lambda: release.release(self.engine, held.uuid))
         self.assertRaises(errors.ProofInvalid, self.admit, held.uuid)
         self.assertEqual([], self.world.in_flight())
 
@@ -322,7 +321,7 @@ class TestReads(InFlightTestCase):
 
         def expires():
             self.world.clock.advance(10)
-            sweep.sweep(self.world.engine)
+            sweep.sweep(self.engine)
         self.world.before_next_write(expires)
         self.assertRaises(errors.ProofInvalid, self.admit, held.uuid)
         self.assertEqual([], self.world.in_flight())
