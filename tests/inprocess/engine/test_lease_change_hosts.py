@@ -24,6 +24,17 @@ HOUR_LATER = leasing.at(1)
 
 class TestHosts(timelines.TestCase):
 
+    def assert_not_resized(self, error, lease, least=None, most=None,
+                           **changes):
+        """Assert that the first reservation of a lease stays as it is."""
+        return self.assert_refused(error, lease, reservations=(
+            leases.LeaseReservationChange(
+                lease.reservations[0].id, least, most, **changes),))
+
+    def reclass(self, lease, properties):
+        self.leasing.change(lease, reservations=(leases.LeaseReservationChange(
+            lease.reservations[0].id, resource_properties=properties),))
+
     def test_lease_to_come_grows_and_shrinks(self):
         """It keeps the hosts that it has, as far as it can."""
         self.leasing.hosts(4)
@@ -43,7 +54,7 @@ class TestHosts(timelines.TestCase):
         lease = self.leasing.create(0, 4)
         self.leasing.bind()
         there = self.leasing.nodes(lease)
-        self.leasing.world.clock.now = HOUR_LATER
+        self.world.clock.now = HOUR_LATER
         self.leasing.resize(lease, 2, 3)
         read = self.leasing.reload(lease)
         self.assertEqual(3, len(self.leasing.nodes(lease)))
@@ -72,15 +83,14 @@ class TestHosts(timelines.TestCase):
         self.leasing.bind()
         one, two, three = sorted(self.leasing.nodes(lease))
         for node in (one, two):
-            self.leasing.world.ironic.deploy(node, world.new_uuid())
+            self.world.ironic.deploy(node, world.new_uuid())
         self.leasing.refresh()
         self.leasing.resize(lease, 1, 2)
         self.assertEqual({one, two}, self.leasing.nodes(lease))
         self.assertEqual([three], [
             each.node_uuid for each in self.leasing.reload(lease).bookings
             if each.state is leasing.ENDING])
-        self.assert_refused(errors.LeaseFrozen, lease, reservations=(
-            leases.LeaseReservationChange(lease.reservations[0].id, 1, 1),))
+        self.assert_not_resized(errors.LeaseFrozen, lease, 1, 1)
         self.leasing.resize(lease, give_back=[one])
         self.assertEqual({two}, self.leasing.nodes(lease))
         self.assert_sound()
@@ -102,20 +112,12 @@ class TestHosts(timelines.TestCase):
         self.leasing.hosts(2)
         lease = self.leasing.create(0, 4, leasing.wish(2))
         self.leasing.bind()
-        self.leasing.world.clock.now = HOUR_LATER
+        self.world.clock.now = HOUR_LATER
         gone = min(self.leasing.nodes(lease))
-        self.assert_refused(errors.LeaseRefused,
-                            lease,
-                            reservations=(leases.LeaseReservationChange(
-                                lease.reservations[0].id,
-                                2,
-                                2,
-                                give_back=(gone,)),))
+        self.assert_not_resized(errors.LeaseRefused, lease, 2, 2,
+                                give_back=(gone,))
         self.leasing.resize(lease, give_back=[gone])
-        self.assert_refused(errors.LeaseRefused,
-                            lease,
-                            reservations=(leases.LeaseReservationChange(
-                                lease.reservations[0].id, 2, 2),))
+        self.assert_not_resized(errors.LeaseRefused, lease, 2, 2)
         self.leasing.refused(None, 4)
         (new,) = self.leasing.hosts()
         self.leasing.resize(lease, 2, 2)
@@ -127,7 +129,7 @@ class TestHosts(timelines.TestCase):
         self.leasing.hosts(2)
         lease = self.leasing.create(0, 4, leasing.wish(2))
         self.leasing.bind()
-        self.leasing.world.clock.now = HOUR_LATER
+        self.world.clock.now = HOUR_LATER
         gone = min(self.leasing.nodes(lease))
         self.leasing.resize(lease, give_back=[gone])
         self.leasing.change(lease, end=5)
@@ -154,11 +156,8 @@ class TestHosts(timelines.TestCase):
         lease = self.leasing.create(0.5, 4, leasing.wish(2))
         (other,) = hosts_there - self.leasing.nodes(lease)
         for _ in range(2):
-            self.assert_refused(errors.InvalidValue,
-                                lease,
-                                reservations=(leases.LeaseReservationChange(
-                                    lease.reservations[0].id,
-                                    give_back=(other,)),))
+            self.assert_not_resized(errors.InvalidValue, lease,
+                                    give_back=(other,))
             self.leasing.clock_passes(1)
 
     def test_host_given_back_before_the_start_is_the_one_that_goes(self):
@@ -177,15 +176,10 @@ class TestHosts(timelines.TestCase):
         silver = self.leasing.hosts(1, resource_class='silver')
         lease = self.leasing.create(
             1, 2, leasing.wish(properties=leasing.of_class('gold')))
-        key = lease.reservations[0].id
-        self.leasing.change(lease, reservations=(leases.LeaseReservationChange(
-            key, resource_properties=leasing.of_class('silver')),))
+        self.reclass(lease, leasing.of_class('silver'))
         self.assertEqual(set(silver), self.leasing.nodes(lease))
-        self.assert_refused(
-            errors.LeaseRefused,
-            lease,
-            reservations=(leases.LeaseReservationChange(
-                key, resource_properties=leasing.of_class('bronze')),))
+        self.assert_not_resized(errors.LeaseRefused, lease,
+                                resource_properties=leasing.of_class('bronze'))
         self.assert_sound()
 
     def test_properties_of_an_active_lease_cannot_exclude_its_hosts(self):
@@ -193,14 +187,9 @@ class TestHosts(timelines.TestCase):
         self.leasing.hosts(2, resource_class='gold')
         lease = self.leasing.create(0, 2)
         self.leasing.bind()
-        key = lease.reservations[0].id
-        self.assert_refused(
-            errors.LeaseFrozen,
-            lease,
-            reservations=(leases.LeaseReservationChange(
-                key, resource_properties=leasing.of_class('silver')),))
-        self.leasing.change(lease, reservations=(leases.LeaseReservationChange(
-            key, resource_properties=leasing.of_class('gold')),))
+        self.assert_not_resized(errors.LeaseFrozen, lease,
+                                resource_properties=leasing.of_class('silver'))
+        self.reclass(lease, leasing.of_class('gold'))
 
     def test_unknown_reservation_is_refused(self):
         """Reservations are changed, and none is added."""
@@ -215,7 +204,4 @@ class TestHosts(timelines.TestCase):
         lease = self.leasing.create(1, 2)
         for least, most in ((0, 1), (2, 1), (-1, None), (3, None),
                             (None, 0)):
-            self.assert_refused(errors.InvalidValue,
-                                lease,
-                                reservations=(leases.LeaseReservationChange(
-                                    lease.reservations[0].id, least, most),))
+            self.assert_not_resized(errors.InvalidValue, lease, least, most)
