@@ -22,26 +22,23 @@ from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import leases
 from ironic_reservations.planner import pick
 from tests import leasing
+from tests import servers
 from tests import world
-from tests.real import migrated
+from tests.inprocess.engine import timelines
 
 
-class _CopiesAtOnce:
-    """To be run on each database: another copy is served during the first.
+@servers.also
+class TestCopiesAtOnce(timelines.TestCase):
+    """another copy is served during the first.
 
     It is served after this one has looked for the key, and before it reads
     the hosts, of which there are none left then.
     """
 
-    kind: str
-
     def setUp(self):
         super().setUp()
-        url = self.useFixture(migrated.Database(self.kind)).url
-        self.world = self.useFixture(world.World(url))
-        self.leasing = leasing.Leasing(self.world)
         self.nodes = self.leasing.hosts(2)
-        self.other = leasing.Leasing(self.world, self.world.another_engine())
+        self.other = self.another()
 
     def _after_look(self, module, act):
         """Have something happen once, after a key was looked for."""
@@ -67,8 +64,8 @@ class _CopiesAtOnce:
 
     def test_request_at_its_limit_gets_what_its_copy_got(self):
         """Nor for the limit that it has reached itself."""
-        self.world.conf.set_override('project_limits', True, 'leases')
-        self.world.conf.set_override('max_leases_per_project', 1, 'leases')
+        self.configure(project_limits=True)
+        self.configure(max_leases_per_project=1)
         made = self._after_look(db_keys, lambda: self.other.create(
             1, 2, key='k'))
         again = self.leasing.create(1, 2, key='k')
@@ -92,7 +89,7 @@ class _CopiesAtOnce:
         key = request_keys.of_request('maintenance', None, 'k', asked)
         made = self._after_look(db_keys, lambda: maintenance_create.create(
             self.other.engine, asked, key=key))
-        again = maintenance_create.create(self.leasing.engine, asked, key=key)
+        again = maintenance_create.create(self.engine, asked, key=key)
         self.assertEqual(made[1].window.id, again.window.id)
 
     def _reserve_beside_copy(self, key):
@@ -107,7 +104,7 @@ class _CopiesAtOnce:
         copies = []
         self.world.before_next_write(
             lambda: copies.append(reserved(self.other.engine)))
-        self.assertEqual([reserved(self.leasing.engine)], copies)
+        self.assertEqual([reserved(self.engine)], copies)
 
     def test_request_for_a_reservation_gets_what_its_copy_got(self):
         """It is not refused for the limit that it has reached itself."""
@@ -116,15 +113,3 @@ class _CopiesAtOnce:
     def test_request_for_the_same_instance_gets_what_its_copy_got(self):
         """Nor if the instance is all that shows that it is the same."""
         self._reserve_beside_copy(None)
-
-
-class TestCopiesAtOnceOnMariaDB(_CopiesAtOnce, world.TestCase):
-    kind = 'mysql'
-
-
-class TestCopiesAtOnceOnPostgreSQL(_CopiesAtOnce, world.TestCase):
-    kind = 'postgresql'
-
-
-class TestCopiesAtOnceOnSQLite(_CopiesAtOnce, world.TestCase):
-    kind = 'sqlite'

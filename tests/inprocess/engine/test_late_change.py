@@ -19,22 +19,16 @@ it had then, and take its nodes back.
 from ironic_reservations import errors
 from tests import cuts
 from tests import leasing
-from tests import world
-from tests.real import migrated
+from tests import servers
+from tests.inprocess.engine import timelines
 
 
-class _LateCopy:
-    """To be run on each database."""
-
-    kind: str
-
+@servers.also
+class TestLateCopy(timelines.TestCase):
     def setUp(self):
         super().setUp()
-        url = self.useFixture(migrated.Database(self.kind)).url
-        self.world = self.useFixture(world.World(url))
-        self.leasing = leasing.Leasing(self.world)
         self.leasing.hosts(2)
-        self.other = leasing.Leasing(self.world, self.world.another_engine())
+        self.other = self.another()
 
     def _end(self, made):
         return self.leasing.reload(made).end
@@ -71,8 +65,7 @@ class _LateCopy:
     def test_refused_change_can_be_sent_again_with_its_key(self):
         made = self.leasing.create(1, 2)
         full = self.leasing.create(2, 3, leasing.wish(2))
-        self.assertRaises(errors.LeaseRefused, self.leasing.change, made,
-                          end=3, key='a')
+        self.refuse(made, end=3, key='a')
         self.leasing.end(full)
         self.leasing.change(made, end=3, key='a')
         self.assertEqual(leasing.at(3), self._end(made))
@@ -96,7 +89,7 @@ class _LateCopy:
                 self.other.change(made, end=3, key=key)
                 self.other.change(made, end=9)
                 served.append(True)
-            with cuts.Cuts(self.leasing.engine) as cut:
+            with cuts.Cuts(self.engine) as cut:
                 cut.at({cut_at: come_first})
                 self.leasing.change(made, end=3, key=key)
                 there = cut.count >= cut_at
@@ -104,15 +97,3 @@ class _LateCopy:
             self.leasing.end(made)
             return there
         self.assertGreater(cuts.everywhere(attempt), 3)
-
-
-class TestLateCopyOnSQLite(_LateCopy, world.TestCase):
-    kind = 'sqlite'
-
-
-class TestLateCopyOnMariaDB(_LateCopy, world.TestCase):
-    kind = 'mysql'
-
-
-class TestLateCopyOnPostgreSQL(_LateCopy, world.TestCase):
-    kind = 'postgresql'

@@ -26,24 +26,19 @@ from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.planner import pick
 from tests import cuts
+from tests import servers
 from tests import world
-from tests.real import migrated
+from tests.inprocess.engine import timelines
 
 _INSTANCE = '5d2b2d0e-3f43-4f0e-9d6b-0d5f6b2f6a11'
 _UUID = '0f6a7e7c-8b0c-4d2b-9a71-1f0d8d1f8d51'
 
 
-class _LateCopy:
-    """To be run on each database."""
-
-    kind: str
-
+@servers.also
+class TestLateCopy(timelines.TestCase):
     def setUp(self):
         super().setUp()
-        url = self.useFixture(migrated.Database(self.kind)).url
-        self.world = self.useFixture(world.World(url))
         self.node, self.second = self.world.enrol(2)
-        self.engine = self.world.engine
 
     def _reserve(self, key='k', engine=None, **more):
         asked = pick.NodeRequest(**{'instance_uuid': _INSTANCE, 'ttl': 600,
@@ -231,15 +226,3 @@ class _LateCopy:
             self.assertEqual({}, self.world.reservations())
             return there
         self.assertGreater(cuts.everywhere(attempt), 1)
-
-
-class TestLateCopyOnSQLite(_LateCopy, world.TestCase):
-    kind = 'sqlite'
-
-
-class TestLateCopyOnMariaDB(_LateCopy, world.TestCase):
-    kind = 'mysql'
-
-
-class TestLateCopyOnPostgreSQL(_LateCopy, world.TestCase):
-    kind = 'postgresql'

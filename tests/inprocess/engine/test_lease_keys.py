@@ -29,9 +29,8 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
 from tests import cuts
 from tests import leasing
-from tests import world
+from tests import servers
 from tests.inprocess.engine import timelines
-from tests.real import migrated
 
 
 class TestKeys(timelines.TestCase):
@@ -92,10 +91,9 @@ class TestKeys(timelines.TestCase):
 
     def test_two_at_once_with_one_key_get_one_lease(self):
         """The second of two racers gets what the first one made."""
-        other = leasing.Leasing(self.leasing.world,
-                                self.leasing.world.another_engine())
+        other = self.another()
         made = []
-        self.leasing.world.before_next_write(
+        self.world.before_next_write(
             lambda: made.append(other.create(1, 2, key='k')))
         again = self.leasing.create(1, 2, key='k')
         self.assertEqual(made[0].id, again.id)
@@ -103,18 +101,14 @@ class TestKeys(timelines.TestCase):
         self.assert_sound()
 
 
-class _LateCopy:
-    """To be run on each database: a request arrives when all is over."""
-
-    kind: str
+@servers.also
+class TestLateCopy(timelines.TestCase):
+    """a request arrives when all is over."""
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(migrated.Database(self.kind)).url
-        self.world = self.useFixture(world.World(url))
-        self.leasing = leasing.Leasing(self.world)
         self.leasing.hosts(3)
-        self.other = leasing.Leasing(self.world, self.world.another_engine())
+        self.other = self.another()
 
     def _create(self, key='k', **more):
         return self.leasing.create(1, 2, key=key, **more)
@@ -183,7 +177,7 @@ class _LateCopy:
     def test_lease_that_is_there_is_shown_for_as_long_as_it_is(self):
         made = self.leasing.create(1, 100, key='k')
         self._hours_pass(25)
-        sweep.sweep(self.leasing.engine)
+        sweep.sweep(self.engine)
         self.assertEqual([], self._claims())
         self.assertEqual(made.id, self.leasing.create(1, 100, key='k').id)
 
@@ -191,7 +185,7 @@ class _LateCopy:
         for key in ('k', 'l'):
             self.leasing.end(self.leasing.create(50, 51, key=key))
         self._hours_pass(23)
-        sweep.sweep(self.leasing.engine)
+        sweep.sweep(self.engine)
         self.assertEqual(2, len(self._claims()))
         self.assertRaises(errors.IdempotencyKeyReused, self.leasing.create,
                           50, 51, key='k')
@@ -199,61 +193,61 @@ class _LateCopy:
         # NOTE: which does not wait for the sweep.
         self.leasing.create(50, 51, key='k')
         self.assertEqual(2, len(self._claims()))
-        sweep.sweep(self.leasing.engine)
+        sweep.sweep(self.engine)
         self.assertEqual(1, len(self._claims()))
 
     def test_sweep_with_nothing_to_forget_writes_nothing(self):
         self._create()
-        sweep.sweep(self.leasing.engine)
+        sweep.sweep(self.engine)
         writes = []
         self.world.before_next_write(lambda: writes.append('one'))
-        sweep.sweep(self.leasing.engine)
+        sweep.sweep(self.engine)
         self.assertEqual([], writes)
 
     def test_sweep_deletes_what_is_over_and_nothing_else(self):
         there = {f'{kind} of {hours} h': hours for hours in (1, 26)
                  for kind in ('lease request', 'request', 'leases', 'mirror')}
-        with self.leasing.engine.database.write() as connection:
+        with self.engine.database.write() as connection:
             for name, hours in there.items():
                 connection.execute(sa.insert(tables.claims).values(
                     name=name, owner='', expires_at=self.world.clock()
                     + datetime.timedelta(hours=hours)))
         self._hours_pass(25)
-        sweep.sweep(self.leasing.engine)
+        sweep.sweep(self.engine)
         self.assertEqual({name for name, hours in there.items()
                           if hours == 26}, set(self.world.claims()))
 
     def test_sweep_leaves_no_more_than_it_can_delete_at_once(self):
         with mock.patch.object(claims, '_BATCH', 2):
             for count in range(4, 6):
-                with self.leasing.engine.database.write() as connection:
+                with self.engine.database.write() as connection:
                     db_claims.queue_up(connection, 'leases',
                                        map(str, range(count)),
                                        self.world.clock())
                 self._hours_pass(2)
-                sweep.sweep(self.leasing.engine)
+                sweep.sweep(self.engine)
                 self.assertEqual(set(), set(self.world.claims()))
 
     def test_name_that_projects_queue_up_for_is_let_go(self):
         """Each project that was ever limited left a row for good."""
         for number in range(3):
             lease_create.create(
-                self.leasing.engine, leasing.ask(
+                self.engine, leasing.ask(
                     1, 2, project_id=f'p{number}'),
                 allowed=limits.Limits(max_leases_per_project=5))
         self.world.reserve(self.world.enrol()[0], project_id='p0',
                            allowed=limits.Limits(max_per_project=5))
         self.assertEqual(4, len(self._queues()))
         self._hours_pass(.5)
-        sweep.sweep(self.leasing.engine)
+        sweep.sweep(self.engine)
         self.assertEqual(4, len(self._queues()))
         self._hours_pass(1)
-        sweep.sweep(self.leasing.engine)
+        sweep.sweep(self.engine)
         self.assertEqual([], self._queues())
 
     def test_name_that_is_queued_up_for_again_stays(self):
         """Also where that happens after the sweep has read it."""
-        database = self.leasing.engine.database
+        database = self.engine.database
 
         def queue_up():
             with database.write() as connection:
@@ -263,7 +257,7 @@ class _LateCopy:
         there = self._queues()
         self._hours_pass(2)
         self.world.before_next_write(queue_up)
-        sweep.sweep(self.leasing.engine)
+        sweep.sweep(self.engine)
         self.assertEqual((1, there), (len(there), self._queues()))
 
     def _queues(self):
@@ -271,7 +265,7 @@ class _LateCopy:
                 if name.startswith(('leases ', 'reservations '))]
 
     def _as_the_release_before_wrote(self, lease_id):
-        with self.leasing.engine.database.write() as connection:
+        with self.engine.database.write() as connection:
             connection.execute(sa.update(tables.claims).where(
                 tables.claims.c.name.in_(self._claims())
             ).values(owner=lease_id))
@@ -293,7 +287,7 @@ class _LateCopy:
         made = self._create()
         digest = hashlib.sha256(
             json.dumps([leasing.PROJECT, 'k']).encode()).hexdigest()
-        with self.leasing.engine.database.read() as connection:
+        with self.engine.database.read() as connection:
             self.assertEqual([made.id], list(connection.execute(
                 sa.select(tables.leases.c.id).where(
                     tables.leases.c.request_key == digest)).scalars()))
@@ -311,7 +305,7 @@ class _LateCopy:
                 made = self.other.create(1, 2, key=key)
                 self.other.end(made)
                 served.append(made)
-            with cuts.Cuts(self.leasing.engine) as cut:
+            with cuts.Cuts(self.engine) as cut:
                 cut.at({cut_at: come_first})
                 try:
                     mine = self._create(key=key)
@@ -333,7 +327,7 @@ class _LateCopy:
             number[0] += 1
             key = f'k{number[0]}'
             first = self._create(key=key)
-            with cuts.Cuts(self.leasing.engine) as cut:
+            with cuts.Cuts(self.engine) as cut:
                 cut.at({cut_at: lambda: self.other.end(first)})
                 try:
                     self.assertEqual(first.id, self._create(key=key).id)
@@ -349,15 +343,3 @@ class _LateCopy:
     def test_request_without_a_key_keeps_none(self):
         self.leasing.create(1, 2)
         self.assertEqual([], self._claims())
-
-
-class TestLateCopyOnSQLite(_LateCopy, world.TestCase):
-    kind = 'sqlite'
-
-
-class TestLateCopyOnMariaDB(_LateCopy, world.TestCase):
-    kind = 'mysql'
-
-
-class TestLateCopyOnPostgreSQL(_LateCopy, world.TestCase):
-    kind = 'postgresql'
