@@ -28,16 +28,11 @@ from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import host_sets
-from tests import examples
 from tests import leasing
 from tests import world
+from tests.inprocess.timeline import grounds
 from tests.judges import oracle
 
-EXAMPLES = examples.drawn(30)
-_SETTINGS = hypothesis.settings(
-    max_examples=EXAMPLES, deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck))
 _CLASSES = ('gold', 'silver')
 _START = st.integers(1, 5)
 _LENGTH = st.integers(1, 3)
@@ -75,38 +70,25 @@ def _wish(count, name):
     return leasing.wish(count, properties=name and leasing.of_class(name))
 
 
-class _Ground:
+class _Ground(grounds.Ground):
     """Hosts of two classes, and leases of which some have open dates."""
 
     def __init__(self, classes, grid=_HOURS):
+        super().__init__(classes)
         self.grid = grid
-        self.world = world.World()
-        self.world.setUp()
-        self.leasing = leasing.Leasing(self.world)
-        self.classes = classes
-        self.nodes = [self.leasing.hosts(resource_class=name)[0]
-                      for name in classes]
-
-    def close(self):
-        self.world.cleanUp()
 
     def ask(self, start, length, count, name, far=None):
         """Make a lease if it can be had; it slides so far, if at all."""
         first = 0 if start is None else start
         hours, at = self.grid.hours, self.grid.at
         try:
-            return lease_create.create(self.leasing.engine, leasing.ask(
+            return lease_create.create(self.engine, leasing.ask(
                 None if start is None else hours(start),
                 hours(first + length), _wish(count, name),
                 flexible=None if far is None else leases.Flexible(
                     at(first + length + far), length * self.grid.unit, 0)))
         except errors.LeaseRefused:
             return None
-
-    def eligible(self, properties):
-        return host_sets.mask(
-            number for number, name in enumerate(self.classes)
-            if properties in ('', leasing.of_class(name)))
 
     def booked(self, lease):
         """Return what a lease has, as the planner would call it."""
@@ -172,7 +154,7 @@ class _Ground:
         before = {each.id: each for each in self.leasing.all()}
         try:
             lease_change.change(
-                self.leasing.engine, lease.id,
+                self.engine, lease.id,
                 leases.LeaseChange(
                     start=None
                     if begun or not by_start else self.grid.at(start),
@@ -186,7 +168,7 @@ class _Ground:
             assert before == {each.id: each for each in self.leasing.all()}
         else:
             assert possible, 'it cannot be served, says the oracle'
-        self.check(before, lease.id)
+        self.check_others(before, lease.id)
 
     def reopen(self, lease, first, length, far, count):
         """Change the window of a lease, and check the answer."""
@@ -198,7 +180,7 @@ class _Ground:
             for start in range(first, first + far + 1))
         try:
             made = lease_change.change(
-                self.leasing.engine, lease.id,
+                self.engine, lease.id,
                 leases.LeaseChange(
                     opened=leases.OpenDates(
                         (at(first), at(first + length + far)), lasting),
@@ -210,7 +192,7 @@ class _Ground:
             assert all(reason['proved'] for reason in exc.details['reasons'])
             assert before == {each.id: each for each in self.leasing.all()}
             for offer in exc.details['offers']:
-                lease_change.change(self.leasing.engine, lease.id, (
+                lease_change.change(self.engine, lease.id, (
                     lease_body.lease_change(offer['lease'],
                                             self.world.clock(), dict)),
                     dry_run=True)
@@ -222,12 +204,11 @@ class _Ground:
             assert at(first) <= made.start
             assert made.end <= at(first + length + far)
             assert made.end - made.start == lasting
-        self.check(before, lease.id)
+        self.check_others(before, lease.id)
 
-    def check(self, before, changed):
+    def check_others(self, before, changed):
         """Check that all others are where they may be."""
-        assert not self.leasing.overlaps()
-        assert not self.leasing.stale()
+        self.check()
         for lease in self.leasing.all():
             was = before.get(lease.id)
             if was is None or lease.id == changed:
@@ -245,7 +226,7 @@ class _Ground:
 
 class TestAdmission(world.TestCase):
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(
         st.lists(st.sampled_from(_CLASSES), min_size=1, max_size=3),
         st.lists(_FIXED, min_size=1, max_size=3),
@@ -255,8 +236,7 @@ class TestAdmission(world.TestCase):
     def test_changes_are_granted_that_can_be(self, classes, fixed, loose,
                                              changes):
         """Never a false no, never two owners, nobody outside a window."""
-        ground = _Ground(classes)
-        try:
+        with _Ground(classes) as ground:
             made = [ground.ask(*each) for each in fixed]
             ground.leasing.bind()
             for start, length, far, name in loose:
@@ -264,10 +244,8 @@ class TestAdmission(world.TestCase):
             made = [each for each in made if each is not None]
             for number, change in changes if made else ():
                 ground.change(made[number % len(made)], *change)
-        finally:
-            ground.close()
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(
         st.sampled_from((_HOURS, _HALF_MINUTES)),
         st.lists(st.sampled_from(_CLASSES), min_size=1, max_size=3),
@@ -278,8 +256,7 @@ class TestAdmission(world.TestCase):
     def test_windows_are_granted_that_can_be(self, grid, classes, fixed,
                                              loose, windows):
         """For leases whose dates are open, and stay so."""
-        ground = _Ground(classes, grid)
-        try:
+        with _Ground(classes, grid) as ground:
             for each in fixed:
                 ground.ask(*each)
             ground.leasing.bind()
@@ -288,17 +265,14 @@ class TestAdmission(world.TestCase):
             made = [each for each in made if each is not None]
             for number, *window in windows if made else ():
                 ground.reopen(made[number % len(made)], *window)
-        finally:
-            ground.close()
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(
         st.lists(st.sampled_from(_CLASSES), min_size=1, max_size=3),
         st.lists(_LOOSE, min_size=1, max_size=2),
         st.lists(_FIXED, min_size=1, max_size=3))
     def test_leases_are_granted_that_can_be(self, classes, loose, asked):
-        ground = _Ground(classes)
-        try:
+        with _Ground(classes) as ground:
             for start, length, far, name in loose:
                 ground.ask(start, length, 1, name, far)
             for start, length, count, name in asked:
@@ -309,7 +283,5 @@ class TestAdmission(world.TestCase):
                     ground.eligible(name and leasing.of_class(name)))])
                 made = ground.ask(start, length, count, name)
                 assert possible is (made is not None)
-                ground.check(before, None)
+                ground.check_others(before, None)
                 ground.leasing.bind()
-        finally:
-            ground.close()

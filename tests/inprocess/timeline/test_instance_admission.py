@@ -23,16 +23,12 @@ from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
-from tests import examples
 from tests import leasing
 from tests import world
+from tests.inprocess.timeline import grounds
 from tests.judges import checker
 from tests.judges import oracle
 
-EXAMPLES = examples.drawn(30)
-_SETTINGS = hypothesis.settings(
-    max_examples=EXAMPLES, deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck))
 _CPUS = (2, 8)
 
 
@@ -54,16 +50,14 @@ asks = st.builds(
 
 
 def _hours(instant):
-    return int((instant - world.NOON).total_seconds() // 3600)
+    return int(grounds.hours(instant))
 
 
-class _Ground:
+class _Ground(grounds.Ground):
     """Nodes of two sizes, compute hosts, leases, and what the oracle says."""
 
     def __init__(self, hosts):
-        self.world = world.World()
-        self.world.setUp()
-        self.leasing = leasing.Leasing(self.world)
+        super().__init__()
         self.hosts = hosts
         self.nodes = [
             self.leasing.hosts(properties=leasing.sizes(cpus))[0]
@@ -122,7 +116,7 @@ class _Ground:
         possible = oracle.exists(case, [
             each.least for each in case.demands])
         try:
-            made = lease_create.create(self.leasing.engine, ask)
+            made = lease_create.create(self.engine, ask)
         except errors.LeaseRefused as exc:
             assert not possible, 'refused, and it could be served'
             assert all(reason['proved'] for reason in exc.details['reasons'])
@@ -141,8 +135,7 @@ class _Ground:
         self.check()
 
     def check(self):
-        assert not self.leasing.overlaps()
-        assert not self.leasing.stale()
+        super().check()
         for lease in self.leasing.all():
             for each in () if lease.status.over else lease.reservations:
                 have = sum(row.state is not leasing.ENDING
@@ -150,9 +143,6 @@ class _Ground:
                 assert each.least <= have <= each.most
                 assert each.instances is None or (
                     each.instances.amount == have)
-
-    def close(self):
-        self.world.cleanUp()
 
 
 _nodes = st.lists(st.tuples(st.sampled_from(('node', 'node', 'compute')),
@@ -162,41 +152,29 @@ _nodes = st.lists(st.tuples(st.sampled_from(('node', 'node', 'compute')),
 
 class TestAdmission(world.TestCase):
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(_nodes, st.lists(asks, max_size=5))
     def test_admission_is_what_can_be_assigned(self, hosts, wanted):
         """Never a false no, never two owners, of hosts and instances."""
-        ground = _Ground(hosts)
-        try:
+        with _Ground(hosts) as ground:
             for ask in wanted:
                 ground.ask(ask)
-        finally:
-            ground.close()
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(_nodes, st.lists(asks, min_size=3, max_size=5))
     def test_every_offer_is_accepted_as_it_is(self, hosts, wanted):
         """Through the body of the refusal, posted unchanged."""
-        ground = _Ground(hosts)
-        try:
+        with _Ground(hosts) as ground:
             for ask in wanted:
                 refused = ground.ask(ask)
-                for offer in (refused.details['offers'] if refused else ()):
-                    made = lease_create.create(
-                        ground.leasing.engine,
-                        leasing.posted(offer, ground.world.clock()))
-                    ground.check()
-                    ground.leasing.end(made)
-        finally:
-            ground.close()
+                ground.accept(refused.details['offers'] if refused else ())
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(_nodes, st.lists(asks, min_size=2, max_size=4),
                       st.data())
     def test_changes_leave_all_else_whole(self, hosts, wanted, data):
         """Amounts, sizes and windows, before the start and after it."""
-        ground = _Ground(hosts)
-        try:
+        with _Ground(hosts) as ground:
             for ask in wanted:
                 ground.ask(ask)
             for _ in range(3):
@@ -208,8 +186,6 @@ class TestAdmission(world.TestCase):
                     ground.leasing.clock_passes(
                         _hours(ground.world.clock()) + 1)
                     ground.check()
-        finally:
-            ground.close()
 
     def _change(self, ground, data, lease):
         before = leasing.tables_as_text(ground.world)

@@ -20,42 +20,16 @@ from ironic_reservations import errors
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import host_sets
-from tests import examples
 from tests import leasing
 from tests import strategies
 from tests import world
+from tests.inprocess.timeline import grounds
 from tests.judges import checker
 from tests.judges import oracle
 
-EXAMPLES = examples.drawn(30)
-_SETTINGS = hypothesis.settings(
-    max_examples=EXAMPLES, deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck))
 
-
-def _hours(instant):
-    return (instant - world.NOON).total_seconds() / 3600
-
-
-class _Ground:
+class _Ground(grounds.Ground):
     """Hosts, leases on them, and what the oracle makes of both."""
-
-    def __init__(self, classes):
-        self.world = world.World()
-        self.world.setUp()
-        self.leasing = leasing.Leasing(self.world)
-        self.nodes = [self.leasing.hosts(resource_class=name)[0]
-                      for name in classes]
-        self.classes = classes
-
-    def close(self):
-        self.world.cleanUp()
-
-    def eligible(self, properties):
-        return host_sets.mask(
-            number for number, name in enumerate(self.classes)
-            if properties in ('', leasing.of_class(name)))
 
     def there(self):
         """Return what the rows say, as the planner would call it."""
@@ -66,19 +40,19 @@ class _Ground:
                 wanted[each.id] = each.resource_properties
         return [bookings.Booking(
             f'{row["lease_reservation_id"]}/{row["place"]}',
-            _hours(row['starts_at']), _hours(row['expires_at']),
+            grounds.hours(row['starts_at']), grounds.hours(row['expires_at']),
             self.nodes.index(row['node_uuid']),
             self.eligible(wanted[row['lease_reservation_id']]),
             row['starts_at'] > now) for row in self.leasing.rows()]
 
     def case(self, ask):
         """Return the case that the oracle decides."""
-        now = _hours(self.world.clock())
+        now = grounds.hours(self.world.clock())
         hosts = (None,) * len(self.nodes)
         return oracle.Case(hosts, tuple(self.there()), tuple(
             bookings.Demand(str(number), now if ask.start is None
-                            else _hours(ask.start), _hours(ask.end),
-                            wish.least, wish.most,
+                            else grounds.hours(ask.start),
+                            grounds.hours(ask.end), wish.least, wish.most,
                             self.eligible(wish.resource_properties))
             for number, wish in enumerate(ask.reservations)))
 
@@ -90,7 +64,7 @@ class _Ground:
         case = self.case(ask)
         best = oracle.best(case)
         try:
-            made = lease_create.create(self.leasing.engine, ask)
+            made = lease_create.create(self.engine, ask)
         except errors.LeaseRefused as exc:
             assert best is None, 'refused, and it could be served'
             assert all(reason['proved'] for reason
@@ -105,34 +79,27 @@ class _Ground:
             each.eligible) for number, each in enumerate(case.demands))
         after = [bookings.Booking(
             each.id, each.start, each.end, each.node, each.eligible,
-            each.start > _hours(self.world.clock())
+            each.start > grounds.hours(self.world.clock())
             or each.id.partition('/')[0] in ids) for each in self.there()]
         assert not checker.faults(case.there, named, after,
                                   [None] * len(self.nodes))
         self.check()
         return granted, made
 
-    def check(self):
-        assert not self.leasing.overlaps()
-        assert not self.leasing.stale()
-
 
 class TestAdmission(world.TestCase):
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(st.lists(st.sampled_from(('gold', 'silver')),
                                min_size=1, max_size=4),
                       st.lists(strategies.lease_asks(), max_size=6))
     def test_admission_is_what_can_be_assigned(self, classes, asks):
         """Never a false no, never two owners, and as many as there are."""
-        ground = _Ground(classes)
-        try:
+        with _Ground(classes) as ground:
             for ask in asks:
                 ground.ask(ask)
-        finally:
-            ground.close()
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(
         st.lists(st.sampled_from(('', 'gold', 'silver')), min_size=2,
                  max_size=5),
@@ -140,8 +107,7 @@ class TestAdmission(world.TestCase):
                  max_size=5))
     def test_healing_gives_each_a_host_of_its_own(self, wanted, spare):
         """Whatever breaks at once; who finds no other stays where it is."""
-        ground = _Ground([name or 'gold' for name in wanted])
-        try:
+        with _Ground([name or 'gold' for name in wanted]) as ground:
             for name in wanted:
                 ground.leasing.create(1, 3, leasing.wish(
                     properties=name and leasing.of_class(name)))
@@ -157,48 +123,35 @@ class TestAdmission(world.TestCase):
                                  for each in ground.there())
             for each in ground.there():
                 assert each.eligible >> each.node & 1, each
-        finally:
-            ground.close()
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(
         st.lists(st.sampled_from(('gold', 'silver')), min_size=1,
                  max_size=4),
         st.lists(strategies.lease_asks(), min_size=3, max_size=6))
     def test_every_offer_is_accepted_as_it_is(self, classes, asks):
         """Through the body of the refusal, posted unchanged."""
-        ground = _Ground(classes)
-        try:
+        with _Ground(classes) as ground:
             for ask in asks:
                 granted, said = ground.ask(ask)
                 if granted is not None:
                     continue
-                for offer in said:
-                    made = lease_create.create(
-                        ground.leasing.engine,
-                        leasing.posted(offer, ground.world.clock()))
-                    ground.check()
-                    ground.leasing.end(made)
-        finally:
-            ground.close()
+                ground.accept(said)
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(st.integers(1, 4), st.lists(
         st.tuples(strategies.lease_asks(classes=()), st.booleans()),
         max_size=6))
     def test_alike_hosts_are_refused_only_where_all_are_taken(self, count,
                                                               asks):
         """Accepted if and only if the depth stays within the number."""
-        ground = _Ground(['gold'] * count)
-        try:
+        with _Ground(['gold'] * count) as ground:
             for ask, hour_passes in asks:
-                now = _hours(ground.world.clock())
+                now = grounds.hours(ground.world.clock())
                 if hour_passes:
                     now += 1
                     ground.leasing.clock_passes(now)
                 self._ask_alike(ground, strategies.later(ask, now), count)
-        finally:
-            ground.close()
 
     def _ask_alike(self, ground, ask, count):
         rows = ground.leasing.rows()
@@ -211,7 +164,7 @@ class TestAdmission(world.TestCase):
         granted, _ = ground.ask(ask)
         self.assertEqual(depth + wanted <= count, granted is not None)
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(
         st.lists(st.sampled_from(('gold', 'silver')), min_size=2,
                  max_size=4).flatmap(lambda classes: st.tuples(
@@ -226,9 +179,6 @@ class TestAdmission(world.TestCase):
         """
         told = []
         for classes in orders:
-            ground = _Ground(classes)
-            try:
+            with _Ground(classes) as ground:
                 told.append([ground.ask(ask)[0] for ask in asks])
-            finally:
-                ground.close()
         self.assertEqual(*told)

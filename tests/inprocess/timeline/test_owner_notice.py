@@ -20,31 +20,22 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
-from tests import examples
 from tests import leasing
 from tests import strategies
 from tests import world
+from tests.inprocess.timeline import grounds
 from tests.judges import oracle
 
-EXAMPLES = examples.drawn(30)
-_SETTINGS = hypothesis.settings(
-    max_examples=EXAMPLES, deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck))
 NOTICE = 3
 PROJECTS = ('a', 'b', 'c')
+_hours = grounds.hours
 
 
-def _hours(instant):
-    return (instant - world.NOON).total_seconds() / 3600
-
-
-class _Lives:
+class _Lives(grounds.Ground):
     """Projects that own nodes, lease them and each other's, and change."""
 
     def __init__(self, owners):
-        self.world = world.World(leases__owner_notice=NOTICE * 3600)
-        self.world.setUp()
-        self.leasing = leasing.Leasing(self.world)
+        super().__init__(leases__owner_notice=NOTICE * 3600)
         self.owners = owners
         self.nodes = [self.leasing.hosts(owner=owner)[0] for owner in owners]
         self.promised = {}
@@ -77,16 +68,11 @@ class _Lives:
         """Ask for a lease; what is refused is impossible, offers are true."""
         best = oracle.best(self.case(ask))
         try:
-            made = lease_create.create(self.leasing.engine, ask)
+            made = lease_create.create(self.engine, ask)
         except errors.LeaseRefused as exc:
             assert best is None, 'refused, and it could be served'
             assert exc.details['reasons'][0]['proved']
-            for offer in exc.details['offers']:
-                other = lease_create.create(
-                    self.leasing.engine, leasing.posted(
-                        offer, self.world.clock(), ask.project_id))
-                self.check()
-                self.leasing.end(other)
+            self.accept(exc.details['offers'], ask.project_id)
             return
         granted = [len(each.bookings) for each in made.reservations]
         assert best == granted, (best, granted)
@@ -143,8 +129,7 @@ class _Lives:
 
     def check(self):
         """Nobody's promise is broken, and no node has two owners."""
-        assert not self.leasing.overlaps()
-        assert not self.leasing.stale()
+        super().check()
         for row in self.leasing.rows():
             owner = self.owners[self.nodes.index(row['node_uuid'])]
             assert (owner in (None, row['project_id'])
@@ -172,15 +157,14 @@ _STEPS = (
 
 class TestOwnerNotice(world.TestCase):
 
-    @_SETTINGS
+    @grounds.SETTINGS
     @hypothesis.given(
         st.lists(st.sampled_from((None, 'a', 'b')), min_size=1, max_size=4),
         st.lists(_STEPS, min_size=2, max_size=10))
     def test_owners_have_their_nodes_back_and_nobody_s_promise_breaks(
             self, owners, steps):
         """Whoever leases, extends, ends and lets time pass."""
-        lives = _Lives(owners)
-        try:
+        with _Lives(owners) as lives:
             for step, *more in steps:
                 if step == 'create':
                     lives.create(_of(strategies.later(more[0], lives.now),
@@ -193,8 +177,6 @@ class TestOwnerNotice(world.TestCase):
                     lives.have_back(*more)
                 lease_heal.heal(lives.leasing.engine)
                 lives.check()
-        finally:
-            lives.world.cleanUp()
 
 
 def _of(ask, project):
