@@ -17,8 +17,6 @@ import dataclasses
 import datetime
 from unittest import mock
 
-import sqlalchemy as sa
-
 from benchmarks import booked
 from ironic_reservations import errors
 from ironic_reservations.db import lease_parts
@@ -30,7 +28,7 @@ from ironic_reservations.engine.leases import history
 from ironic_reservations.engine.snapshots import cache
 from ironic_reservations.model import calendar as calendar_model
 from tests import leasing
-from tests import world
+from tests.inprocess.engine import timelines
 
 #: Of a new lease, in a process that has read the timeline; and of a change.
 MOST = 15
@@ -42,25 +40,22 @@ def _new(engine):
     return dataclasses.replace(engine, lease_parts=lease_parts.KnownParts())
 
 
-class TestLeaseStatements(world.TestCase):
-
-    count = 0
+class TestLeaseStatements(timelines.TestCase):
 
     def new_leasing(self):
-        there = leasing.Leasing(self.new_world())
-        sa.event.listen(there.engine.database.engine,
-                        'before_cursor_execute', self._seen)
-        return there
+        self.begin()
+        return self.leasing
 
-    def _seen(self, connection, cursor, statement, *rest):
-        # NOTE: SQLite alone is told in so many words that a transaction
-        # begins.
-        self.count += not statement.startswith('BEGIN')
+    def cost(self, call, *args, **kwargs):
+        with self.statements() as sent:
+            call(*args, **kwargs)
+        return len(sent)
 
-    def statements(self, call, *args, **kwargs):
-        self.count = 0
-        call(*args, **kwargs)
-        return self.count
+    def assert_same(self, cost, *sizes, most=MOST_OF_CHANGE):
+        """Assert that something costs the same, whatever its size."""
+        seen = {each: cost(*each) for each in sizes}
+        self.assertEqual(1, len(set(seen.values())), seen)
+        self.assertLessEqual(max(seen.values()), most)
 
     def filled(self, nodes, bookings, together=1):
         """Return many hosts and leases, and one lease made just now."""
@@ -72,35 +67,19 @@ class TestLeaseStatements(world.TestCase):
     def test_history_costs_the_same_for_1_and_20_nodes(self):
         there = self.new_leasing()
         there.hosts(30)
-        seen = {nodes: self.statements(
+        self.assert_same(lambda nodes: self.cost(
             history.read, there.engine,
-            there.create(1, 2, leasing.wish(nodes))) for nodes in (1, 20)}
-        self.assertEqual(1, len(set(seen.values())), seen)
+            there.create(1, 2, leasing.wish(nodes))), (1,), (20,))
 
-    def test_create_costs_the_same_for_1_10_and_1000_nodes(self):
-        seen = {nodes: self.statements(
-            self.filled(nodes, 2 * nodes).create, 0.5, 0.75)
-            for nodes in (1, 10, 1000)}
-        self.assertEqual(1, len(set(seen.values())), seen)
-        self.assertLessEqual(seen[1], MOST)
-
-    def test_create_costs_the_same_with_10000_bookings(self):
-        few, many = (self.statements(
-            self.filled(100, bookings).create, 0.5, 0.75)
-            for bookings in (100, 10000))
-        self.assertEqual(few, many)
-
-    def test_create_costs_the_same_for_1_10_and_100_hosts(self):
-        seen = {hosts: self.statements(
-            self.filled(100, 100).create, 0.5, 0.75, leasing.wish(hosts))
-            for hosts in (1, 10, 100)}
-        self.assertEqual(1, len(set(seen.values())), seen)
-
-    def test_create_costs_the_same_for_1_and_20_reservations(self):
-        one, many = (self.statements(
-            self.filled(100, 100).create, 0.5, 0.75,
-            *[leasing.wish()] * reservations) for reservations in (1, 20))
-        self.assertEqual(one, many)
+    def test_create_costs_the_same_whatever_there_is(self):
+        """Nodes, bookings of them, hosts and reservations of the lease."""
+        def create(nodes, bookings, hosts=1, reservations=1):
+            return self.cost(self.filled(nodes, bookings).create, 0.5, 0.75,
+                             *[leasing.wish(hosts)] * reservations)
+        self.assert_same(create, (1, 2), (10, 20), (1000, 2000), (100, 100),
+                         (100, 10000), (100, 100, 10), (100, 100, 100),
+                         most=MOST)
+        self.assert_same(create, (100, 100), (100, 100, 1, 20))
 
     def crowded(self, moves):
         """Return two sets of hosts: the first is free late, the second early.
@@ -118,63 +97,56 @@ class TestLeaseStatements(world.TestCase):
         return there, wish
 
     def test_create_costs_the_same_for_1_and_100_moves(self):
-        seen = {}
-        for moves in (1, 100):
+        def create(moves):
             there, wish = self.crowded(moves)
             before = {row['uuid']: row['node_uuid'] for row in there.rows()}
-            seen[moves] = self.statements(there.create, 2, 6, wish)
+            cost = self.cost(there.create, 2, 6, wish)
             self.assertEqual(moves, sum(
                 before.get(row['uuid'], row['node_uuid'])
                 != row['node_uuid'] for row in there.rows()))
-        self.assertEqual(seen[1], seen[100])
-        self.assertLessEqual(seen[1], MOST)
+            return cost
+        self.assert_same(create, (1,), (100,), most=MOST)
 
     def test_create_refused_writes_nothing_and_costs_less(self):
         there = self.filled(10, 10)
         there.create(0.5, 0.75, leasing.wish(10))
-        self.assertLessEqual(self.statements(
+        self.assertLessEqual(self.cost(
             self.assertRaises, errors.LeaseRefused, there.create, 0.6, 0.7),
             MOST)
 
     def test_change_costs_the_same_for_1_and_100_moves(self):
-        seen = {}
-        for moves in (1, 100):
+        def change(moves):
             there, wish = self.crowded(moves)
             lease = there.create(2, 4, wish)
-            seen[moves] = self.statements(there.change, lease, end=6)
-        self.assertEqual(seen[1], seen[100])
-        self.assertLessEqual(seen[1], MOST_OF_CHANGE)
+            return self.cost(there.change, lease, end=6)
+        self.assert_same(change, (1,), (100,))
 
     def test_change_costs_the_same_whatever_there_is(self):
-        seen = {}
-        for nodes, bookings in ((1, 1), (100, 10000)):
+        def change(nodes, bookings):
             there = self.filled(nodes, bookings)
             lease = there.create(0.25, 0.5)
-            seen[nodes] = self.statements(there.change, lease, end=0.75)
-        self.assertEqual(seen[1], seen[100])
+            return self.cost(there.change, lease, end=0.75)
+        self.assert_same(change, (1, 1), (100, 10000))
 
     def test_change_costs_the_same_once_started(self):
-        seen = {}
-        for hosts in (1, 100):
+        def change(hosts):
             there = self.filled(100, 100)
             lease = there.create(0.25, 0.5, leasing.wish(hosts))
             there.clock_passes(0.3)
             there.create(0.8, 0.9)
-            seen[hosts] = self.statements(there.change, lease, end=0.75)
-        self.assertEqual(seen[1], seen[100])
+            return self.cost(there.change, lease, end=0.75)
+        self.assert_same(change, (1,), (100,))
 
     def test_delete_costs_the_same_whatever_there_is(self):
-        seen = {}
-        for nodes, bookings in ((1, 1), (100, 10000)):
+        def delete(nodes, bookings):
             there = self.filled(nodes, bookings)
             lease = there.create(0.25, 0.5, leasing.wish(nodes))
-            seen[nodes] = self.statements(there.end, lease)
-        self.assertEqual(seen[1], seen[100])
-        self.assertLessEqual(seen[1], MOST)
+            return self.cost(there.end, lease)
+        self.assert_same(delete, (1, 1), (100, 10000), most=MOST)
 
     def test_page_costs_the_same_for_1_and_1000_leases(self):
         there = self.filled(100, 2000)
-        first, again = ({limit: self.statements(
+        first, again = ({limit: self.cost(
             lease_find.page, engine, None, limit)
             for limit, engine in engines.items()}
             for engines in [{limit: _new(there.engine)
@@ -194,11 +166,11 @@ class TestLeaseStatements(world.TestCase):
                      leasing.instances(50, 4, affinity=False)):
             made = []
             seen.append((
-                self.statements(lambda wish=wish, made=made: made.append(
+                self.cost(lambda wish=wish, made=made: made.append(
                     there.create(1, 2, wish))),
-                self.statements(there.reload, *made),
-                self.statements(lease_find.page, _new(there.engine)),
-                self.statements(there.end, *made)))
+                self.cost(there.reload, *made),
+                self.cost(lease_find.page, _new(there.engine)),
+                self.cost(there.end, *made)))
         hosts, one, many = seen
         self.assertEqual(one, many)
         # NOTE: the end reads them as well.
@@ -206,15 +178,12 @@ class TestLeaseStatements(world.TestCase):
             more - less for more, less in zip(one, hosts, strict=True)))
 
     def test_availability_costs_the_same_whatever_there_is(self):
-        seen = {}
-        for nodes, bookings in ((1, 1), (100, 10000)):
-            there = self.filled(nodes, bookings)
-            seen[nodes] = self.statements(
-                availability.look, there.engine, leasing.at(0),
-                leasing.at(0) + datetime.timedelta(days=90), count=1,
-                duration=3600)
-        self.assertEqual(seen[1], seen[100])
-        self.assertLessEqual(seen[1], MOST)
+        def look(nodes, bookings):
+            return self.cost(
+                availability.look, self.filled(nodes, bookings).engine,
+                leasing.at(0), leasing.at(0) + datetime.timedelta(days=90),
+                count=1, duration=3600)
+        self.assert_same(look, (1, 1), (100, 10000), most=MOST)
 
     def test_slots_cost_the_same_whatever_there_is(self):
         """The limits of the project are read besides, where there are any."""
@@ -223,7 +192,7 @@ class TestLeaseStatements(world.TestCase):
             there = self.filled(nodes, bookings)
             for most in (0, 1000):
                 found = []
-                seen.add((most, self.statements(
+                seen.add((most, self.cost(
                     lambda t=there, m=most, s=slots, f=found: f.append(
                         availability.look(
                             t.engine, leasing.at(0),
@@ -251,10 +220,10 @@ class TestLeaseStatements(world.TestCase):
                 drawn = []
                 with mock.patch.object(cache, '_COMPARED', 3600):
                     seen[nodes, limit, rows] = (
-                        self.statements(lambda w=wanted, d=drawn, c=calendars:
+                        self.cost(lambda w=wanted, d=drawn, c=calendars:
                                         d.append(c.look(w, viewer)
                                                  .calendar())),
-                        self.statements(calendars.sequence, wanted, viewer))
+                        self.cost(calendars.sequence, wanted, viewer))
                 self.assertEqual(limit if rows else 0,
                                  len(drawn[0].rows or ()))
                 self.assertEqual(bool(rows), bool(drawn[0].leases))
@@ -264,6 +233,6 @@ class TestLeaseStatements(world.TestCase):
         there = self.filled(100, 1000)
         there.engine.snapshots.snapshot(there.engine.database,
                                     there.world.clock())
-        self.assertEqual(1, self.statements(
+        self.assertEqual(1, self.cost(
             there.engine.snapshots.snapshot, there.engine.database,
             there.world.clock()))
