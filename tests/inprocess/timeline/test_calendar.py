@@ -20,30 +20,24 @@ from ironic_reservations.engine import calendar
 from ironic_reservations.engine.snapshots import cache
 from ironic_reservations.model import calendar as model
 from tests import leasing
-from tests import world
+from tests import servers
+from tests.inprocess.engine import timelines
 from tests.inprocess.timeline import calendars
-from tests.real import migrated
 
 _STATES = ('available', 'available', 'available', 'cleaning', 'active',
            'clean failed')
 
 
-class _Calendars:
-    """To be run on each database."""
-
-    kind: str
+@servers.also
+class TestCalendars(timelines.TestCase):
+    kind = 'sqlite'
+    options = {'leases__cleaning_time': 1800}
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(migrated.Database(self.kind)).url
-        self.world = self.useFixture(world.World(
-            url, leases__cleaning_time=1800))
-        patched = mock.patch.object(cache, '_COMPARED', -1)
-        patched.start()
-        self.addCleanup(patched.stop)
-        self.leasing = leasing.Leasing(self.world)
+        self.patch(cache, '_COMPARED', -1)
         self.calendars = calendars.Calendars(self.world)
-        self.processes = [calendars.application(self.world.engine),
+        self.processes = [calendars.application(self.engine),
                           calendars.application(self.world.another_engine())]
 
     def look(self):
@@ -113,7 +107,7 @@ class _Calendars:
         Their rows are the same, and so is when the next booking is drawn in
         another way; the tag is not.
         """
-        self.world.conf.set_override('cleaning_time', 0, 'leases')
+        self.configure(cleaning_time=0)
         self.leasing.hosts(2)
         for _ in range(2):
             self.leasing.create(0, 1)
@@ -190,7 +184,7 @@ class _Calendars:
     def test_counts_are_of_the_snapshot_that_the_tag_is_of(self):
         """Though another thread comes in between with an older one."""
         self.leasing.hosts(2)
-        calendars = calendar.Calendars(self.world.engine)
+        calendars = calendar.Calendars(self.engine)
         wanted = model.CalendarRequest(leasing.at(0), leasing.at(8))
         viewer = model.Viewer()
         before = calendars.look(wanted, viewer)
@@ -212,7 +206,7 @@ class _Calendars:
         self.leasing.hosts()
         for hour in range(1, 9, 2):
             self.leasing.create(hour, hour + 1)
-        calendars = calendar.Calendars(self.world.engine)
+        calendars = calendar.Calendars(self.engine)
 
         def look(hours):
             found = calendars.look(model.CalendarRequest(
@@ -228,18 +222,3 @@ class _Calendars:
         with mock.patch.object(calendar, '_KEPT_STEPS', 1):
             self.assertEqual(all_of_them, look(30))
             self.assertEqual({}, calendars._free._kept)
-
-
-class TestOnSqlite(_Calendars, world.TestCase):
-
-    kind = 'sqlite'
-
-
-class TestOnMariadb(_Calendars, world.TestCase):
-
-    kind = 'mysql'
-
-
-class TestOnPostgresql(_Calendars, world.TestCase):
-
-    kind = 'postgresql'

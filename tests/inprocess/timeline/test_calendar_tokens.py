@@ -18,23 +18,16 @@ from concurrent import futures
 
 from ironic_reservations import errors
 from ironic_reservations.engine.calendar import tokens as calendar_tokens
-from tests import world
-from tests.real import migrated
+from tests import servers
+from tests.inprocess.engine import timelines
 
 AT_ONCE = 8
 ROLES = ('member', 'reader')
 
 
-class _Tokens:
+@servers.also
+class TestTokens(timelines.TestCase):
     """One user has one token in a project, however it came about."""
-
-    kind: str
-
-    def setUp(self) -> None:
-        super().setUp()
-        url = self.useFixture(migrated.Database(self.kind)).url
-        self.world = self.useFixture(world.World(url))
-        self.engine = self.world.engine
 
     def _holder(self, token: str) -> calendar_tokens.Holder | None:
         try:
@@ -86,15 +79,3 @@ class _Tokens:
             self.engine, None, None, ''))
         calendar_tokens.revoke(self.engine, None, None)
         self.assertIsNone(self._holder(token))
-
-
-class SQLiteTestCase(_Tokens, world.TestCase):
-    kind = 'sqlite'
-
-
-class MariaDBTestCase(_Tokens, world.TestCase):
-    kind = 'mysql'
-
-
-class PostgreSQLTestCase(_Tokens, world.TestCase):
-    kind = 'postgresql'

@@ -20,24 +20,16 @@ from ironic_reservations import errors
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.model import maintenance
 from tests import cuts
-from tests import leasing
-from tests import world
+from tests import servers
+from tests.inprocess.engine import timelines
 from tests.inprocess.timeline import windows
-from tests.real import migrated
 
 
-class _LateCopy:
-    """To be run on each database."""
-
-    kind: str
-
+@servers.also
+class TestLateCopy(timelines.TestCase):
     def setUp(self):
         super().setUp()
-        url = self.useFixture(migrated.Database(self.kind)).url
-        self.world = self.useFixture(world.World(url))
-        self.leasing = leasing.Leasing(self.world)
         self.nodes = self.leasing.hosts(3)
-        self.engine = self.world.engine
 
     def _book(self, *nodes, key='k', engine=None, end=2, **more):
         return windows.book(engine or self.engine, 1, end,
@@ -129,15 +121,3 @@ class _LateCopy:
             self._book(engine=other).id))
         self.assertEqual(booked, [self._book().id])
         self.assertEqual(booked, self._all())
-
-
-class TestLateCopyOnSQLite(_LateCopy, world.TestCase):
-    kind = 'sqlite'
-
-
-class TestLateCopyOnMariaDB(_LateCopy, world.TestCase):
-    kind = 'mysql'
-
-
-class TestLateCopyOnPostgreSQL(_LateCopy, world.TestCase):
-    kind = 'postgresql'

@@ -20,32 +20,29 @@ from ironic_reservations import errors
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.model import leases
 from ironic_reservations.planner import pick
 from tests import leasing
+from tests import servers
 from tests import world
-from tests.real import migrated
+from tests.inprocess.engine import timelines
 
 _AT_ONCE = 8
 _MOST = 3
 
 
-class _AtOnce:
-    """To be run on each database: each request wants a node of its own."""
+@servers.also
+class TestAtOnce(timelines.TestCase):
+    """Each request wants a node of its own."""
 
-    kind: str
+    options = {'ironic__confirm': 'mirror', 'leases__project_limits': True,
+               'leases__max_hosts_per_project': _MOST,
+               'leases__max_hosts_per_class': {'gold': _MOST - 1},
+               'reservations__max_per_project': _MOST,
+               'reservations__max_per_class': {'gold': _MOST - 1}}
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(migrated.Database(self.kind)).url
-        self.leasing = leasing.Leasing(self.useFixture(world.World(
-            url, ironic__confirm='mirror', leases__project_limits=True,
-            leases__max_hosts_per_project=_MOST,
-            leases__max_hosts_per_class={'gold': _MOST - 1},
-            reservations__max_per_project=_MOST,
-            reservations__max_per_class={'gold': _MOST - 1})))
-        self.engines = [self.leasing.world.another_engine()
-                        for _ in range(_AT_ONCE)]
+        self.engines = [self.world.another_engine() for _ in range(_AT_ONCE)]
 
     def _served(self, act, refused):
         """Count the requests that were served, of as many at once."""
@@ -58,28 +55,22 @@ class _AtOnce:
         with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
             return sum(pool.map(one, range(_AT_ONCE)))
 
-    def test_leases_of_a_class(self):
+    def _lease(self, key, name, **known):
+        """Lease each host by what it alone is called."""
         for number in range(_AT_ONCE):
-            self.leasing.hosts(1, resource_class='gold',
-                               name=f'gold-{number}')
+            self.leasing.hosts(1, **known, **{key: f'{name}{number}'})
 
         def lease(engine, number):
-            lease_create.create(engine, leases.LeaseRequest(
-                f'lease{number}', leasing.at(2), (leasing.wish(properties=(
-                    f'["==", "$name", "gold-{number}"]')),),
-                start=leasing.at(1), project_id='ours'))
-        self.assertEqual(_MOST - 1, self._served(lease, errors.LeaseLimit))
+            lease_create.create(engine, leasing.ask(1, 2, leasing.wish(
+                properties=f'["==", "${key}", "{name}{number}"]')))
+        return self._served(lease, errors.LeaseLimit)
+
+    def test_leases_of_a_class(self):
+        self.assertEqual(_MOST - 1, self._lease('name', 'gold-',
+                                                resource_class='gold'))
 
     def test_leases(self):
-        for number in range(_AT_ONCE):
-            self.leasing.hosts(1, resource_class=f'class{number}')
-
-        def lease(engine, number):
-            lease_create.create(engine, leases.LeaseRequest(
-                f'lease{number}', leasing.at(2), (leasing.wish(
-                    properties=leasing.of_class(f'class{number}')),),
-                start=leasing.at(1), project_id='ours'))
-        self.assertEqual(_MOST, self._served(lease, errors.LeaseLimit))
+        self.assertEqual(_MOST, self._lease('resource_class', 'class'))
 
     def test_reservations_of_a_class(self):
         self._reserve(_MOST - 1, resource_class='gold')
@@ -88,7 +79,7 @@ class _AtOnce:
         self._reserve(_MOST)
 
     def _reserve(self, most, **known):
-        nodes = self.leasing.world.enrol(_AT_ONCE, **known)
+        nodes = self.world.enrol(_AT_ONCE, **known)
 
         def hold(engine, number):
             reserve.reserve(engine, pick.NodeRequest(
@@ -96,15 +87,3 @@ class _AtOnce:
                 project_id='ours'), world.ALL_NODES, None,
                 limits.of(engine.conf, 'reservations'))
         self.assertEqual(most, self._served(hold, errors.ReservationLimit))
-
-
-class SQLiteTestCase(_AtOnce, world.TestCase):
-    kind = 'sqlite'
-
-
-class MariaDBTestCase(_AtOnce, world.TestCase):
-    kind = 'mysql'
-
-
-class PostgreSQLTestCase(_AtOnce, world.TestCase):
-    kind = 'postgresql'

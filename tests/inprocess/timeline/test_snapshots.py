@@ -25,21 +25,17 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.snapshots import cache
 from ironic_reservations.engine.snapshots import seen_changes
-from tests import leasing
-from tests import world
-from tests.real import migrated
+from tests import servers
+from tests.inprocess.engine import timelines
 
 
-class _Snapshots:
-    """To be run on each database."""
-
-    kind: str
+@servers.also
+class TestSnapshots(timelines.TestCase):
+    kind = 'sqlite'
 
     def setUp(self):
         super().setUp()
-        url = self.useFixture(migrated.Database(self.kind)).url
-        self.world = self.useFixture(world.World(url))
-        self.database = self.world.engine.database
+        self.database = self.engine.database
 
     def count(self, opened):
         return opened.execute(sa.select(sa.func.count()).select_from(
@@ -78,9 +74,8 @@ class _Snapshots:
     def test_change_that_is_committed_late_is_seen(self):
         """Numbers are given before commits, and become visible out of order.
         """
-        there = leasing.Leasing(self.world)
-        there.hosts(3)
-        kept = self.world.engine.snapshots
+        self.leasing.hosts(3)
+        kept = self.engine.snapshots
         database = self.database
 
         def generations(compared):
@@ -127,16 +122,4 @@ class _Snapshots:
                 generations(False)
                 self.assertEqual({**now, first: now[first] + 1,
                                   third: now[third] + 1}, generations(True))
-        self.assertEqual({}, there.stale())
-
-
-class TestOnSQLite(_Snapshots, world.TestCase):
-    kind = 'sqlite'
-
-
-class TestOnMariaDB(_Snapshots, world.TestCase):
-    kind = 'mysql'
-
-
-class TestOnPostgreSQL(_Snapshots, world.TestCase):
-    kind = 'postgresql'
+        self.assert_sound()
