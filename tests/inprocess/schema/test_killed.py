@@ -29,11 +29,10 @@ import os
 from typing import Any
 
 import sqlalchemy as sa
-import testtools
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migrate
-from tests import world
+from tests.inprocess.schema import each_database
 from tests.inprocess.schema import seen
 from tests.real import databases
 
@@ -109,15 +108,13 @@ def _insert_rows(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement))
 
 
+@each_database.on(databases.KINDS)
 class _KilledOn:
-
-    kind: str
 
     def new_database(self) -> db_connection.Database:
         """Return a database with rows, at a revision in the middle."""
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = db_connection.Database(world.configured(url))
-        self.addCleanup(database.close)
+        database = self.opened(
+            self.useFixture(databases.Database(self.kind)).url)
         migrate.upgrade(database, '0005')
         with database.write() as connection:
             _insert_rows(connection)
@@ -194,9 +191,7 @@ class _KilledOn:
 
     def test_upgrade_from_nothing_and_all_the_way_back(self) -> None:
         """The same in both directions: on MariaDB for each migration."""
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = db_connection.Database(world.configured(url))
-        self.addCleanup(database.close)
+        database = self.opened()
         undisturbed = self.new_database()
         migrate.upgrade(undisturbed)
         self.in_turn_or_taken_back(database,
@@ -223,9 +218,3 @@ class _KilledOn:
             self.assertEqual(allowed, len(killer.statements))
             self.assertEqual(before, self.state(database))
         change()
-
-
-for _kind in databases.KINDS:
-    _name = f'TestKilledOn{_kind.title()}'
-    globals()[_name] = type(_name, (_KilledOn, testtools.TestCase),
-                            {'kind': _kind, '__module__': __name__})

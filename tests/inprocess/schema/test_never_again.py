@@ -23,14 +23,11 @@ from __future__ import annotations
 import datetime
 
 import sqlalchemy as sa
-import testtools
 
-from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.model import mirrored_node
-from tests import world
+from tests.inprocess.schema import each_database
 from tests.real import databases
 
 _NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -55,16 +52,12 @@ _WINDOW = {'id': 'w', 'name': 'w', 'reason': '', 'starts_at': _NOW,
            'ends_at': _NOW, 'drain': False, 'created_at': _NOW}
 
 
+@each_database.on(databases.KINDS)
 class _NeverAgainOn:
-
-    kind: str
 
     def setUp(self) -> None:
         super().setUp()
-        url = self.useFixture(databases.Database(self.kind)).url
-        self.database = db_connection.Database(world.configured(url))
-        self.addCleanup(self.database.close)
-        migrate.upgrade(self.database)
+        self.database = self.migrated()
 
     def enroll(self) -> mirrored_node.Node:
         with self.database.write() as connection:
@@ -127,9 +120,3 @@ class _NeverAgainOn:
         self.assertEqual((64, sum((2 ** 20 + number << 32) + 7
                                   for number in range(64))),
                          (count, generations))
-
-
-for _kind in databases.KINDS:
-    _name = f'TestNeverAgainOn{_kind.title()}'
-    globals()[_name] = type(_name, (_NeverAgainOn, testtools.TestCase),
-                            {'kind': _kind, '__module__': __name__})

@@ -23,9 +23,9 @@ from alembic import migration
 from alembic import operations
 import sqlalchemy as sa
 from sqlalchemy import pool
-import testtools
 
 from ironic_reservations.db.migrations import steps
+from tests.inprocess.schema import each_database
 from tests.inprocess.schema import seen
 from tests.real import databases
 
@@ -97,9 +97,8 @@ def _change() -> None:
     steps.drop_table('not_there')
 
 
+@each_database.on(databases.KINDS)
 class _StepsOn:
-
-    kind: str
 
     def setUp(self) -> None:
         super().setUp()
@@ -243,9 +242,3 @@ class _StepsOn:
             self.assertEqual(
                 [1, 10], list(connection.scalars(
                     sa.text('SELECT id FROM things ORDER BY id'))))
-
-
-for _kind in databases.KINDS:
-    globals()[f'TestStepsOn{_kind.title()}'] = type(
-        f'TestStepsOn{_kind.title()}', (_StepsOn, testtools.TestCase),
-        {'kind': _kind, '__module__': __name__})

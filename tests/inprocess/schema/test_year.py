@@ -23,7 +23,6 @@ import os
 from typing import Any
 
 import sqlalchemy as sa
-import testtools
 
 from benchmarks import booked
 from benchmarks import over
@@ -32,12 +31,11 @@ from ironic_reservations.db import claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_history
 from ironic_reservations.db import leases
-from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.db import usage_periods
 from ironic_reservations.model import visibility
-from tests import world
+from tests.inprocess.schema import each_database
 from tests.real import databases
 
 _OVER = int(os.environ.get('IRONIC_RESERVATIONS_TEST_OVER', 20_000))
@@ -84,6 +82,14 @@ class _Examined:
         return examined
 
 
+def _examined(database: db_connection.Database,
+              query: periodic.Query) -> int:
+    """Return how many rows are looked at for a query."""
+    with database.engine.connect() as connection:
+        return int(getattr(_Examined(connection),
+                           database.engine.dialect.name)(query))
+
+
 def _scanned(plan: dict[str, Any]) -> int:
     here = 0
     if 'Scan' in plan['Node Type']:
@@ -94,44 +100,34 @@ def _scanned(plan: dict[str, Any]) -> int:
     return here + sum(map(_scanned, plan.get('Plans', ())))
 
 
+@each_database.on(databases.SERVERS)
 class _YearOn:
-
-    kind: str
 
     def test_rows_examined_do_not_grow_with_leases_that_are_over(
             self) -> None:
         """Twenty thousand are over; each query looks at the live alone."""
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = db_connection.Database(world.configured(url))
-        self.addCleanup(database.close)
-        migrate.upgrade(database)
-        booked.fill(url, _NODES, _NODES * 2, 1,
+        database = self.migrated()
+        booked.fill(self.url, _NODES, _NODES * 2, 1,
                     _NOW + datetime.timedelta(days=1))
         # NOTE: not by an engine of ours, whose statements have a limit.
-        writes = sa.create_engine(url)
+        writes = sa.create_engine(self.url)
         self.addCleanup(writes.dispose)
         over.fill(writes, _OVER, _NOW - datetime.timedelta(days=1))
         grown = {}
         for what, query in periodic.queries(_NOW).items():
-            with database.engine.connect() as connection:
-                examined = getattr(_Examined(connection), self.kind)(query)
-                connection.rollback()
+            examined = _examined(database, query)
             if examined > _MOST:
                 grown[what] = examined
         self.assertEqual({}, grown)
 
 
+@each_database.on(databases.SERVERS)
 class _PickOn:
-
-    kind: str
 
     def test_pick_by_class_does_not_look_at_all_promises(self) -> None:
         """Each of 20 nodes is promised to 200 leases for later."""
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = db_connection.Database(world.configured(url))
-        self.addCleanup(database.close)
-        migrate.upgrade(database)
-        booked.fill(url, _NODES, _NODES * 200, _NODES,
+        database = self.migrated()
+        booked.fill(self.url, _NODES, _NODES * 200, _NODES,
                     _NOW + datetime.timedelta(days=1))
         over.count_rows(database.engine)
         wanted, sees = nodes.NodeRequirements(
@@ -140,21 +136,16 @@ class _PickOn:
                 lambda c: nodes.read_candidates(c, wanted, sees, _NOW, '', 9,
                                                 'instance'),
                 lambda c: nodes.count_obstacles(c, wanted, sees, _NOW)):
-            with database.engine.connect() as connection:
-                examined = getattr(_Examined(connection), self.kind)(query)
+            examined = _examined(database, query)
             self.assertLess(examined, _NODES * 100)
 
 
+@each_database.on(databases.SERVERS)
 class _HistoryOn:
-
-    kind: str
 
     def test_history_does_not_look_at_all_of_a_project(self) -> None:
         """Which has had other leases since that one was made."""
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = db_connection.Database(world.configured(url))
-        self.addCleanup(database.close)
-        migrate.upgrade(database)
+        database = self.migrated()
         with database.write() as connection:
             connection.execute(sa.insert(tables.usage_periods), [
                 {'lease_id': f'lease-{number % 1000}', 'project_id': 'red',
@@ -163,48 +154,37 @@ class _HistoryOn:
                  'ended_at': _NOW, 'hosts': 1} for number in range(5000)])
         over.count_rows(database.engine)
         found: list[lease_history.Period] = []
-        with database.engine.connect() as connection:
-            examined = getattr(_Examined(connection), self.kind)(
-                lambda c: found.extend(
-                    lease_history.read_periods(c, 'lease-7')))
+        examined = _examined(database, lambda c: found.extend(
+            lease_history.read_periods(c, 'lease-7')))
         self.assertEqual(5, len(found))
         self.assertLess(examined, 50)
 
 
+@each_database.on(databases.SERVERS)
 class _ListOn:
-
-    kind: str
 
     def test_list_does_not_look_at_all_live_leases(self) -> None:
         """Nobody is shown more than a page of them."""
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = db_connection.Database(world.configured(url))
-        self.addCleanup(database.close)
-        migrate.upgrade(database)
-        booked.fill(url, _NODES, _NODES * 1000, 1,
+        database = self.migrated()
+        booked.fill(self.url, _NODES, _NODES * 1000, 1,
                     _NOW + datetime.timedelta(days=1))
         with database.write() as connection:
             connection.execute(sa.update(tables.leases).values(
                 project_id='red'))
         over.count_rows(database.engine)
         for project in (None, 'red'):
-            with database.engine.connect() as connection:
-                examined = getattr(_Examined(connection), self.kind)(
-                    lambda c, project=project: leases.read_page(
-                        c, project, None, 20, _NOW))
+            examined = _examined(
+                database, lambda c, project=project: leases.read_page(
+                    c, project, None, 20, _NOW))
             self.assertLess(examined, _MOST, project)
 
 
+@each_database.on(databases.SERVERS)
 class _KeysOn:
-
-    kind: str
 
     def test_keys_that_are_kept_are_not_looked_at(self) -> None:
         """Keys of a day's requests are kept while the sweep looks often."""
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = db_connection.Database(world.configured(url))
-        self.addCleanup(database.close)
-        migrate.upgrade(database)
+        database = self.migrated()
         minute = datetime.timedelta(minutes=1)
         with database.write() as connection:
             connection.execute(sa.insert(tables.claims), [
@@ -213,30 +193,7 @@ class _KeysOn:
                 for number in range(10000)])
         over.count_rows(database.engine)
         found: list[str] = []
-        with database.engine.connect() as connection:
-            examined = getattr(_Examined(connection), self.kind)(
-                lambda c: found.extend(claims.read_over(c, _NOW, 1000)))
+        examined = _examined(database, lambda c: found.extend(
+            claims.read_over(c, _NOW, 1000)))
         self.assertEqual(['request 0', 'request 1', 'request 2'], found)
         self.assertLess(examined, 50)
-
-
-for _kind in databases.SERVERS:
-    _name = f'TestKeysOn{_kind.title()}'
-    globals()[_name] = type(_name, (_KeysOn, testtools.TestCase),
-                            {'kind': _kind, '__module__': __name__})
-for _kind in databases.SERVERS:
-    _name = f'TestListOn{_kind.title()}'
-    globals()[_name] = type(_name, (_ListOn, testtools.TestCase),
-                            {'kind': _kind, '__module__': __name__})
-for _kind in databases.SERVERS:
-    _name = f'TestHistoryOn{_kind.title()}'
-    globals()[_name] = type(_name, (_HistoryOn, testtools.TestCase),
-                            {'kind': _kind, '__module__': __name__})
-for _kind in databases.SERVERS:
-    _name = f'TestPickOn{_kind.title()}'
-    globals()[_name] = type(_name, (_PickOn, testtools.TestCase),
-                            {'kind': _kind, '__module__': __name__})
-for _kind in databases.SERVERS:
-    _name = f'TestYearOn{_kind.title()}'
-    globals()[_name] = type(_name, (_YearOn, testtools.TestCase),
-                            {'kind': _kind, '__module__': __name__})
