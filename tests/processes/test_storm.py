@@ -32,7 +32,7 @@ from tests.real import databases
 #: MariaDB and PostgreSQL as well, one at a time, with nothing else beside
 #: them; two minutes are a good length.
 SECONDS_VARIABLE = 'IRONIC_RESERVATIONS_STORM_SECONDS'
-SEED_VARIABLE = 'IRONIC_RESERVATIONS_STORM_SEED'
+SEED_VARIABLE = 'IRONIC_RESERVATIONS_TEST_SEED'
 _LONG = os.environ.get(SECONDS_VARIABLE)
 _SECONDS = float(_LONG or 10)
 #: A longer calm shows no more.

@@ -216,8 +216,11 @@ class ReservationsTestCase(unittest.TestCase):
         self._check('lost', gone=(mine, listed(20)), twice=(
             mine, listed(20, 'u', 'u')))
 
-    def test_busy_although_nothing_has_failed(self) -> None:
-        busy = reserve('u', 10, 503, {'errors': [{
-            'code': 'reservation.contention'}]})
-        self.assertEqual(['error'], judged(busy, calm=True))
-        self.assertEqual([], judged(busy))
+    def test_unavailable_although_nothing_has_failed(self) -> None:
+        """But a machine that is busy may say so."""
+        for code, found in (('service.ironic_unavailable', ['error']),
+                            ('service.database_unavailable', []),
+                            ('reservation.contention', [])):
+            given = reserve('u', 10, 503, {'errors': [{'code': code}]})
+            self.assertEqual(found, judged(given, calm=True), code)
+            self.assertEqual([], judged(given), code)
