@@ -17,6 +17,8 @@ import random
 import tracemalloc
 from unittest import mock
 
+import sqlalchemy as sa
+
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers.v1 import lease_shape
 from ironic_reservations.db import lease_parts
@@ -38,6 +40,9 @@ class TestListedKept(world.TestCase):
         # NOTE: what is made at the first time for all is not counted.
         lease_shape.Texts().write(find.page(there.world.another_engine()))
         engine, texts = there.world.another_engine(), lease_shape.Texts()
+        # NOTE: nor what the engine of this one has for its connections.
+        with engine.database.read() as connection:
+            connection.execute(sa.select(1))
         gc.collect()
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)

@@ -109,7 +109,7 @@ KEPT_BY: Mapping[str, tuple[str, ...]] = {
     'made twice': (
         'tests.inprocess.engine.test_lease_keys.TestKeys.'
         'test_same_request_with_the_same_key_is_served_once',
-        'tests.inprocess.engine.test_lease_keys.TestLateCopyOnSQLite.'
+        'tests.inprocess.engine.test_lease_keys.TestLateCopy.'
         'test_copy_that_comes_after_its_lease_was_deleted_makes_none'),
     'untrue answer': (
         'tests.inprocess.db.test_unanswered_commit.TestUnansweredCommit.'

@@ -22,7 +22,7 @@ BEST = mix.Best(mix.Mix(
     'sqlite', seconds=40)
 FOUND_AS = 'made twice'
 KEPT_BY = (
-    'tests.inprocess.engine.test_lease_keys.TestLateCopyOnSQLite.'
+    'tests.inprocess.engine.test_lease_keys.TestLateCopy.'
     'test_copy_that_comes_after_its_lease_was_deleted_makes_none',)
 
 
