@@ -114,10 +114,12 @@ class Records:
 
     :param folder: where they wrote it.
     :ivar ran: the tests.
+    :ivar statements: by what stands for each.
     :ivar whole: by each part a statement that has it.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
+        self.statements: dict[str, Statement] = {}
         self.whole: dict[str, Statement] = {}
         runs: dict[str, list[Ran]] = {}
         for path in sorted(folder.glob('*.jsonl')):
@@ -126,6 +128,7 @@ class Records:
                 read = json.loads(line)
                 for key, fields in read['new'].items():
                     statement = Statement(**fields)
+                    self.statements[key] = statement
                     known[key] = parts(statement)
                     for part in known[key]:
                         self.whole.setdefault(part, statement)

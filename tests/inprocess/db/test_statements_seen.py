@@ -34,9 +34,7 @@ class _SeenTestCase(world.TestCase):
                         'before_cursor_execute', seen.look)
         seen.watched(lambda case, result: act())(self)
         self.records = twins.Records(folder)
-        kind = there.engine.database.engine.dialect.name
-        return {self.records.statements[key].text: self.records.statements[key]
-                for key in self.records.sent(kind)}
+        return {each.text: each for each in self.records.statements.values()}
 
 
 class TestSeen(_SeenTestCase):
