@@ -51,8 +51,6 @@ _SMOKE = (
     'tests.processes.test_wire.',
     'tests.processes.test_workers.',
 )
-#: These fill tables for most of a minute.
-_LARGE = ('tests.inprocess.schema.test_year.',)
 
 
 class Gate:
@@ -75,8 +73,6 @@ class Gate:
         """Return whether the gate runs a test."""
         if test.startswith('tests.processes.'):
             return test.startswith(_SMOKE)
-        if test.startswith(_LARGE):
-            return False
         if not needs_server(test) or test.startswith(_ON_EACH_DATABASE):
             return True
         return not self._listed.isdisjoint(_beginnings(test))

@@ -21,6 +21,7 @@ from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.model import node_reservation
+from tests import servers
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import held_reservations
 from tests.inprocess.placement import in_memory
@@ -66,6 +67,7 @@ class TestKeep(TestCase):
         self.assert_clean()
 
 
+@servers.also
 class TestMove(TestCase):
 
     def setUp(self) -> None:

@@ -36,6 +36,7 @@ from ironic_reservations.engine.reservations import renew
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
+from tests import servers
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import held_reservations
@@ -226,6 +227,7 @@ class TestReserveOnOldPlacement(TestReserve):
     newest = '1.29'
 
 
+@servers.also
 class TestUnansweredWrites(held_reservations.TestCase):
     """Placement fails while a node is being reserved."""
 
