@@ -40,6 +40,7 @@ import unittest
 
 import testtools
 
+from tools import durations
 from tools import long_run
 from tools import own_server
 from tools import summary
@@ -84,16 +85,17 @@ def main(arguments: Sequence[str]) -> int:
         return long_run.main(list(filter(None, chosen.all.split(','))))
     # NOTE: ends as by any exception, with all that was started.
     signal.signal(signal.SIGTERM, _end)
+    named = bool(others or chosen.test_path)
+    if not named:
+        shutil.rmtree(_STATEMENTS, ignore_errors=True)
+        # NOTE: tests read it when they are imported.
+        os.environ[twins.VARIABLE] = str(_STATEMENTS.absolute())
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(tempfile.mkdtemp(prefix='tests-'))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        selected = select(chosen.test_path or _place(others),
-                          named=bool(others or chosen.test_path))
+        selected = select(chosen.test_path or _place(others), named)
         (folder / _LIST).write_text('\n'.join(selected.tests) + '\n')
         environment = {**os.environ, worker.FOLDER_VARIABLE: str(folder)}
-        if selected.left:
-            shutil.rmtree(_STATEMENTS, ignore_errors=True)
-            environment[twins.VARIABLE] = str(_STATEMENTS.absolute())
         wanted = [each for each in others if not each.startswith('-')]
         if any(tiers.needs_server(test) and (not wanted or any(
                 re.search(each, test) for each in wanted))
@@ -131,7 +133,8 @@ def select(place: str, named: bool) -> Selected:
 
     :param place: a folder.
     :param named: whether stestr selects among them, and not the gate.
-    :raises SystemExit: a module cannot be imported.
+    :raises SystemExit: :data:`tools.durations.FILE` has a class that is not
+        there.
     """
     found = list(testtools.testsuite.iterate_tests(
         unittest.defaultTestLoader.discover(place, top_level_dir='.')))
@@ -141,6 +144,11 @@ def select(place: str, named: bool) -> Selected:
     ids = [test.id() for test in found]
     if named:
         return Selected(ids)
+    gone = durations.known().keys() - set(map(durations.class_of, ids))
+    if gone:
+        sys.exit(f'{durations.FILE} has {", ".join(sorted(gone))}, which no '
+                 'test is of any more: write it again with python -m '
+                 'tools.durations after a run, or take the lines out.')
     gate = tiers.Gate.of_this_tree()
     chosen = [test for test in ids if gate.has(test)]
     return Selected(chosen, len(ids) - len(chosen))
