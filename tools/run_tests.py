@@ -195,7 +195,8 @@ def _spent(file: pathlib.Path) -> str:
     # before they have ended.
     return f'CPU seconds, without servers: {sum(folders.values()):.0f}: ' + (
         ', '.join(f'{name} {seconds:.0f}'
-                  for name, seconds in folders.most_common()))
+                  for name, seconds in folders.most_common()
+                  if seconds >= 1))
 
 
 def _last() -> str:

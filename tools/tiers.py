@@ -45,6 +45,7 @@ _SMOKE = (
     'tests.processes.test_kept.',
     'tests.processes.test_operators.',
     'tests.processes.test_own_server.',
+    'tests.processes.test_planted.',
     'tests.processes.test_race.',
     'tests.processes.test_real_parts.',
     'tests.processes.test_storm.SqliteTestCase.',

@@ -139,9 +139,12 @@ class Records:
                      for kind, keys in read['sent'].items()}))
         tests: dict[str, list[Ran]] = {}
         for each in runs.values():
-            # NOTE: the first of a process is dearer.
-            tests.setdefault(each[0].test, []).append(_together(each, min))
-        self.ran = [_together(tests[test], sum) for test in sorted(tests)]
+            # NOTE: the first of a process is dearer; and what a test sends
+            # now and then, as chance has it, is not to be relied on.
+            tests.setdefault(each[0].test, []).append(_together(
+                each, min, frozenset.intersection))
+        self.ran = [_together(tests[test], sum, frozenset.union)
+                    for test in sorted(tests)]
 
     def sent(self, kind: str) -> frozenset[str]:
         """Return the parts of what ran on a kind of database."""
@@ -162,13 +165,14 @@ def parts(statement: Statement) -> frozenset[str]:
 
 
 def _together(runs: Sequence[Ran],
-              of_all: Callable[[Iterable[float]], float]) -> Ran:
+              of_all: Callable[[Iterable[float]], float],
+              sent: Callable[..., frozenset[str]]) -> Ran:
     """Return one of a test's runs, or of its scenarios, for all of them."""
     return Ran(runs[0].test, of_all(one.cost for one in runs),
                of_all(one.wall for one in runs),
                max(one.threads for one in runs),
-               {kind: frozenset().union(*(one.sent.get(kind, ())
-                                          for one in runs))
+               {kind: sent(*(one.sent.get(kind, frozenset())
+                             for one in runs))
                 for kind in set().union(*(one.sent for one in runs))})
 
 

@@ -16,19 +16,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import unittest
+
+import testtools
+from testtools import content
 
 from tests.processes import mutations
 
 
-class PlantedTestCase(unittest.TestCase):
+class PlantedTestCase(testtools.TestCase):
     """One mutation after the other, each in a process of its own."""
 
     def test_each_is_noticed(self) -> None:
         ended = subprocess.run(
             [sys.executable, '-m', 'tests.processes.planted'],
             stdout=subprocess.PIPE, text=True, check=False)
-        print(ended.stdout)
+        self.addDetail('planted', content.text_content(ended.stdout))
         names = mutations.names()
         self.assertIn(f'{len(names)} of {len(names)} noticed', ended.stdout)
         self.assertEqual(0, ended.returncode, ended.stdout)

@@ -101,6 +101,12 @@ class TestCheck(TwinsTestCase):
 
 class TestKeep(TwinsTestCase):
 
+    def test_what_is_sent_now_and_then_is_not_relied_on(self):
+        self.ran(f'{API}.T.test_1', mysql='ab')
+        self.ran(f'{API}.T.test_1', mysql='a')
+        self.ran(f'{API}.T.test_2', mysql='b', cpu=5)
+        self.assertEqual([f'{API}.T.test_1', f'{API}.T.test_2'], self.kept())
+
     def test_cheapest_that_send_everything(self):
         self.ran(f'{API}.T.test_1', mysql='ab', cpu=5)
         self.ran(f'{API}.T.test_2', mysql='a')
