@@ -58,7 +58,7 @@ def _folder(name: str) -> tuple[str, ...]:
     return ('--test-path', f'./tests/{name}')
 
 
-_APART = ('ansible', 'browser', 'docs', 'test_storm', 'test_planted')
+_APART = ('ansible', 'browser', 'docs', 'test_aim', 'test_storm')
 PIECES = {
     'unit': Piece('the planner, the model and the clients, all examples',
                   _folder('unit')),
@@ -72,11 +72,12 @@ PIECES = {
     'docs': Piece('each command of the documentation',
                   _folder('processes/docs')),
     'ansible': Piece('the Ansible collection', _folder('processes/ansible')),
-    'planted': Piece('the gate notices each planted fault',
-                     (*_folder('processes'), 'test_planted')),
     'storms': Piece('two minutes of faults over each database',
                     (*_folder('processes'), '--serial', 'test_storm'),
                     _STORM_SECONDS),
+    'aim': Piece('storms of all actors find each planted fault, in hours',
+                 (*_folder('processes'), '--serial', 'test_aim'),
+                 _STORM_SECONDS),
     'cloud': Piece('Keystone, Glance, Placement, Ironic and Nova',
                    (*_folder('stack'), '--serial'),
                    {'IRONIC_RESERVATIONS_STACK': '1'}, 'stack'),
