@@ -33,6 +33,9 @@ import sqlalchemy as sa
 from tools import all_in_one
 from tools import child
 
+#: The variable of the environment that names a server which runs already.
+NAMED_BY = {'mysql': 'IRONIC_RESERVATIONS_TEST_MYSQL',
+            'postgresql': 'IRONIC_RESERVATIONS_TEST_POSTGRESQL'}
 #: How long it may take on a machine that has other things to do, in seconds.
 _PATIENCE = 240.0
 #: Runs the server as the user that its name says, until either of us ends.

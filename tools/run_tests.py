@@ -53,9 +53,6 @@ _TESTS = './tests'
 #: What the tests of the gate send to databases.
 _STATEMENTS = pathlib.Path('.stestr', 'statements')
 _LIST = 'tests'
-#: What the environment calls the servers that the tests use.
-SERVERS = {'mysql': 'IRONIC_RESERVATIONS_TEST_MYSQL',
-           'postgresql': 'IRONIC_RESERVATIONS_TEST_POSTGRESQL'}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +168,7 @@ def _place(selectors: Sequence[str]) -> str:
 def _servers(stack: contextlib.ExitStack) -> dict[str, str]:
     """Start the servers that the environment does not name."""
     urls = {}
-    for kind, variable in SERVERS.items():
+    for kind, variable in own_server.NAMED_BY.items():
         if variable not in os.environ:
             # NOTE: each test that needs it says so.
             with contextlib.suppress(own_server.NotInstalled):

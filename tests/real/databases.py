@@ -28,10 +28,8 @@ from sqlalchemy import pool
 
 from tools import own_server
 
-#: A variable of the environment names a server that runs; by default this
-#: process starts one of its own.
-SERVERS = {'mysql': 'IRONIC_RESERVATIONS_TEST_MYSQL',
-           'postgresql': 'IRONIC_RESERVATIONS_TEST_POSTGRESQL'}
+#: Unless the environment names one, this process starts one of its own.
+SERVERS = own_server.NAMED_BY
 KINDS = ('sqlite', *SERVERS)
 
 _CREATE = {

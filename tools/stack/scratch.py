@@ -26,7 +26,6 @@ from sqlalchemy import pool
 from tools import own_broker
 from tools import own_server
 
-DATABASE = 'IRONIC_RESERVATIONS_TEST_MYSQL'
 BROKER = 'IRONIC_RESERVATIONS_TEST_RABBITMQ'
 
 
@@ -36,7 +35,7 @@ def mariadb() -> Iterator[str]:
 
     :raises NotInstalled: none is named, and MariaDB is not installed.
     """
-    named = os.environ.get(DATABASE)
+    named = os.environ.get(own_server.NAMED_BY['mysql'])
     if named:
         yield named
         return
