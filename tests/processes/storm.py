@@ -52,6 +52,11 @@ from tests.processes.checker import story
 from tests.real import databases
 from tools import own_server
 
+#: How long there are faults, in seconds. Where it is set, storms go over
+#: MariaDB and PostgreSQL as well, one at a time, with nothing else beside
+#: them; two minutes are a good length.
+SECONDS_VARIABLE = 'IRONIC_RESERVATIONS_STORM_SECONDS'
+SEED_VARIABLE = 'IRONIC_RESERVATIONS_TEST_SEED'
 _PATIENT = 60.0
 _LOOK_EVERY = 10.0
 #: How many of the nodes that were taken last are remembered.

@@ -23,9 +23,9 @@ import testtools
 from testtools import content
 
 from tests.processes import mutations
-from tests.processes import test_storm
+from tests.processes import storm
 
-if os.environ.get(test_storm.SECONDS_VARIABLE):
+if os.environ.get(storm.SECONDS_VARIABLE):
     class AimTestCase(testscenarios.WithScenarios, testtools.TestCase):
         """Within five minutes each; in the long run, as hours are needed."""
 
@@ -35,7 +35,7 @@ if os.environ.get(test_storm.SECONDS_VARIABLE):
         def test_full_mix_finds_it(self) -> None:
             ended = subprocess.run(
                 [sys.executable, '-m', 'tests.processes.mutants', '--full',
-                 '--seed', os.environ.get(test_storm.SEED_VARIABLE, '1'),
+                 '--seed', os.environ.get(storm.SEED_VARIABLE, '1'),
                  self.mutation], stdout=subprocess.PIPE, text=True,
                 check=False)
             self.addDetail('storm', content.text_content(ended.stdout))

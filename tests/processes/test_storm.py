@@ -28,12 +28,7 @@ from tests.processes import mix as mixes
 from tests.processes import storm
 from tests.real import databases
 
-#: How long there are faults, in seconds. Where it is set, storms go over
-#: MariaDB and PostgreSQL as well, one at a time, with nothing else beside
-#: them; two minutes are a good length.
-SECONDS_VARIABLE = 'IRONIC_RESERVATIONS_STORM_SECONDS'
-SEED_VARIABLE = 'IRONIC_RESERVATIONS_TEST_SEED'
-_LONG = os.environ.get(SECONDS_VARIABLE)
+_LONG = os.environ.get(storm.SECONDS_VARIABLE)
 _SECONDS = float(_LONG or 10)
 #: A longer calm shows no more.
 _CALM = 30.0
@@ -65,7 +60,7 @@ class _Storm:
         self.useFixture(databases.Database(self.kind))
         folder = self.useFixture(fixtures.TempDir()).path
         report = storm.run(storm.Options(
-            self.kind, seconds, os.environ.get(SEED_VARIABLE) or '1',
+            self.kind, seconds, os.environ.get(storm.SEED_VARIABLE) or '1',
             **options, within=_WITHIN), pathlib.Path(folder))
         lines = report.lines()
         self.addDetail('storm', content.text_content('\n'.join(lines)))
