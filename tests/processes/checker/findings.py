@@ -37,7 +37,7 @@ _OURS = ('/v1/reservations', '/v1/leases', '/v1/os-hosts',
          '/v1/availability', windows.WINDOWS)
 _SHORTEST = 0.05
 #: An answer of a machine that has too much to do: ask again.
-_BUSY = frozenset({'service.database_unavailable', 'reservation.contention'})
+_BUSY = frozenset({'service.database_unavailable'})
 #: How long, in seconds, reading all tables may take.
 _READ_WITHIN = 5.0
 #: So long, in seconds, before it hands a request over that keeps no node the

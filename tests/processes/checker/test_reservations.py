@@ -220,7 +220,7 @@ class ReservationsTestCase(unittest.TestCase):
         """But a machine that is busy may say so."""
         for code, found in (('service.ironic_unavailable', ['error']),
                             ('service.database_unavailable', []),
-                            ('reservation.contention', [])):
+                            ('reservation.contention', ['error'])):
             given = reserve('u', 10, 503, {'errors': [{'code': code}]})
             self.assertEqual(found, judged(given, calm=True), code)
             self.assertEqual([], judged(given), code)
