@@ -172,6 +172,8 @@ class Page {
     }
     this.leasePage.tick();
     this.board.later();
+    // NOTE: leases start and end by the clock, without any news.
+    this.showTotal();
     return this.fleet.failure === null;
   }
 

@@ -56,6 +56,16 @@ class LookTestCase(base.BrowserCase):
         expect(total).not_to_contain_text('taken')
         self.check_accessible()
 
+    def test_free_hosts_of_all_classes_follow_the_clock(self):
+        """A page that nothing was news to said what had been free before."""
+        self.service.lease(2, 12, hosts=2)
+        self.page.clock.install()
+        self.open(**self.window(-4, 24))
+        total = self.page.locator('#total')
+        expect(total).to_contain_text('5 of 5 free')
+        self.page.clock.fast_forward('03:00:00')
+        expect(total).to_contain_text('3 of 5 free')
+
     def test_labels_of_the_axis_are_not_cut(self):
         """Neither by the left edge nor by the right one."""
         self.open(range=7)
