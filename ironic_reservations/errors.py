@@ -251,6 +251,12 @@ class NotCanonical(ReservationError):
     status, code = 403, 'guard.not_canonical'
 
 
+class MaintenanceOfOthers(ReservationError):
+    """The holder of a node changes a maintenance that somebody else set."""
+
+    status, code = 403, 'guard.maintenance_of_others'
+
+
 class TooManyFailures(TooManyAttempts):
     """Ironic has refused too many of somebody's requests for a node."""
 

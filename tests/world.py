@@ -52,6 +52,7 @@ from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.model import handovers
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
@@ -121,6 +122,7 @@ class StandInIronic(ironic.Ironic):
     :ivar conductors: by node, where it is not that of all others.
     :ivar allocations: by their uuids.
     :ivar why: by node, the reason for which it is in maintenance.
+    :ivar fields: by node, fields that are not mirrored.
     :ivar interruptions: by the name of a call, what happens right before
         it is answered: once each.
     """
@@ -138,6 +140,7 @@ class StandInIronic(ironic.Ironic):
         self.conductors: dict[str, str] = {}
         self.allocations: dict[str, ironic.Allocation] = {}
         self.why: dict[str, str] = {}
+        self.fields: dict[str, dict[str, Any]] = {}
         self.answers_nothing = False
         self._ticks = itertools.count()
         self._touched: dict[str, int] = {}
@@ -249,6 +252,34 @@ class StandInIronic(ironic.Ironic):
     def clear_instance(self, uuid: str, ticket: str | None = None) -> None:
         self._change('clear_instance', uuid)
         self.change(uuid, instance_uuid=None)
+
+    def manage(self, uuid: str, ticket: str | None = None) -> None:
+        self._change('manage', uuid)
+        self.change(uuid, provision_state='manageable')
+
+    def provide(self, uuid: str, ticket: str | None = None) -> None:
+        self._change('provide', uuid)
+        self.change(uuid, provision_state=self.cleaning)
+
+    def document(self, uuid: str) -> handovers.Document | None:
+        self._answer('document')
+        node = self.there.get(uuid)
+        return None if node is None else handovers.Document(
+            {'description': None, 'extra': {}, 'maintenance': node.maintenance,
+             'maintenance_reason': self.why.get(uuid),
+             **self.fields.get(uuid, {})})
+
+    def put_back(self, uuid: str, method: str, path: str, body: Any,
+                 ticket: str | None = None) -> None:
+        self._change(f'put_back {method} {path}'.strip(), uuid)
+        there = self.fields.setdefault(uuid, {})
+        if path == 'maintenance':
+            self.why.pop(uuid, None)
+            self.change(uuid, maintenance=False)
+        elif path == 'states/power':
+            there['power_state'] = body['target']
+        for each in body if method == 'PATCH' else ():
+            there[each['path'].strip('/')] = each.get('value')
 
     def _change(self, call: str, uuid: str) -> None:
         self._answer(call)

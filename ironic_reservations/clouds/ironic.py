@@ -29,6 +29,7 @@ from oslo_utils import strutils
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import sending
+from ironic_reservations.model import handovers
 from ironic_reservations.model import mirrored_node
 
 #: The size of a page; few nodes change between two polls.
@@ -49,6 +50,13 @@ VERSION_HEADER = 'X-OpenStack-Ironic-API-Version'
 _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
 
 
+#: The key of an attached VIF in ``internal_info`` of a port.
+_VIF = 'tenant_vif_port_id'
+#: Fields of a node that change by themselves.
+_PASSING = frozenset((
+    'clean_step', 'deploy_step', 'driver_internal_info', 'last_error',
+    'links', 'portgroups', 'ports', 'provision_updated_at', 'reservation',
+    'service_step', 'states', 'updated_at', 'volume'))
 #: The state of an allocation that a conductor works on.
 ALLOCATING = 'allocating'
 #: The header by which the guard refuses our request if it is late: see
@@ -271,6 +279,72 @@ class Ironic:
         """
         self._change('PATCH', f'/v1/nodes/{uuid}',
                      [{'op': 'remove', 'path': '/instance_uuid'}], ticket)
+
+    def manage(self, uuid: str, ticket: str | None = None) -> None:
+        """Take a node out of use.
+
+        :param ticket: makes the guard refuse the request if it is late.
+        :raises Refused: the node is in a state that does not allow it.
+        """
+        self._provision(uuid, 'manage', ticket)
+
+    def provide(self, uuid: str, ticket: str | None = None) -> None:
+        """Begin to clean a node, which makes it available.
+
+        :param ticket: makes the guard refuse the request if it is late.
+        :raises Refused: the node is in a state that does not allow it.
+        """
+        self._provision(uuid, 'provide', ticket)
+
+    def document(self, uuid: str) -> handovers.Document | None:
+        """Return a node with the objects below it.
+
+        :returns: ``None`` if Ironic shows no such node.
+        """
+        status, node = self._get(f'/v1/nodes/{uuid}')
+        if status != 200:
+            return None
+        below = [self._below(path) for path in (
+            f'/v1/ports/detail?node={uuid}',
+            f'/v1/portgroups/detail?node={uuid}',
+            f'/v1/volume/targets?node={uuid}&detail=True',
+            f'/v1/volume/connectors?node={uuid}&detail=True')]
+        return handovers.Document(
+            {name: value for name, value in node.items()
+             if name not in _PASSING},
+            tuple(sorted(vif for each in (*below[0], *below[1])
+                         if (vif := (each.get('internal_info') or {}).get(
+                             _VIF)) is not None)),
+            {each['uuid']: each for each in below[2]},
+            {each['uuid']: each for each in below[3]})
+
+    def _below(self, path: str) -> list[Mapping[str, Any]]:
+        """Return all objects of one kind below a node."""
+        found: list[Mapping[str, Any]] = []
+        query = path
+        while True:
+            status, body = self._get(query)
+            if status != 200:
+                raise errors.IronicUnavailable(
+                    f'Ironic answered {status} to a request for the objects '
+                    f'below a node ({path}): {_said(body)}')
+            (page,) = (value for value in body.values()
+                       if isinstance(value, list))
+            found.extend(page)
+            if 'next' not in body or not page:
+                return found
+            query = f'{path}&marker={page[-1]["uuid"]}'
+
+    def put_back(self, uuid: str, method: str, path: str, body: Any,
+                 ticket: str | None = None) -> None:
+        """Put something of a node back.
+
+        :param path: below the node; with a leading slash, of the API.
+        :param ticket: makes the guard refuse the request if it is late.
+        :raises Refused: Ironic does not do that now.
+        """
+        self._change(method, path if path.startswith('/') else
+                     f'/v1/nodes/{uuid}/{path}'.rstrip('/'), body, ticket)
 
     def maintained(self,
                    uuid: str) -> tuple[mirrored_node.Node, str | None] | None:

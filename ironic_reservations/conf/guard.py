@@ -24,7 +24,7 @@ PROTECTED_ACTS = ('maintenance', 'retired', 'delete', 'allocation', 'power',
                   'boot', 'vmedia', 'vif', 'instance_info', 'driver_info',
                   'lessee', 'settings', 'console', 'nmi', 'raid', 'vendor',
                   'undeploy', 'rescue', 'service', 'clean', 'inspect',
-                  'abort')
+                  'abort', 'volume')
 
 OPTS = [
     cfg.StrOpt('require', default='reserved',

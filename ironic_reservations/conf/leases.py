@@ -143,6 +143,12 @@ OPTS = [
                         ('leave', 'The nodes stay deployed, and the lease is '
                                   'flagged as degraded.')],
                help='What happens to deployed nodes at the end of a lease.'),
+    cfg.BoolOpt('clean_unused', default=False,
+                help='Whether Ironic cleans a node at the end of a lease even '
+                     'if nothing was done to it during the lease. A node that '
+                     'was acted on through an API with the middleware '
+                     '"reservations" is always cleaned. Set this if users can '
+                     'reach an API of Ironic without the middleware.'),
     cfg.Opt('no_show_after', type=types.Dict(types.Integer(min=1)),
             default={}, sample_default='CUSTOM_GOLD:14400,*:86400',
             help='Time, in seconds, by resource class, after which a lease '

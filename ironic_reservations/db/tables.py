@@ -395,6 +395,23 @@ in_flight_requests = sa.Table(
     sqlite_autoincrement=True,
     **_MYSQL)
 
+#: The acts of holders on nodes, and the nodes before them.
+handovers = sa.Table(
+    'handovers', metadata,
+    sa.Column('node_uuid', sa.String(36),
+              sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
+              primary_key=True),
+    # NOTE: the uuid of the booking, whose row is deleted with this one.
+    sa.Column('holder', sa.String(36), nullable=False),
+    # NOTE: the fields of a node alone may have 64 KiB each.
+    sa.Column('document', sa.Text().with_variant(
+        mysql.MEDIUMTEXT(), 'mysql', 'mariadb')),
+    sa.Column('acts', sa.Text, nullable=False),
+    sa.Column('dirty', sa.Boolean, nullable=False),
+    sa.Column('settles_at', UTCDateTime, nullable=False),
+    sa.Column('phase', sa.String(16), nullable=False),
+    **_MYSQL)
+
 #: Which process does work that one process does for all.
 claims = sa.Table(
     'claims', metadata,

@@ -143,6 +143,7 @@ class Acts:
                     return answer
             self._turn_away(environ, node)
             raise
+        self.protected.record_use(admitted, {asked.target: None})
         return self._carry(
             environ, admitted, request,
             in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS
@@ -153,7 +154,7 @@ class Acts:
                 proof: str | None) -> wsgi.Answer:
         try:
             return self.protected.provision(
-                environ, node, act, proof, inward.rebuilt(
+                environ, node, act, asked.target, proof, inward.rebuilt(
                     environ, _provision_path(node.uuid), body=asked.body))
         except (errors.ProofRequired, errors.ProofInvalid):
             self._turn_away(environ, node)
@@ -184,6 +185,8 @@ class Acts:
     def act(self, environ: wsgi.Environ,
             asked: node_acts.NodeAct) -> wsgi.Answer:
         """Carry out a protected act, unless the node is someone else's."""
+        if asked.act is node_acts.Act.VOLUME:
+            self.know_sender(environ)
         uuid, answer = self.protected.carry(environ, asked)
         if uuid is not None:
             poke(uuid, answer)
@@ -209,12 +212,12 @@ class Acts:
             content_type, inward.read_body(environ, self._limits.other),
             ident is not None and not query, self._limits.deepest)
         if asked is None or ident is None:
-            patch, acts = self._acts_of_patch(environ, ident)
-            if acts:
+            patch, acts, written = self._acts_of_patch(environ, ident)
+            if written:
                 assert ident is not None
                 node = seen or self._resolver.node(environ, ident)
                 answer = self.protected.patch(
-                    environ, node, acts, inward.rebuilt(
+                    environ, node, acts, written, inward.rebuilt(
                         environ, inward.node_path(node.uuid), query,
                         body=patch))
                 poke(node.uuid, answer)
@@ -254,27 +257,29 @@ class Acts:
         except errors.ReservationError:
             permitted()
             raise
+        self.protected.record_use(admitted, node_acts.recorded(
+            node_acts.pointers(asked.patch)))
         return self._carry(environ, admitted, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch),
             None if asked.instance_uuid is None
             else in_flight.Act.CLEAR_INSTANCE)
 
     def _acts_of_patch(self, environ: wsgi.Environ, ident: str | None
-                       ) -> tuple[Any, frozenset[node_acts.Act]]:
-        """Return a PATCH, and the protected acts in it."""
-        if not self.protected.acts:
-            return None, frozenset()
+                       ) -> tuple[Any, frozenset[node_acts.Act],
+                                  tuple[str, ...]]:
+        """Return a PATCH, the protected acts in it, and what it writes."""
         raw = inward.read_body(environ, self._limits.other)
         patch = (bodies.read_json(raw, self._limits.deepest) if raw
                  else None)
+        written = node_acts.pointers(patch)
         acts = node_acts.of_patch(patch, self.protected.acts)
-        if acts and (ident is None or not media.is_json_patch(
-                environ.get('CONTENT_TYPE', ''))):
+        if written and ident is None or acts and not media.is_json_patch(
+                environ.get('CONTENT_TYPE', '')):
             raise errors.NotCanonical(
-                f"A change of {', '.join(sorted(acts))} of a node must be "
+                'A change of a node that others may have reserved must be '
                 'sent as PATCH /v1/nodes/<uuid> without a query other than '
                 'reset_interfaces, with Content-Type application/json.')
-        return patch, acts
+        return patch, acts, written
 
     def allocate(self, environ: wsgi.Environ) -> wsgi.Answer:
         """Create an allocation on a node that the timeline chooses."""

@@ -38,6 +38,7 @@ class Node:
     owner: str | None = None
     lessee: str | None = None
     provision_state: str | None = None
+    maintenance: bool = False
 
 
 class Callers:

@@ -150,8 +150,7 @@ class Guard:
             look = routes.classify(
                 environ['REQUEST_METHOD'], path,
                 environ.get('QUERY_STRING', ''),
-                environ.get('CONTENT_TYPE', ''), inward.has_body(environ),
-                self._acts.protected.acts)
+                environ.get('CONTENT_TYPE', ''), inward.has_body(environ))
             wanted = (listing.wanted(environ['QUERY_STRING'])
                       if look is not None and look.kind is routes.Kind.LIST
                       else None)

@@ -26,6 +26,7 @@ from typing import Any
 from urllib import parse
 
 from ironic_reservations import errors
+from ironic_reservations.model import handovers
 
 _JSON_SUFFIX = '.json'
 
@@ -55,6 +56,7 @@ class Act(enum.StrEnum):
     CLEAN = 'clean'
     INSPECT = 'inspect'
     ABORT = 'abort'
+    VOLUME = 'volume'
 
 
 ALL = frozenset(Act)
@@ -77,15 +79,22 @@ OF_TARGETS = {
 class NodeAct:
     """A request with a protected act.
 
-    :ivar ident: the uuid or the name of the node, or of the allocation if the
-        path names one.
-    :ivar below: the rest of the path after the node.
+    :ivar ident: the uuid or the name of the node, or of the allocation or
+        volume that the path names; empty for a new volume.
+    :ivar below: the rest of the path after the node; of a volume, its kind.
     """
 
     act: Act
     ident: str
     below: tuple[str, ...] = ()
     of_allocation: bool = False
+
+    @property
+    def recorded(self) -> str:
+        """The name of the act in a handover."""
+        below = [name for name in self.below
+                 if name not in ('states', 'management')]
+        return below[0] if below else self.act.value
 
 
 #: The canonical paths below a node, with their methods.
@@ -112,6 +121,7 @@ KEYWORDS = {path[0] if path[-1] == '*' else path[-1]: act
             for path, (act, _) in _PATHS.items()}
 #: Paths below a node at which DELETE does not delete the node.
 _DELETED_BELOW = frozenset(KEYWORDS)
+_VOLUMES = ('targets', 'connectors')
 #: Parameters that may be in the query instead of the body.
 _PARAMETERS = {Act.VMEDIA: frozenset(('device_types',)),
                Act.MAINTENANCE: frozenset(('reason',))}
@@ -123,6 +133,13 @@ _FIELDS = {'maintenance': Act.MAINTENANCE, 'retired': Act.RETIRED,
 #: Fields that describe a node and change nothing for its holder.  Writing any
 #: other field, also one that a later release of Ironic adds, is an act.
 _DESCRIPTIONS = frozenset(('chassis_uuid', 'description', 'extra', 'name'))
+#: The acts of a handover that Ironic's default policies grant a lessee. Where
+#: nobody is told apart, others are an operator's, unless a proof is shown.
+OF_LESSEES = frozenset((
+    'power', 'vmedia', 'vifs', 'boot_mode', 'secure_boot', 'volume',
+    '/automated_clean', '/description', '/extra', '/instance_info',
+    '/instance_name', '/protected', '/protected_reason', '/resource_class',
+    *OF_TARGETS))
 #: The parameter that a PATCH may have; Ironic sets the interfaces anew then.
 _RESET = 'reset_interfaces'
 
@@ -179,6 +196,44 @@ def classify_allocation(method: str, names: Sequence[str], clean: bool,
     raise _refusal({Act.ALLOCATION})
 
 
+def classify_volume(method: str, names: Sequence[str], clean: bool,
+                    query: str) -> NodeAct:
+    """Return the act of a request below ``volume``.
+
+    :raises NotCanonical: it is not in canonical form.
+    """
+    if (clean and not query and len(names) in (2, 3)
+            and names[1] in _VOLUMES and not names[-1].endswith(_JSON_SUFFIX)
+            and method in (('POST',) if len(names) == 2
+                           else ('PATCH', 'DELETE'))):
+        return NodeAct(Act.VOLUME, names[2] if len(names) == 3 else '',
+                       ('volume', names[1]))
+    raise _refusal({Act.VOLUME})
+
+
+def pointers(patch: Any) -> tuple[str, ...]:
+    """Return the JSON pointers that a PATCH writes.
+
+    :param patch: the body, parsed; Ironic refuses one that is no list.
+    """
+    return tuple(str(entry[key]) for entry in (
+        patch if isinstance(patch, list) else ()) if isinstance(entry, dict)
+        for key in ('path', 'from') if entry.get(key) is not None)
+
+
+def recorded(written: Collection[str]) -> dict[str, str | None]:
+    """Return the acts of a PATCH as in a handover.
+
+    :param written: the JSON pointers that it writes.
+    """
+    found: dict[str, str | None] = {}
+    for pointer in written:
+        parts = pointer.lstrip('/').split('/')[:2]
+        found[handovers.MAINTENANCE if parts[0] == handovers.MAINTENANCE
+              else '/' + '/'.join(part for part in parts if part)] = None
+    return found
+
+
 def of_patch(patch: Any, protected: Collection[Act]) -> frozenset[Act]:
     """Return the acts of a PATCH of a node.
 
@@ -187,12 +242,7 @@ def of_patch(patch: Any, protected: Collection[Act]) -> frozenset[Act]:
 
     :param patch: the body, parsed.
     """
-    if not isinstance(patch, list):
-        # NOTE: Ironic refuses it, since a patch must be a list.
-        return frozenset()
-    written = [str(entry[key]) for entry in patch if isinstance(entry, dict)
-               for key in ('path', 'from') if entry.get(key) is not None]
-    return frozenset(act for pointer in written
+    return frozenset(act for pointer in pointers(patch)
                      for act in _of_field(pointer) if act in protected)
 
 

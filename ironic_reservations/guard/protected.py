@@ -15,15 +15,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
 import dataclasses
 import math
 from typing import Any
+from urllib import parse
 
 from oslo_utils import uuidutils
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.guard import bodies
@@ -37,6 +42,7 @@ from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as protection
+from ironic_reservations.model import handovers
 from ironic_reservations.model import node_condition
 
 
@@ -91,6 +97,8 @@ class Protected:
         """
         if asked.of_allocation:
             return self._free(environ, asked)
+        if asked.act is node_acts.Act.VOLUME:
+            return self._change_volume(environ, asked)
         node = None
         uuid = resolve.canonical(asked.ident)
         takes_away = asked.act in node_acts.TAKES_AWAY
@@ -106,13 +114,18 @@ class Protected:
         if takes_away:
             assert node is not None
             actor = self._actor(node, _proof(environ))
+            recorded = {asked.recorded: None if actor.administers
+                        and actor.claim.proof is None
+                        else self._reason(environ)}
             # NOTE: an administrator may, whoever holds the node.
-            if actor.administers:
+            if actor.administers or asked.act not in self.acts:
+                self._record(node.uuid, recorded, actor)
                 return uuid, inward.call(self._app,
                                          _readdressed(environ, path))
             return uuid, self._change(node, protect.ChangeRequest(actor),
-                                      self._rebuilt(environ, path))
-        judged = self._judge(environ, uuid, (asked.act,), node)
+                                      self._rebuilt(environ, path), recorded)
+        judged = self._judge(environ, uuid, (asked.act,), node,
+                             {asked.recorded: None})
         return uuid, self._pass(judged, (
             self._rebuilt(environ, path) if judged.held
             else _readdressed(environ, path)))
@@ -127,36 +140,67 @@ class Protected:
         uuid, node = self._resolver.node_of_allocation(environ, asked.ident)
         judged = _Judged(f'allocation {uuid}', deadline)
         if node is not None:
-            judged = self._judge(environ, node.uuid, (asked.act,), node)
+            judged = self._judge(environ, node.uuid, (asked.act,), node,
+                                 {asked.recorded: None})
             # NOTE: the allocation may move to another node later.
             judged = dataclasses.replace(
                 judged, deadline=min(deadline, judged.deadline))
         return None if node is None else node.uuid, self._pass(
             judged, _readdressed(environ, f'/v1/allocations/{uuid}'))
 
+    def _change_volume(self, environ: wsgi.Environ, asked: node_acts.NodeAct
+                       ) -> tuple[str | None, wsgi.Answer]:
+        """Have Ironic change a volume target or connector of a node.
+
+        NOTE: the sender is known by now.
+        """
+        document = self._document(environ)
+        uuids = set()
+        if asked.ident:
+            uuids.add(self._resolver.node_of_volume(environ, asked.below[1],
+                                                    asked.ident))
+        for value in _nodes_in(document):
+            uuids.add(self._resolver.node(environ,
+                                          resolve.canonical(value)).uuid)
+        path = '/'.join(('', 'v1', *asked.below,
+                         *([asked.ident] if asked.ident else [])))
+        deadline = math.inf
+        for uuid in sorted(uuids):
+            deadline = min(deadline, self._judge(
+                environ, uuid, (asked.act,),
+                recorded={asked.recorded: None}).deadline)
+        return None, self._pass(
+            _Judged(f'volume {asked.below[1]} {asked.ident}', deadline),
+            inward.rebuilt(environ, path, body=document))
+
     def _pass(self, judged: _Judged, request: wsgi.Environ) -> wsgi.Answer:
         return carry.pass_judged(self._engine, self._app, judged.deadline,
                                  judged.what, request)
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
-              acts: Collection[node_acts.Act],
+              acts: Collection[node_acts.Act], written: Collection[str],
               request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic patch a node, if the caller may.
 
         :param node: the node as the caller sees it.
         :param acts: the protected acts of the patch.
+        :param written: the JSON pointers that it writes.
         :param request: the request to Ironic.
         :raises ReservationError: the caller may not, or this is not known.
         """
+        recorded = node_acts.recorded(written)
         if node_acts.TAKES_AWAY.isdisjoint(acts):
-            return self._pass(
-                self._judge(environ, node.uuid, acts, node), request)
+            return self._pass(self._judge(environ, node.uuid, acts, node,
+                                          recorded), request)
         actor = self._actor(node, _proof(environ))
-        return (inward.call(self._app, request) if actor.administers
-                else self._change(node, protect.ChangeRequest(actor), request))
+        if actor.administers:
+            self._record(node.uuid, recorded, actor)
+            return inward.call(self._app, request)
+        return self._change(node, protect.ChangeRequest(actor), request,
+                            recorded)
 
     def provision(self, environ: wsgi.Environ, node: callers.Node,
-                  act: node_acts.Act, proof: str | None,
+                  act: node_acts.Act, target: str, proof: str | None,
                   request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic change the provision state of a node, if the caller may.
 
@@ -164,13 +208,15 @@ class Protected:
         did not, so nobody is promised the node before that is known.
 
         :param node: the node as the caller sees it.
+        :param target: the provision target.
         :param proof: the proof from the header or the body.
         :param request: the request to Ironic.
         :raises ReservationError: the caller may not, or this is not known.
         """
         return self._change(node, protect.ChangeRequest(
             self._actor(node, proof), act in self.acts,
-            act in node_acts.FREES, of_state=True), request)
+            act in node_acts.FREES, of_state=True), request, {target: None},
+            cleans=act is node_acts.Act.UNDEPLOY)
 
     def bring_back(self, environ: wsgi.Environ, node_uuid: str,
                    request: wsgi.Environ) -> wsgi.Answer | None:
@@ -192,9 +238,56 @@ class Protected:
         return carry.pass_judged(self._engine, self._app, deadline,
                                  f'node {node_uuid}', request)
 
+    def record_use(self, admitted: admission.InFlightRequest,
+                   acts: Mapping[str, str | None]) -> None:
+        """Write that a lease uses its node, before Ironic is told.
+
+        :param admitted: the request that was let through.
+        """
+        if admitted.lease_reservation_id is not None:
+            with self._closed_if_lost(admitted):
+                acted.write(self._engine, admitted.node_uuid, acts)
+
+    @contextlib.contextmanager
+    def _closed_if_lost(self, admitted: admission.InFlightRequest
+                        ) -> Iterator[None]:
+        """Close a request that is not sent to Ironic after all."""
+        try:
+            yield
+        except BaseException:
+            carry.close(self._engine, admitted, False)
+            raise
+
+    def _record(self, node_uuid: str, acts: Mapping[str, str | None],
+                actor: protection.Actor, within: float = protect.FRESH + 1
+                ) -> handovers.Handover | None:
+        """Write an act of the holder of a node, before Ironic is told.
+
+        :param within: the seconds within which the request is handed to
+            Ironic; 0: it is in flight.
+        :returns: the handover; ``None``: it is not an act of a holder.
+        """
+        if not acts:
+            return None
+        if actor.administers:
+            if self._callers.told_apart:
+                return None
+            if actor.claim.proof is None:
+                acts = {name: detail for name, detail in acts.items()
+                        if f'/{handovers.root(name)}' in node_acts.OF_LESSEES
+                        or name in node_acts.OF_LESSEES}
+                if not acts:
+                    return None
+        return acted.write(self._engine, node_uuid, acts, within)
+
     def _change(self, node: callers.Node, asked: protect.ChangeRequest,
-                request: wsgi.Environ) -> wsgi.Answer:
-        """Have Ironic change a node, and keep it from others meanwhile."""
+                request: wsgi.Environ, recorded: Mapping[str, str | None],
+                cleans: bool = False) -> wsgi.Answer:
+        """Have Ironic change a node, and keep it from others meanwhile.
+
+        :param recorded: the acts, as in a handover.
+        :param cleans: whether Ironic cleans the node by this.
+        """
         kept: list[admission.InFlightRequest] = []
 
         def change() -> wsgi.Answer:
@@ -206,17 +299,52 @@ class Protected:
                 if asked.protected and not asked.actor.administers:
                     raise
                 return inward.call(self._app, request)
-            return carry.change(self._engine, self._app, admitted, asked,
-                                request)
+            handover = None
+            if admitted.held:
+                with self._closed_if_lost(admitted):
+                    if handovers.MAINTENANCE in recorded:
+                        self._check_maintenance(node)
+                    handover = self._record(node.uuid, recorded, asked.actor,
+                                            within=0)
+            answer = carry.change(self._engine, self._app, admitted, asked,
+                                  request)
+            if cleans and handover is not None and inward.succeeded(answer):
+                acted.cleaned(self._engine, handover)
+            return answer
         # NOTE: without the proof, since any passes if nobody holds the node.
         return self._failed.limited(
             node, None, change,
             lambda: any(admitted.held for admitted in kept))
 
+    def _check_maintenance(self, node: callers.Node) -> None:
+        """Check that a holder changes no maintenance but its own.
+
+        :raises MaintenanceOfOthers: an operator or Ironic has set it.
+        """
+        if node.maintenance and not acted.maintains(self._engine, node.uuid):
+            raise errors.MaintenanceOfOthers(
+                f'Node {node.uuid} is in maintenance, which an operator or '
+                'Ironic itself has set. Only administrators may change it. '
+                'Ask the operator; your lease can have another node with '
+                '"give_back" and a change of its number of nodes.')
+
+    def _reason(self, environ: wsgi.Environ) -> str | None:
+        """Return the reason in a request for maintenance."""
+        document = (self._document(environ)
+                    if environ['REQUEST_METHOD'] == 'PUT' else None)
+        query = dict(parse.parse_qsl(environ.get('QUERY_STRING', '')))
+        reason = (document.get('reason') if isinstance(document, dict)
+                  else None) or query.get('reason')
+        return str(reason) if reason else None
+
     def _judge(self, environ: wsgi.Environ, node_uuid: str,
                acts: Collection[node_acts.Act],
-               node: callers.Node | None = None) -> _Judged:
-        """Raise unless the caller may act on a node."""
+               node: callers.Node | None = None,
+               recorded: Mapping[str, str | None] | None = None) -> _Judged:
+        """Raise unless the caller may act on a node.
+
+        :param recorded: the acts, as in a handover.
+        """
         what = f'node {node_uuid}'
         try:
             holding = protect.look(self._engine, node_uuid)
@@ -235,7 +363,10 @@ class Protected:
         assert node is not None
         actor = self._actor(node, _proof(environ))
         holding.check(protect.ChangeRequest(
-            actor, frees=not node_acts.FREES.isdisjoint(acts)))
+            actor, not self.acts.isdisjoint(acts),
+            not node_acts.FREES.isdisjoint(acts)))
+        self._record(node_uuid, _of_holder(holding, actor, recorded or {}),
+                     actor)
         # NOTE: an administrator may, whoever holds the node.
         return _Judged(what) if actor.administers else _Judged(
             what, holding.deadline)
@@ -275,6 +406,32 @@ class Protected:
 
 def _proof(environ: wsgi.Environ) -> str | None:
     return bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
+
+
+def _of_holder(holding: protect.Holding, actor: protection.Actor,
+               recorded: Mapping[str, str | None]
+               ) -> Mapping[str, str | None]:
+    """Return the acts that may be those of the holder of a node.
+
+    NOTE: an owner may write a description while others have the node.
+    """
+    if protection.judge(actor, holding.held, holding.leased,
+                        holding.now).passes:
+        return recorded
+    return {name: detail for name, detail in recorded.items()
+            if not name.startswith('/')}
+
+
+def _nodes_in(document: Any) -> tuple[str, ...]:
+    """Return the nodes that the body of a request for a volume names."""
+    if isinstance(document, dict):
+        values = [document.get('node_uuid')]
+    else:
+        values = [entry.get('value') for entry in (
+            document if isinstance(document, list) else ())
+            if isinstance(entry, dict)
+            and 'node_uuid' in str(entry.get('path'))]
+    return tuple(str(value) for value in values if value)
 
 
 def _readdressed(environ: wsgi.Environ, path: str) -> wsgi.Environ:

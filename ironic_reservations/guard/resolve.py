@@ -29,8 +29,10 @@ from ironic_reservations.guard import inward
 
 LOG = log.getLogger(__name__)
 
-_NODE = 'fields=uuid,instance_uuid,owner,lessee,provision_state'
+_NODE = ('fields=uuid,instance_uuid,owner,lessee,provision_state,'
+         'maintenance')
 _ALLOCATION = 'fields=uuid,node_uuid'
+_VOLUME = 'fields=uuid,node_uuid'
 
 
 class Turned(Exception):
@@ -78,7 +80,8 @@ class Resolver:
         found, caller = self._ask(environ, 'nodes', ident, _NODE)
         return callers.Node(found['uuid'], found.get('instance_uuid'), caller,
                             found.get('owner'), found.get('lessee'),
-                            found.get('provision_state'))
+                            found.get('provision_state'),
+                            bool(found.get('maintenance')))
 
     def _read(self, environ: wsgi.Environ,
               ident: str) -> callers.Node | None:
@@ -103,7 +106,8 @@ class Resolver:
             return None
         environ[identity.CALLER] = caller
         return callers.Node(found.uuid, found.instance_uuid, caller,
-                            found.owner, found.lessee, found.provision_state)
+                            found.owner, found.lessee, found.provision_state,
+                            found.maintenance)
 
     def node_of_allocation(self, environ: wsgi.Environ, ident: str
                            ) -> tuple[str, callers.Node | None]:
@@ -115,6 +119,16 @@ class Resolver:
         uuid, node_uuid = found['uuid'], found.get('node_uuid')
         return uuid, (None if node_uuid is None
                       else callers.Node(node_uuid, uuid, caller))
+
+    def node_of_volume(self, environ: wsgi.Environ, kind: str,
+                       ident: str) -> str:
+        """Return the uuid of the node of a volume target or connector.
+
+        :param kind: ``targets`` or ``connectors``.
+        :raises Turned: the caller may not read it, or there is none.
+        """
+        found, _ = self._ask(environ, f'volume/{kind}', ident, _VOLUME)
+        return str(found['node_uuid'])
 
     def _ask(self, environ: wsgi.Environ, kind: str, ident: str, query: str
              ) -> tuple[Any, dict[str, Any]]:

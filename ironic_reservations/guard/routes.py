@@ -43,7 +43,7 @@ from ironic_reservations.guard import node_acts
 _METHODS = frozenset(
     ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'))
 _READS = frozenset(('GET', 'HEAD'))
-_ROOTS = frozenset(('nodes', 'chassis', 'allocations'))
+_ROOTS = frozenset(('nodes', 'chassis', 'allocations', 'volume'))
 #: Segments below ``nodes`` that are not nodes.
 _NOT_A_NODE = frozenset((
     'allocation', 'bios', 'children', 'detail', 'firmware', 'history',
@@ -128,7 +128,10 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
     if bare not in _ROOTS:
         return None
     clean = path[:1] == '/' and '' not in segments[:-1]
-    if bare == 'allocations':
+    if bare == 'volume':
+        look: Look | None = Look(Kind.ACT, act=node_acts.classify_volume(
+            method, names, clean and not suffixed, query))
+    elif bare == 'allocations':
         look = _classify_allocations(method, names, clean and not suffixed,
                                      query, protected)
     else:

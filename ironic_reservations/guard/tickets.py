@@ -36,12 +36,19 @@ from ironic_reservations.model import in_flight
 
 LOG = log.getLogger(__name__)
 
-#: Larger, and deeper, than any body of ours.
-_MAX_BODY = 4096
-_DEEPEST = 4
+#: Larger, and deeper, than any body of ours: Ironic has 64 KiB for a field.
+_MAX_BODY = 131072
+_DEEPEST = 25
 _NODE = re.compile(r'/v1/nodes/(?P<uuid>[0-9a-f-]{36})'
-                   r'(?P<below>/states/provision|/maintenance)?')
-_TARGETS = {'deleted': in_flight.Act.UNDEPLOY, 'abort': in_flight.Act.ABORT}
+                   r'(?:(?P<below>/states/[a-z_]+|/maintenance|/vmedia|/traits'
+                   r'|/vifs)(?:(?<=/vifs)/[^/]+)?)?')
+_TARGETS = {'deleted': in_flight.Act.UNDEPLOY, 'abort': in_flight.Act.ABORT,
+            'manage': in_flight.Act.MANAGE, 'provide': in_flight.Act.PROVIDE}
+#: Requests that put something of a node back.
+_PUT_BACK = frozenset((
+    ('DELETE', '/vmedia'), ('POST', '/vifs'), ('DELETE', '/vifs'),
+    ('PUT', '/traits'), ('PUT', '/states/power'), ('PUT', '/states/console'),
+    ('PUT', '/states/boot_mode'), ('PUT', '/states/secure_boot')))
 _PATHS = {('remove', '/instance_uuid'): in_flight.Act.CLEAR_INSTANCE,
           ('add', '/lessee'): in_flight.Act.LESSEE,
           ('remove', '/lessee'): in_flight.Act.LESSEE}
@@ -148,12 +155,15 @@ def _act(method: str, below: str | None,
             return in_flight.Act.SET_MAINTENANCE
         if method == 'DELETE' and body is None:
             return in_flight.Act.CLEAR_MAINTENANCE
-    elif method == 'PUT' and below is not None:
+    elif (method, below) in _PUT_BACK:
+        return in_flight.Act.PUT_BACK
+    elif method == 'PUT' and below == '/states/provision':
         if isinstance(body, dict) and set(body) == {'target'}:
             return _TARGETS.get(str(body['target']))
     elif method == 'PATCH' and below is None:
         if (isinstance(body, list) and len(body) == 1
                 and isinstance(body[0], dict)):
             return _PATHS.get((str(body[0].get('op')),
-                               str(body[0].get('path'))))
+                               str(body[0].get('path'))),
+                              in_flight.Act.PUT_BACK)
     return None

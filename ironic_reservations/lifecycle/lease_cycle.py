@@ -231,6 +231,12 @@ class Act(enum.StrEnum):
     UNDEPLOY = 'undeploy'
     ABORT = 'abort'
     CLEAR = 'clear'
+    #: Take it out of use, so that it can be cleaned.
+    MANAGE = 'manage'
+    #: Clean it, and make it available.
+    PROVIDE = 'provide'
+    #: Look at it again at once.
+    AGAIN = 'again'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -259,8 +265,9 @@ def at_end(node: mirrored_node.Node | None, action: str) -> AtEnd:
     if action == LEAVE:
         return (AtEnd(Act.RELEASE, 'is left deployed', True) if occupied
                 else AtEnd(Act.RELEASE))
-    if node.provision_state == 'clean failed' or node.maintenance and (
-            occupied or node_condition.coming(node)):
+    failed = node.provision_state == node_condition.CLEAN_FAILED
+    if failed or node.maintenance and (occupied
+                                       or node_condition.coming(node)):
         return AtEnd(Act.WAIT, node_condition.broken(node), True)
     if node_condition.undeploys(node):
         return AtEnd(Act.UNDEPLOY, 'is being undeployed',

@@ -48,13 +48,16 @@ class Act(enum.StrEnum):
     LESSEE = 'lessee'
     SET_MAINTENANCE = 'set_maintenance'
     CLEAR_MAINTENANCE = 'clear_maintenance'
+    MANAGE = 'manage'
+    PROVIDE = 'provide'
+    PUT_BACK = 'put_back'
 
 
 #: The act of a request that changes a node without using it.
 CHANGE = 'change'
 #: The acts that may take a node from whoever uses it.
 FREEING = (Act.UNDEPLOY.value, Act.ABORT.value, Act.CLEAR_INSTANCE.value,
-           CHANGE)
+           Act.MANAGE.value, Act.PUT_BACK.value, CHANGE)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,6 +27,9 @@ from typing import Protocol
 AVAILABLE = 'available'
 #: The state in which Ironic cleans a node; also a condition in the calendar.
 CLEANING = 'cleaning'
+CLEAN_FAILED = 'clean failed'
+#: The state of a node that is out of use, from which Ironic cleans it.
+MANAGEABLE = 'manageable'
 #: The state in the mirror of a node that was deleted from Ironic, or of a
 #: compute host that was deleted from Placement.
 GONE = 'gone'
@@ -59,6 +62,9 @@ class _State:
     :ivar works: whether a conductor or the node does something else, which
         ends by itself.
     :ivar cleans: whether the node is being cleaned.
+    :ivar manages: whether Ironic makes a node manageable from here at once.
+    :ivar aborts: whether a step of cleaning or inspection waits, and can be
+        aborted.
     :ivar lost: whether a node without an instance has nothing of a tenant
         left, so that only an operator can bring it back.
     """
@@ -71,6 +77,8 @@ class _State:
     lost: bool = False
     works: bool = False
     cleans: bool = False
+    manages: bool = False
+    aborts: bool = False
 
 
 _TRANSITION = _State(Condition.TRANSITION)
@@ -83,7 +91,7 @@ _AWAITS_AGENT = ('wait call-back', 'rescue wait', 'service wait',
                  'inspect wait')
 
 _STATES: dict[str | None, _State] = {
-    AVAILABLE: _State(Condition.USABLE),
+    AVAILABLE: _State(Condition.USABLE, manages=True),
     # Not read yet, or in doubt until Ironic is read again.
     None: _TRANSITION,
     # On the way to AVAILABLE. NOTE: a clean step may hold a node until the
@@ -92,7 +100,7 @@ _STATES: dict[str | None, _State] = {
     'deleted': _TRANSITION,
     CLEANING: _CLEANED,
     'clean wait': _CLEANED,
-    'clean hold': _State(Condition.TRANSITION, cleans=True),
+    'clean hold': _State(Condition.TRANSITION, cleans=True, aborts=True),
     # In use. After a failure, the user tries again, or gives the node up.
     'deploying': _State(Condition.DEPLOYED, passing=True),
     'wait call-back': _State(Condition.DEPLOYED, undeploys=True),
@@ -112,18 +120,18 @@ _STATES: dict[str | None, _State] = {
     'service failed': _State(Condition.DEPLOYED, undeploys=True, stays=True),
     # The instance is lost or in doubt; an operator has to check.
     'error': _State(Condition.BROKEN, undeploys=True, stays=True, lost=True),
-    'clean failed': _State(Condition.BROKEN, lost=True),
+    CLEAN_FAILED: _State(Condition.BROKEN, lost=True, manages=True),
     # An operator has to make it available: MANAGEABLE does not change by
     # itself, and the others end there, or in a failure. A node that is being
     # adopted cannot be used until that has succeeded.
     'enroll': _State(Condition.BROKEN, lost=True),
     'verifying': _EXAMINED,
-    'manageable': _BROKEN,
+    MANAGEABLE: _BROKEN,
     'inspecting': _EXAMINED,
-    'inspect wait': _BROKEN,
-    'inspect failed': _BROKEN,
+    'inspect wait': _State(Condition.BROKEN, aborts=True),
+    'inspect failed': _State(Condition.BROKEN, manages=True),
     'adopting': _State(Condition.BROKEN, passing=True),
-    'adopt failed': _BROKEN,
+    'adopt failed': _State(Condition.BROKEN, manages=True),
     GONE: _BROKEN,
 }
 
@@ -259,6 +267,16 @@ def at_work(node: Node) -> bool:
     """Return whether Ironic or its agent is at work on a node."""
     return (coming(node) or not settled(node)
             or node.provision_state in _AWAITS_AGENT)
+
+
+def manages(node: Node) -> bool:
+    """Return whether Ironic makes a node manageable from its state."""
+    return _state(node.provision_state).manages
+
+
+def aborts(node: Node) -> bool:
+    """Return whether a step of cleaning or inspection waits on a node."""
+    return _state(node.provision_state).aborts
 
 
 def stays(node: Node) -> bool:

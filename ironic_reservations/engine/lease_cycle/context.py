@@ -30,6 +30,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.in_flight import tickets
+from ironic_reservations.lifecycle import handover
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
@@ -126,9 +127,32 @@ class Context:
         ironic = self.ironic
         call = {in_flight.Act.UNDEPLOY: ironic.undeploy,
                 in_flight.Act.ABORT: ironic.abort,
+                in_flight.Act.MANAGE: ironic.manage,
+                in_flight.Act.PROVIDE: ironic.provide,
                 in_flight.Act.CLEAR_INSTANCE: ironic.clear_instance}[act]
         self._send(booking, act,
                    lambda token: call(booking.node_uuid, token))
+
+    def put_back(self, booking: leases.NodeBooking,
+                 correction: handover.Correction) -> None:
+        """Put something of a node back, unless it is too late.
+
+        :param booking: the booking as in its row.
+        :raises Conflict: the lease or its booking has changed.
+        :raises IronicUnavailable: the conductor of the node does not answer.
+        :raises Lost: the lease is another worker's.
+        :raises Refused: Ironic does not do that now.
+        """
+        ironic = self.ironic
+
+        def call(token: str | None) -> None:
+            ironic.put_back(booking.node_uuid, correction.method,
+                            correction.path, correction.body, token)
+        if correction.act is None:
+            self._check_conductor(booking.node_uuid)
+            call(None)
+        else:
+            self._send(booking, correction.act, call)
 
     def _send(self, booking: leases.NodeBooking, act: in_flight.Act,
               call: Callable[[str], None]) -> None:

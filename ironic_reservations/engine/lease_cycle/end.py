@@ -25,6 +25,7 @@ from ironic_reservations.clouds import enforcement
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_usage as db_lease_usage
 from ironic_reservations.db import leases as db_leases
@@ -34,16 +35,27 @@ from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.engine.lease_cycle import handover as lease_handover
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import handovers
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
 
 LOG = log.getLogger(__name__)
 
 _DELETING = leases.LeaseStatus.DELETING
+_CHANGES = {lease_cycle.Act.UNDEPLOY: in_flight.Act.UNDEPLOY,
+            lease_cycle.Act.ABORT: in_flight.Act.ABORT,
+            lease_cycle.Act.CLEAR: in_flight.Act.CLEAR_INSTANCE,
+            lease_cycle.Act.MANAGE: in_flight.Act.MANAGE,
+            lease_cycle.Act.PROVIDE: in_flight.Act.PROVIDE}
+#: Steps after which the node is ready for the next one at once.
+_AGAIN = (lease_cycle.Act.CLEAR, lease_cycle.Act.MANAGE,
+          lease_cycle.Act.PROVIDE, lease_cycle.Act.AGAIN)
 
 
 def tell_before_end(context: lease_context.Context,
@@ -126,6 +138,7 @@ class _Sorted:
     :ivar gone: bookings whose nodes are back.
     :ivar untouched: bookings whose nodes have nothing of ours left, but are
         not free yet.
+    :ivar begun: bookings whose handover was begun in this step.
     :ivar flag: whether a node needs the operator.
     :ivar again: whether to look again at once.
     """
@@ -133,6 +146,7 @@ class _Sorted:
     gone: list[leases.NodeBooking] = dataclasses.field(default_factory=list)
     untouched: list[leases.NodeBooking] = dataclasses.field(
         default_factory=list)
+    begun: list[leases.NodeBooking] = dataclasses.field(default_factory=list)
     waits: list[str] = dataclasses.field(default_factory=list)
     flag: bool = False
     again: bool = False
@@ -150,6 +164,7 @@ def take_back(context: lease_context.Context,
     shared = lease_instances.shared(context, lease.bookings)
     busy = _busy(context, lease)
     kept = lease_instances.end(context, lease)
+    handed = lease_handover.read(engine, lease.bookings)
     found.waits.extend(kept.values())
     waiting = {each.id for each in lease.reservations
                if each.instances is not None and each.id in kept}
@@ -176,7 +191,8 @@ def take_back(context: lease_context.Context,
                     and node.instance_uuid is not None):
                 # NOTE: it may be a server, which Nova has to delete.
                 continue
-            _take_back(context, booking, node, found)
+            _take_back(context, booking, node,
+                       handed.get(booking.node_uuid), found)
         except ironic_client.Refused as exc:
             found.waits.append(lease_context.about(node, booking.node_uuid,
                                                    f'cannot be freed: {exc}'))
@@ -205,6 +221,9 @@ def take_back(context: lease_context.Context,
         commit.commit(connection, nodes, now)
         held = lease_hold.let_go(engine, connection, found.gone)
         db_lease_usage.add(connection, lease, found.gone)
+        db_handovers.delete(connection, [
+            booking for booking in found.gone
+            if booking.node_uuid in handed or booking in found.begun])
         db_bookings.delete(connection, found.gone)
         db_bookings.update_lessees(connection, dict.fromkeys(
             found.untouched, (None, None)))
@@ -244,10 +263,11 @@ def _busy(context: lease_context.Context,
 
 
 def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
-               node: mirrored_node.Node | None, found: _Sorted) -> None:
+               node: mirrored_node.Node | None,
+               handover: handovers.Handover | None, found: _Sorted) -> None:
     uuid = booking.node_uuid
     kept = _restore_lessee(context, booking, node)
-    view = lease_cycle.at_end(node, context.engine.conf.leases.end_action)
+    view = _next(context, booking, node, handover, found)
     found.flag |= view.flag
     if kept is not None:
         found.waits.append(lease_context.about(node, uuid, kept))
@@ -261,14 +281,28 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
         found.untouched.append(booking)
     if view.why:
         found.waits.append(lease_context.about(node, uuid, view.why))
-    match view.act:
-        case lease_cycle.Act.UNDEPLOY:
-            context.change(booking, in_flight.Act.UNDEPLOY)
-        case lease_cycle.Act.ABORT:
-            context.change(booking, in_flight.Act.ABORT)
-        case lease_cycle.Act.CLEAR:
-            context.change(booking, in_flight.Act.CLEAR_INSTANCE)
-            found.again = True
+    if view.act in _CHANGES:
+        context.change(booking, _CHANGES[view.act])
+    found.again |= view.act in _AGAIN
+
+
+def _next(context: lease_context.Context, booking: leases.NodeBooking,
+          node: mirrored_node.Node | None,
+          handover: handovers.Handover | None,
+          found: _Sorted) -> lease_cycle.AtEnd:
+    """Return the next step for a node, and put back what can be."""
+    options = context.engine.conf.leases
+    view = lease_cycle.at_end(node, options.end_action)
+    if (node is None or node.provision_state == node_condition.GONE
+            or options.end_action == lease_cycle.LEAVE):
+        return view
+    if handover is None:
+        if not options.clean_unused:
+            return view
+        handover = lease_handover.begin(context.engine, booking)
+        found.begun.append(booking)
+    step = lease_handover.next_step(context, booking, node, handover, view)
+    return lease_cycle.AtEnd(step.act, step.why, step.flag)
 
 
 def _restore_lessee(context: lease_context.Context,

@@ -19,6 +19,7 @@ node into maintenance after the sender of the change looked.
 from __future__ import annotations
 
 from ironic_reservations import errors
+from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import in_flight
@@ -44,7 +45,11 @@ def check(engine: Engine, node_uuid: str, act: in_flight.Act,
         with engine.database.read() as connection:
             there = db_maintenance.read_of_nodes(
                 connection, (node_uuid,)).get(node_uuid, ())
+            handover = db_handovers.read(
+                connection, (node_uuid,)).get(node_uuid)
         now = engine.clock()
+        if handover is not None and handover.maintains(reason):
+            return
         if any(each.late(now) and maintenance.is_marked(
                 each.window_id, reason) for each in there):
             return

@@ -128,8 +128,7 @@ class ProofTestCase(base.GuardTestCase):
         self.assertEqual('x', self.node(node.uuid)['extra']['instance_uuid'])
         self.assertEqual(202, self.send(
             'PUT', f'/v1/nodes/{node.uuid}/maintenance',
-            raw=b'reason=broken',
-            content_type='application/x-www-form-urlencoded').status)
+            {'reason': 'broken'}).status)
         self.assertEqual('broken',
                          self.node(node.uuid)['maintenance_reason'])
 

@@ -14,6 +14,7 @@
 
 import dataclasses
 
+from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import servers
@@ -48,7 +49,8 @@ class _Ironic:
 
     def __getattr__(self, name):
         method = getattr(self._real, name)
-        if name not in ('write_lessee', 'undeploy', 'clear_instance'):
+        if name not in ('write_lessee', 'undeploy', 'clear_instance',
+                        'manage', 'provide', 'put_back'):
             return method
 
         def call(*args):
@@ -57,8 +59,7 @@ class _Ironic:
         return call
 
 
-@servers.also
-class TestDeath(leases.TestCase):
+class _Deaths(leases.TestCase):
     """A process dies after any write; another one finishes its work."""
 
     options = {'leases__claim_ttl': 60}
@@ -81,6 +82,10 @@ class TestDeath(leases.TestCase):
                     mortal.has_done_something()
         engine.database.write = Write
         return lease_workers.LeaseWorkers(engine)
+
+
+@servers.also
+class TestDeath(_Deaths):
 
     def _story(self, lives):
         """A lease from its start to its end; tells if anybody died."""
@@ -141,3 +146,52 @@ class TestDeath(leases.TestCase):
         # giving back.
         self.assertGreater(lives, 15)
         self.assertEqual({}, self.leasing.stale())
+
+
+@servers.also
+class TestDeathInHandover(_Deaths):
+
+    def _story(self, lives):
+        """A node that was acted on is given back; tells if anybody died."""
+        self.begin()
+        self.leasing.hosts(1)
+        lease = self.leasing.create(None, 2, leasing.wish(1))
+        self.work_at(0)
+        node = self.node_of(lease)
+        before = self.ironic.document(node)
+        acted.write(self.engine, node, {'power': None, '/description': None,
+                                        '/instance_info/a': None,
+                                        'maintenance': 'his'})
+        self.ironic.fields[node] = {'power_state': 'power on',
+                                    'description': 'his',
+                                    'instance_info': {'a': 1}}
+        self.ironic.why[node] = 'his'
+        self.ironic.change(node, maintenance=True)
+        self.ironic.changed.clear()
+        mortal, died = self._mortal_crew(lives), False
+        for _ in range(12):
+            self.world.clock.advance(7200)
+            try:
+                mortal.one_pass()
+            except Died:
+                died, mortal = True, self.another_crew()
+            self.assertEqual([], self.leasing.overlaps())
+        self.assertEqual(leases.STATUS.TERMINATED, self.lease(lease).status)
+        self.assertEqual('available', self.ironic.there[node].provision_state)
+        after = self.ironic.document(node)
+        self.assertEqual((None, {}, 'power off', False), (
+            after.node['description'], after.node['instance_info'],
+            after.node['power_state'], after.node['maintenance']))
+        self.assertEqual((before.node['description'], 1, 1), (
+            after.node['description'], self._count('manage'),
+            self._count('provide')))
+        return died
+
+    def _count(self, call):
+        return sum(each == call for each, _ in self.ironic.changed)
+
+    def test_dies_after_each_effect(self):
+        lives = 1
+        while self._story(lives):
+            lives += 1
+        self.assertGreater(lives, 15)

@@ -1,0 +1,121 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Acts of holders: written down before they reach Ironic.
+
+Before the first act, the node is read whole, so that it can be put back as it
+was when its holder got it; a node without a row has never been acted on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import datetime
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import handovers as db_handovers
+from ironic_reservations.engine import commit
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
+from ironic_reservations.model import handovers
+from ironic_reservations.model import leases
+
+LOG = log.getLogger(__name__)
+
+
+def write(engine: Engine, node_uuid: str, acts: Mapping[str, str | None],
+          within: float = 0) -> handovers.Handover | None:
+    """Write acts of the lease that has a node, before they reach Ironic.
+
+    :param acts: as in :attr:`.handovers.Handover.acts`.
+    :param within: the seconds within which the request is handed to Ironic,
+        or not at all; 0: a request in flight says so.
+    :returns: the handover; ``None``: no lease has the node.
+    :raises IronicUnavailable: the node could not be read.
+    :raises DatabaseUnavailable: the act could not be written.
+    :raises Contention: others changed the node each time.
+    """
+    documents: list[handovers.Document | None] = []
+
+    def attempt() -> handovers.Handover | None:
+        now = engine.clock()
+        settles_at = now + datetime.timedelta(seconds=within)
+        with engine.database.snapshot() as connection:
+            nodes = seen.read(connection, (node_uuid,))
+            held = _holding(db_bookings.read_of_node(
+                connection, node_uuid, now), now)
+            before = db_handovers.read(connection, (node_uuid,)).get(
+                node_uuid)
+        if held is None:
+            return None
+        if before is not None and before.holder == held.uuid:
+            after = before.after(acts, settles_at)
+            with engine.database.write() as connection:
+                db_handovers.update(connection, before, after)
+            return after
+        if not documents:
+            documents.append(_read(engine, node_uuid))
+        after = handovers.first(node_uuid, held.uuid, documents[0], acts,
+                                settles_at)
+        with engine.database.write() as connection:
+            # NOTE: a booking whose node was acted on is not one that can be
+            # deleted as if nothing had happened.
+            commit.commit(connection, nodes, now)
+            if not held.begun:
+                db_bookings.update_state(connection, [held],
+                                         leases.BookingState.BOUND, now)
+            db_handovers.insert(connection, after)
+        return after
+    return retry.until_committed(attempt, repeatable=True)
+
+
+def _holding(bookings: list[leases.NodeBooking],
+             now: datetime.datetime) -> leases.NodeBooking | None:
+    """Return the booking that has a whole node, and may act on it."""
+    return next((each for each in bookings
+                 if each.has_node(now) and not each.over(now)), None)
+
+
+def _read(engine: Engine, node_uuid: str) -> handovers.Document | None:
+    if engine.ironic is None:
+        raise errors.IronicUnavailable(
+            f'Node {node_uuid} cannot be read, so nothing was done to it: its '
+            'state has to be written down before its holder changes it.')
+    return engine.ironic.document(node_uuid)
+
+
+def cleaned(engine: Engine, before: handovers.Handover) -> None:
+    """Write that Ironic undeploys a node, and so cleans it.
+
+    :param before: the handover as it was written for the undeploy.
+    """
+    try:
+        with engine.database.write() as connection:
+            db_handovers.update(connection, before, dataclasses.replace(
+                before, dirty=False))
+    except (db_connection.Conflict, errors.DatabaseUnavailable) as exc:
+        # NOTE: then it is cleaned once more.
+        LOG.debug('Node %s will be cleaned at the end of its lease: %s',
+                  before.node_uuid, exc)
+
+
+def maintains(engine: Engine, node_uuid: str) -> bool:
+    """Return whether the maintenance of a node is that of its holder."""
+    with engine.database.read() as connection:
+        there = db_handovers.read(connection, (node_uuid,)).get(node_uuid)
+    return there is not None and handovers.MAINTENANCE in there.acts

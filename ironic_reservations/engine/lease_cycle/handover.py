@@ -1,0 +1,112 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Put nodes back as they were before their holders acted on them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import dataclasses
+
+from oslo_log import log
+
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import handovers as db_handovers
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.lifecycle import handover as handover_steps
+from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import handovers
+from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+
+LOG = log.getLogger(__name__)
+
+
+def read(engine: Engine, bookings: Collection[leases.NodeBooking]
+         ) -> dict[str, handovers.Handover]:
+    """Return the handovers of bookings, by node uuid."""
+    holders = {booking.uuid for booking in bookings}
+    with engine.database.read() as connection:
+        return {uuid: each for uuid, each in db_handovers.read(
+            connection, {booking.node_uuid for booking in bookings}).items()
+            if each.holder in holders}
+
+
+def begin(engine: Engine, booking: leases.NodeBooking) -> handovers.Handover:
+    """Write a handover for a node that nobody has acted on.
+
+    :raises Conflict: its holder has acted on it.
+    """
+    made = handovers.first(booking.node_uuid, booking.uuid, None, {},
+                           engine.clock())
+    with engine.database.write() as connection:
+        db_handovers.insert(connection, made)
+    return made
+
+
+def next_step(context: lease_context.Context, booking: leases.NodeBooking,
+              node: mirrored_node.Node, handover: handovers.Handover,
+              view: lease_cycle.AtEnd) -> handover_steps.Next:
+    """Take what can be taken off a node, and return the next step.
+
+    :param view: the step for a node that its holder did nothing but deploy.
+    :raises Conflict: the lease or its booking has changed.
+    :raises IronicUnavailable: Ironic or a conductor does not answer.
+    :raises Lost: the lease is another worker's.
+    :raises Refused: Ironic does not do that now.
+    """
+    if handover.settles_at > context.engine.clock():
+        return handover_steps.Next(
+            lease_cycle.Act.WAIT, why='may still be changed by a request of '
+            'its holder that is under way')
+    now = context.ironic.document(booking.node_uuid)
+    if now is None:
+        return handover_steps.Next(lease_cycle.Act.RELEASE)
+    step = handover_steps.next_step(view, node, handover, now)
+    if step.corrections:
+        handover = _put_back(context, booking, handover, step.corrections)
+    if step.phase not in (None, handover.phase):
+        _write(context.engine, handover, dataclasses.replace(
+            handover, phase=step.phase))
+    return step
+
+
+def _put_back(context: lease_context.Context, booking: leases.NodeBooking,
+              handover: handovers.Handover,
+              corrections: Collection[handover_steps.Correction]
+              ) -> handovers.Handover:
+    refused: list[ironic_client.Refused] = []
+    for each in corrections:
+        try:
+            context.put_back(booking, each)
+        except ironic_client.Refused as exc:
+            # NOTE: the others do not depend on it.
+            refused.append(exc)
+            continue
+        LOG.info('Node %s: %s put back as before the lease',
+                 booking.node_uuid, each.what)
+        if each.cleared is not None:
+            before, handover = handover, dataclasses.replace(
+                handover, acts={act: detail for act, detail
+                                in handover.acts.items()
+                                if act != each.cleared})
+            _write(context.engine, before, handover)
+    if refused:
+        raise refused[0]
+    return handover
+
+
+def _write(engine: Engine, before: handovers.Handover,
+           after: handovers.Handover) -> None:
+    with engine.database.write() as connection:
+        db_handovers.update(connection, before, after)

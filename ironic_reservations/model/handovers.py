@@ -1,0 +1,134 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Handovers: what a node was when its holder first acted on it.
+
+Source: ../doc/source/admin/handover.rst, the table of acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import datetime
+import enum
+from typing import Any
+
+#: The field of ``acts`` that a holder who sets maintenance writes; its value
+#: is the reason.
+MAINTENANCE = 'maintenance'
+#: The number of parts of a field, and the length of their pointers, up to
+#: which each is put back by itself.
+_MOST_PARTS = 50
+_LONGEST = 200
+
+
+class Phase(enum.StrEnum):
+    """How far the return of a node has come."""
+
+    #: Its holder has it, or nothing has been done since the end.
+    LENT = 'lent'
+    #: It is taken out of use, to be put back and cleaned.
+    MANAGED = 'managed'
+    #: Its cleaning has been requested.
+    PROVIDED = 'provided'
+    #: Its cleaning has failed, and an operator works on it.
+    FAILED = 'failed'
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """A node of Ironic with the objects below it, as its API shows them.
+
+    :ivar node: the fields of the node.
+    :ivar vifs: the ids of the attached VIFs.
+    :ivar targets: the volume targets, by uuid.
+    :ivar connectors: the volume connectors, by uuid.
+    """
+
+    node: Mapping[str, Any]
+    vifs: tuple[str, ...] = ()
+    targets: Mapping[str, Mapping[str, Any]] = dataclasses.field(
+        default_factory=dict)
+    connectors: Mapping[str, Mapping[str, Any]] = dataclasses.field(
+        default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Handover:
+    """The acts of a holder on a node, and the node before them.
+
+    :ivar holder: the uuid of the booking.
+    :ivar document: the node before the first act; ``None``: it was not read.
+    :ivar acts: the acts, as in :mod:`~ironic_reservations.guard.node_acts`;
+        fields of the node as JSON pointers; ``maintenance`` has its reason.
+    :ivar dirty: whether the node has to be cleaned.
+    :ivar settles_at: when all acts have reached Ironic or been refused, as far
+        as no request in flight says so.
+    """
+
+    node_uuid: str
+    holder: str
+    document: Document | None
+    acts: Mapping[str, str | None]
+    dirty: bool
+    settles_at: datetime.datetime
+    phase: Phase = Phase.LENT
+
+    def maintains(self, reason: str | None) -> bool:
+        """Return whether a maintenance is that of the holder.
+
+        :param reason: the reason that Ironic shows.
+        """
+        return (MAINTENANCE in self.acts
+                and self.acts[MAINTENANCE] == (reason or None))
+
+    def after(self, acts: Mapping[str, str | None],
+              settles_at: datetime.datetime) -> Handover:
+        """Return the handover after further acts.
+
+        :param acts: as in :attr:`acts`.
+        """
+        return dataclasses.replace(
+            self, acts=_bounded({**self.acts, **acts}), dirty=True,
+            # NOTE: another time than that of every earlier act.
+            settles_at=max(settles_at, self.settles_at + datetime.timedelta(
+                microseconds=1)))
+
+
+def first(node_uuid: str, holder: str, document: Document | None,
+          acts: Mapping[str, str | None],
+          settles_at: datetime.datetime) -> Handover:
+    """Return the handover after the first acts of a holder."""
+    return Handover(node_uuid, holder, document, _bounded(acts), True,
+                    settles_at)
+
+
+def _bounded(acts: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return acts in a size that no holder can exceed.
+
+    NOTE: a field of which many parts were written is put back as a whole.
+    """
+    parts: dict[str, list[str]] = {}
+    for act in acts:
+        if act.startswith('/'):
+            parts.setdefault(root(act), []).append(act)
+    whole = {name for name, found in parts.items()
+             if len(found) > _MOST_PARTS or max(map(len, found)) > _LONGEST}
+    kept = {act: detail for act, detail in acts.items()
+            if not act.startswith('/') or root(act) not in whole}
+    return {**kept, **{f'/{name}': None for name in whole}}
+
+
+def root(pointer: str) -> str:
+    """Return the field of a node that a JSON pointer names."""
+    return pointer.lstrip('/').partition('/')[0]

@@ -1,0 +1,180 @@
+"""A node changes hands as it was, whatever its holder did."""
+
+from __future__ import annotations
+
+from typing import Any
+import uuid
+
+from ironic.api.controllers.v1 import node as ironic_node
+from ironic.common import policy as ironic_policy
+from ironic.common import states as ironic_states
+from oslo_config import cfg
+from oslo_policy import policy
+
+from tests.inprocess.guard import base
+from tests.inprocess.guard import handed_over
+from tests.inprocess.guard import lessee_acts
+from tools import enrolment
+
+#: Values that Ironic does not refuse before it applies its policy.
+_VALUES = {'network_data': {'links': [], 'networks': [], 'services': []},
+           'instance_uuid': str(uuid.uuid4())}
+_LENT = {'description': 'of ours', 'extra': {'rack': '1'}}
+
+
+class HandoverTestCase(handed_over.HandedOverTestCase):
+
+    def test_unused_node_is_given_back_as_it_is(self) -> None:
+        node = self.ready()
+        before = self.whole(node)
+        since = self.node(node.uuid)['provision_updated_at']
+        self.ended(self.lent(node))
+        self.assertEqual(before, self.whole(node))
+        self.assertEqual(since, self.node(node.uuid)['provision_updated_at'])
+
+    def test_changes_of_the_operator_stay(self) -> None:
+        node = self.ready(**_LENT)
+        lease = self.lent(node)
+        self.as_(self.holder)
+        self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
+            {'op': 'add', 'path': '/extra/his', 'value': 1}])
+        self.as_(self.operator)
+        self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
+            {'op': 'add', 'path': '/extra/asset', 'value': '7'},
+            {'op': 'add', 'path': '/properties/cpus', 'value': 8},
+            {'op': 'add', 'path': '/description', 'value': 'moved'}])
+        self.ended(lease)
+        after = self.whole(node)
+        self.assertEqual(({'rack': '1', 'asset': '7'}, {'cpus': 8}, 'moved'),
+                         (after['extra'], after['properties'],
+                          after['description']))
+
+    def test_maintenance_of_the_operator_stays(self) -> None:
+        node = self.ready()
+        self.lent(node)
+        path = f'/v1/nodes/{node.uuid}/maintenance'
+        self.as_(self.operator)
+        self.granted('PUT', path, {'reason': 'a fan'})
+        self.as_(self.holder)
+        for reply in (self.send('DELETE', path),
+                      self.send('PUT', path, {'reason': 'his'}),
+                      self.send('PATCH', f'/v1/nodes/{node.uuid}', [
+                          {'op': 'replace', 'path': '/maintenance',
+                           'value': False}])):
+            self.assertEqual((403, 'guard.maintenance_of_others'),
+                             (reply.status, reply.code))
+        self.as_(self.operator)
+        self.assertEqual('a fan', self.node(node.uuid)['maintenance_reason'])
+
+
+class LesseeActsTestCase(handed_over.HandedOverTestCase):
+    """Each act of the table, by the role that Ironic's policies ask for."""
+
+    _found: dict[str, tuple[Any, Any, Any, Any]] = {}
+
+    def _lives(self) -> dict[str, tuple[Any, Any, Any, Any]]:
+        """Return the nodes before, during and after all lives.
+
+        NOTE: all at once, since each waits for seconds at its end.
+        """
+        if not self._found:
+            begun = {}
+            for name, life in lessee_acts.LIVES.items():
+                node = self.ready(**_LENT)
+                self.as_(self.operator)
+                target = self.granted('POST', '/v1/volume/targets', {
+                    'node_uuid': node.uuid, 'volume_type': 'iscsi',
+                    'volume_id': 'of ours', 'boot_index': 7}).document['uuid']
+                before = self.whole(node)
+                lease = self.lent(node)
+                answers = [self._act(node, target, step)
+                           for step in life.steps]
+                begun[name] = (node, lease, before, self.whole(node), answers)
+            self.ended(*(each[1] for each in begun.values()))
+            for name, (node, _, before, during, answers) in begun.items():
+                self._found[name] = (before, during, self.whole(node),
+                                     answers)
+        return self._found
+
+    def _act(self, node: enrolment.Enrolled, target: str,
+             step: lessee_acts.Step) -> base.Reply:
+        self.as_(step.who)
+        path = (step.below.format(target=target)
+                if step.below.startswith('/v1')
+                else f'/v1/nodes/{node.uuid}{step.below}')
+        body = step.body
+        if step.method == 'POST' and step.below.startswith('/v1'):
+            body = {'node_uuid': node.uuid, **{
+                name: value.format(node=node.uuid)
+                if isinstance(value, str) else value
+                for name, value in step.body.items()}}
+        proof = self._proof(node)
+        reply = self.send(step.method, path, body, headers={
+            base.PROOF: proof})
+        if step.state is not None:
+            self.wait_until(node.uuid, step.state)
+        return reply
+
+    def _proof(self, node: enrolment.Enrolled) -> str:
+        reply = self.send('GET', '/v1/leases', headers=base.OURS)
+        (lease,) = (each for each in reply.document['leases']
+                    if each['name'] == f'lease of {node.uuid}')
+        return str(lease['reservations'][0]['id'])
+
+    def check(self, name: str) -> None:
+        """Check that nothing of a life is left."""
+        before, _, after, answers = self._lives()[name]
+        for reply in answers:
+            self.assertTrue(200 <= reply.status < 300, reply)
+        self.assertEqual(before, after)
+
+
+def _test(name: str) -> Any:
+    def test(self: LesseeActsTestCase) -> None:
+        self.check(name)
+    return test
+
+
+for _name in lessee_acts.LIVES:
+    setattr(LesseeActsTestCase, f'test_{_name}', _test(_name))
+
+
+class KnownActsTestCase(handed_over.HandedOverTestCase):
+    """The table has each act that the installed Ironic grants a lessee."""
+
+    def test_each_policy_is_in_the_table(self) -> None:
+        rules = [*ironic_policy.list_policies()]
+        conf = cfg.ConfigOpts()
+        conf([], default_config_files=[])
+        enforcer = policy.Enforcer(conf, use_conf=False)
+        enforcer.register_defaults(rules)
+        enforcer.set_rules({rule.name: rule.check for rule in rules},
+                           use_conf=False)
+        caller = {'project_id': 'lessee', 'user_id': 'somebody',
+                  'roles': ['admin', 'manager', 'member', 'reader'],
+                  'system_scope': None}
+        node = {'node.lessee': 'lessee', 'node.owner': 'owner'}
+        granted = {
+            rule.name for rule in rules
+            if isinstance(rule, policy.DocumentedRuleDefault)
+            and any(each['method'] != 'GET' for each in rule.operations)
+            and enforcer.enforce(rule.name, {**node}, {**caller})}
+        self.assertEqual(
+            granted, {life.policy for life in lessee_acts.LIVES.values()}
+            | lessee_acts.HARMLESS.keys())
+
+    def test_each_provision_target_is_in_the_table(self) -> None:
+        self.assertEqual(
+            lessee_acts.TARGETS,
+            {*ironic_states.VERBS, ironic_states.REBUILD})
+
+    def test_each_field_is_in_the_table(self) -> None:
+        node = self.ready()
+        self.lent(node)
+        self.as_(lessee_acts.ADMIN)
+        granted = {
+            field for field in ironic_node.PATCH_ALLOWED_FIELDS
+            if self.send('PATCH', f'/v1/nodes/{node.uuid}', [
+                {'op': 'add', 'path': f'/{field}', 'value': _VALUES.get(
+                    field, 'x')}]).status != 403}
+        self.assertEqual(lessee_acts.FIELDS, granted)
