@@ -30,6 +30,8 @@ MAINTENANCE = 'maintenance'
 #: which each is put back by itself.
 _MOST_PARTS = 50
 _LONGEST = 200
+#: The length of the name of an act.
+_LONGEST_NAME = 32
 
 
 class Phase(enum.StrEnum):
@@ -90,7 +92,7 @@ class Handover:
         :param reason: the reason that Ironic shows.
         """
         return (MAINTENANCE in self.acts
-                and self.acts[MAINTENANCE] == (reason or None))
+                and self.acts[MAINTENANCE] == _cut(reason))
 
     def after(self, acts: Mapping[str, str | None],
               settles_at: datetime.datetime) -> Handover:
@@ -99,7 +101,8 @@ class Handover:
         :param acts: as in :attr:`acts`.
         """
         return dataclasses.replace(
-            self, acts=_bounded({**self.acts, **acts}), dirty=True,
+            self, acts=_bounded({**self.acts, **acts}, self.document),
+            dirty=True,
             # NOTE: another time than that of every earlier act.
             settles_at=max(settles_at, self.settles_at + datetime.timedelta(
                 microseconds=1)))
@@ -109,15 +112,20 @@ def first(node_uuid: str, holder: str, document: Document | None,
           acts: Mapping[str, str | None],
           settles_at: datetime.datetime) -> Handover:
     """Return the handover after the first acts of a holder."""
-    return Handover(node_uuid, holder, document, _bounded(acts), True,
-                    settles_at)
+    return Handover(node_uuid, holder, document, _bounded(acts, document),
+                    True, settles_at)
 
 
-def _bounded(acts: Mapping[str, str | None]) -> dict[str, str | None]:
+def _bounded(acts: Mapping[str, str | None],
+             document: Document | None) -> dict[str, str | None]:
     """Return acts in a size that no holder can exceed.
 
-    NOTE: a field of which many parts were written is put back as a whole.
+    NOTE: a field of which many parts were written is put back as a whole, and
+    Ironic refuses to write one that it does not show.
     """
+    acts = {act: _cut(detail) for act, detail in acts.items()
+            if (document is None or root(act) in document.node
+                if act.startswith('/') else len(act) <= _LONGEST_NAME)}
     parts: dict[str, list[str]] = {}
     for act in acts:
         if act.startswith('/'):
@@ -127,6 +135,11 @@ def _bounded(acts: Mapping[str, str | None]) -> dict[str, str | None]:
     kept = {act: detail for act, detail in acts.items()
             if not act.startswith('/') or root(act) not in whole}
     return {**kept, **{f'/{name}': None for name in whole}}
+
+
+def _cut(reason: str | None) -> str | None:
+    """Return the beginning of a reason; ``None``: there is none."""
+    return reason[:_LONGEST] if reason else None
 
 
 def root(pointer: str) -> str:
