@@ -74,6 +74,15 @@ def update(connection: sa.Connection, before: handovers.Handover,
         .values(_changed(after))), 1, 'the handover of a node')
 
 
+def delete_of_node(connection: sa.Connection,
+                   before: handovers.Handover | None) -> None:
+    """Delete the handover of a booking that is gone, as it was read."""
+    if before is not None:
+        # DELETE FROM handovers WHERE node_uuid = ? AND holder = ?
+        connection.execute(sa.delete(tables.handovers).where(
+            _h.node_uuid == before.node_uuid, _h.holder == before.holder))
+
+
 def delete(connection: sa.Connection,
            bookings: Collection[leases.NodeBooking]) -> None:
     """Delete the handovers of bookings that are deleted."""

@@ -271,6 +271,8 @@ class Protected:
             return None
         if actor.administers:
             if self._callers.told_apart:
+                if handovers.MAINTENANCE in acts:
+                    acted.disown_maintenance(self._engine, node_uuid)
                 return None
             if actor.claim.proof is None:
                 acts = {name: detail for name, detail in acts.items()
@@ -365,8 +367,9 @@ class Protected:
         holding.check(protect.ChangeRequest(
             actor, not self.acts.isdisjoint(acts),
             not node_acts.FREES.isdisjoint(acts)))
-        self._record(node_uuid, _of_holder(holding, actor, recorded or {}),
-                     actor)
+        if holding.leased.holder is not None:
+            self._record(node_uuid,
+                         _of_holder(holding, actor, recorded or {}), actor)
         # NOTE: an administrator may, whoever holds the node.
         return _Judged(what) if actor.administers else _Judged(
             what, holding.deadline)

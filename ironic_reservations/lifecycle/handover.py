@@ -62,6 +62,8 @@ class Correction:
     :ivar path: below the node; with a leading slash, of the API.
     :ivar cleared: the act that needs nothing else, once this is done.
     :ivar cleans: whether a cleaning before it does not count.
+    :ivar needless_if_refused: whether a refusal, but for a lock, shows that
+        there is nothing to put back.
     """
 
     what: str
@@ -70,6 +72,7 @@ class Correction:
     body: Any = None
     cleared: str | None = None
     cleans: bool = False
+    needless_if_refused: bool = False
 
     @property
     def act(self) -> in_flight.Act | None:
@@ -103,8 +106,14 @@ class Next:
     flag: bool = False
 
 
-class CannotPutBack(Exception):
-    """A field of a node cannot be put back."""
+@dataclasses.dataclass(frozen=True)
+class Unknown:
+    """A value from before the lease that is not known.
+
+    :ivar why: in words.
+    """
+
+    why: str
 
 
 def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
@@ -123,18 +132,14 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
     if handover.document is not None and _made_anew(handover.document, now):
         # NOTE: nothing of its holder is left, but on its disks.
         handover = dataclasses.replace(handover, document=None, acts={})
-    try:
-        found = tuple(corrections(handover, now))
-    except CannotPutBack as exc:
-        return Next(lease_cycle.Act.WAIT, why=f'cannot be put back as it was '
-                    f'before its lease: {exc}', flag=True)
-    state = node.provision_state
-    if node.maintenance:
+    both = tuple(corrections(handover, now))
+    found = tuple(each for each in both if isinstance(each, Correction))
+    if node_condition.occupied(node):
+        return _occupied(view, handover, found)
+    if node.maintenance and (found or _uncleaned(handover)):
         return Next(lease_cycle.Act.WAIT, flag=True,
                     why='is in maintenance, and has to be put back and '
                         'cleaned after it')
-    if node_condition.occupied(node):
-        return _occupied(view, handover, found)
     if node_condition.aborts(node) and _led_away(handover):
         return Next(lease_cycle.Act.ABORT
                     if handover.phase is handovers.Phase.LENT
@@ -145,11 +150,20 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
     if now.node.get('target_power_state'):
         return Next(lease_cycle.Act.WAIT, why='is being powered '
                     f'({now.node["target_power_state"]})')
-    if state == node_condition.MANAGEABLE:
-        return _manageable(handover, found)
-    if state == node_condition.AVAILABLE:
-        return _available(handover, found)
-    return _failed(handover, node)
+    if node.provision_state == node_condition.MANAGEABLE:
+        return _manageable(handover, node, found)
+    if node.provision_state != node_condition.AVAILABLE:
+        return _failed(handover, node)
+    step = _available(handover, found)
+    unknown = [each.why for each in both if isinstance(each, Unknown)]
+    # NOTE: in maintenance, nobody gets it, and an operator has it in hand.
+    if (step.act is lease_cycle.Act.RELEASE and unknown
+            and not node.maintenance):
+        return Next(lease_cycle.Act.WAIT, flag=True, why=(
+            f'cannot be put back as it was before its lease: '
+            f'{"; ".join(unknown)}. Maintenance of the node lets the lease '
+            'end, with the node left to the operator'))
+    return step
 
 
 def _occupied(view: lease_cycle.AtEnd, handover: handovers.Handover,
@@ -162,15 +176,16 @@ def _occupied(view: lease_cycle.AtEnd, handover: handovers.Handover,
     return Next(view.act, why=view.why, flag=view.flag)
 
 
-def _manageable(handover: handovers.Handover,
+def _manageable(handover: handovers.Handover, node: mirrored_node.Node,
                 found: tuple[Correction, ...]) -> Next:
     """Return the next step for a node that is out of use."""
     if found:
         return Next(lease_cycle.Act.AGAIN, found, why='is being put back')
-    if handover.phase is handovers.Phase.FAILED or (
+    if node.retired or handover.phase is handovers.Phase.FAILED or (
             handover.phase is handovers.Phase.LENT
             and not _led_away(handover)):
-        # NOTE: an operator works on it.
+        # NOTE: an operator works on it, or retires it: Ironic makes no
+        # retired node available.
         return Next(lease_cycle.Act.RELEASE)
     return Next(lease_cycle.Act.PROVIDE, phase=handovers.Phase.PROVIDED,
                 why='is being cleaned')
@@ -179,8 +194,7 @@ def _manageable(handover: handovers.Handover,
 def _available(handover: handovers.Handover,
                found: tuple[Correction, ...]) -> Next:
     """Return the next step for a node that Ironic could deploy."""
-    if handover.dirty and handover.phase in _NOT_CLEANED or any(
-            each.cleans for each in found):
+    if _uncleaned(handover) or any(each.cleans for each in found):
         return Next(lease_cycle.Act.MANAGE, phase=handovers.Phase.MANAGED,
                     why='is taken out of use to be cleaned')
     if found:
@@ -200,6 +214,11 @@ def _failed(handover: handovers.Handover,
         return Next(lease_cycle.Act.WAIT, phase=handovers.Phase.FAILED,
                     why=node_condition.in_state(node), flag=True)
     return Next(lease_cycle.Act.RELEASE)
+
+
+def _uncleaned(handover: handovers.Handover) -> bool:
+    """Return whether a node has yet to be cleaned."""
+    return handover.dirty and handover.phase in _NOT_CLEANED
 
 
 def _led_away(handover: handovers.Handover) -> bool:
@@ -224,11 +243,8 @@ def _sets_maintenance(handover: handovers.Handover,
 
 
 def corrections(handover: handovers.Handover,
-                now: handovers.Document) -> Iterator[Correction]:
-    """Return the requests that put a node back, in their order.
-
-    :raises CannotPutBack: a value from before the lease is not known.
-    """
+                now: handovers.Document) -> Iterator[Correction | Unknown]:
+    """Return the requests that put a node back, in their order."""
     lent = handover.document
     acts = handover.acts
     if now.node.get('power_state') == _POWERED_ON and (
@@ -239,8 +255,10 @@ def corrections(handover: handovers.Handover,
                          {'target': 'power off'})
         return
     if 'vmedia' in acts:
+        # NOTE: the act is written down also if Ironic then refused it, since
+        # the driver has no virtual media.
         yield Correction('virtual media', 'DELETE', 'vmedia',
-                         cleared='vmedia')
+                         cleared='vmedia', needless_if_refused=True)
     if now.node.get('console_enabled') and 'console' in acts and not (
             lent is not None and lent.node.get('console_enabled')):
         yield Correction('console', 'PUT', 'states/console',
@@ -248,6 +266,9 @@ def corrections(handover: handovers.Handover,
     patch = [*_of_instance(now),
              *(() if lent is None else _fields(lent, acts, now))]
     for each in patch:
+        if isinstance(each, Unknown):
+            yield each
+            continue
         name = handovers.root(each['path'])
         yield Correction(name, 'PATCH', '', [each],
                          cleans=name not in _DESCRIPTIONS)
@@ -263,7 +284,7 @@ def _of_instance(now: handovers.Document) -> Iterator[dict[str, Any]]:
 
 
 def _fields(lent: handovers.Document, acts: Collection[str],
-            now: handovers.Document) -> Iterator[dict[str, Any]]:
+            now: handovers.Document) -> Iterator[dict[str, Any] | Unknown]:
     """Return the operations that put the fields of a node back."""
     for pointer in sorted(act for act in acts if act.startswith('/')):
         name = handovers.root(pointer)
@@ -283,24 +304,27 @@ def _fields(lent: handovers.Document, acts: Collection[str],
 _ABSENT = object()
 
 
-def _value(path: str, before: Any, after: Any) -> Iterator[dict[str, Any]]:
+def _value(path: str, before: Any,
+           after: Any) -> Iterator[dict[str, Any] | Unknown]:
     if _MASKED in str(before):
-        raise CannotPutBack(f'its {path[1:]} has a secret, which Ironic does '
-                            'not show')
+        yield Unknown(f'its {path[1:]} has a secret, which Ironic does not '
+                      'show')
+        return
     # NOTE: Ironic 39 answers 500 where automated_clean is removed.
     yield {'op': 'add' if after is None else 'replace', 'path': path,
            'value': before}
 
 
 def _part(name: str, key: str, before: Mapping[str, Any],
-          after: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+          after: Mapping[str, Any]) -> Iterator[dict[str, Any] | Unknown]:
     path = f'/{name}/{_escaped(key)}'
     if key not in before:
         yield {'op': 'remove', 'path': path}
         return
     if _MASKED in str(before[key]):
-        raise CannotPutBack(f'its {name}/{key} is a secret, which Ironic '
-                            'does not show')
+        yield Unknown(f'its {name}/{key} is a secret, which Ironic does not '
+                      'show')
+        return
     yield {'op': 'replace' if key in after else 'add', 'path': path,
            'value': before[key]}
 
@@ -344,17 +368,16 @@ def _attached(lent: handovers.Document | None,
 
 
 def _settings(lent: handovers.Document, acts: Collection[str],
-              now: handovers.Document) -> Iterator[Correction]:
+              now: handovers.Document) -> Iterator[Correction | Unknown]:
     """Return the requests that put settings back that are no fields."""
     before, after = lent.node, now.node
     for act, name, path in (
             ('boot_mode', 'boot_mode', 'states/boot_mode'),
             ('secure_boot', 'secure_boot', 'states/secure_boot')):
         if act in acts and before.get(name) != after.get(name):
-            if before.get(name) is None:
-                raise CannotPutBack(f'its {name} from before the lease is '
-                                    'not known')
-            yield Correction(name, 'PUT', path, {'target': before[name]})
+            yield (Correction(name, 'PUT', path, {'target': before[name]})
+                   if before.get(name) is not None else
+                   Unknown(f'its {name} from before the lease is not known'))
     if 'traits' in acts and (set(before.get('traits') or ())
                              != set(after.get('traits') or ())):
         yield Correction('traits', 'PUT', 'traits', {

@@ -57,29 +57,37 @@ def write(engine: Engine, node_uuid: str, acts: Mapping[str, str | None],
         settles_at = now + datetime.timedelta(seconds=within)
         with engine.database.snapshot() as connection:
             nodes = seen.read(connection, (node_uuid,))
-            held = _holding(db_bookings.read_of_node(
-                connection, node_uuid, now), now)
+            bookings = db_bookings.read_of_node(connection, node_uuid, now)
             before = db_handovers.read(connection, (node_uuid,)).get(
                 node_uuid)
+        held = _holding(bookings, now)
         if held is None:
+            if any(each.has_node(now) for each in bookings):
+                # NOTE: whoever takes it back has read the acts by now.
+                raise errors.Contention(
+                    f'The lease that had node {node_uuid} has just ended, so '
+                    'nothing was done to it.')
             return None
-        if before is not None and before.holder == held.uuid:
-            after = before.after(acts, settles_at)
-            with engine.database.write() as connection:
-                db_handovers.update(connection, before, after)
-            return after
-        if not documents:
+        known = before is not None and before.holder == held.uuid
+        if not known and not documents:
             documents.append(_read(engine, node_uuid))
-        after = handovers.first(node_uuid, held.uuid, documents[0], acts,
-                                settles_at)
+        after = (before.after(acts, settles_at)
+                 if before is not None and known else handovers.first(
+                     node_uuid, held.uuid, documents[0], acts, settles_at))
         with engine.database.write() as connection:
+            # NOTE: of an act and an end at the same moment, one comes first.
+            commit.commit(connection, nodes, now)
             # NOTE: a booking whose node was acted on is not one that can be
             # deleted as if nothing had happened.
-            commit.commit(connection, nodes, now)
             if not held.begun:
                 db_bookings.update_state(connection, [held],
                                          leases.BookingState.BOUND, now)
-            db_handovers.insert(connection, after)
+            if before is not None and known:
+                db_handovers.update(connection, before, after)
+            else:
+                # NOTE: the release before this one deletes bookings alone.
+                db_handovers.delete_of_node(connection, before)
+                db_handovers.insert(connection, after)
         return after
     return retry.until_committed(attempt, repeatable=True)
 
@@ -104,18 +112,49 @@ def cleaned(engine: Engine, before: handovers.Handover) -> None:
 
     :param before: the handover as it was written for the undeploy.
     """
+    if before.settles_at > engine.clock():
+        # NOTE: an earlier act may reach Ironic after the undeploy.
+        return
+    _update(engine, before, dataclasses.replace(before, dirty=False))
+
+
+def disown_maintenance(engine: Engine, node_uuid: str) -> None:
+    """Write that the maintenance of a node is not its holder's any more."""
     try:
-        with engine.database.write() as connection:
-            db_handovers.update(connection, before, dataclasses.replace(
-                before, dirty=False))
-    except (db_connection.Conflict, errors.DatabaseUnavailable) as exc:
-        # NOTE: then it is cleaned once more.
-        LOG.debug('Node %s will be cleaned at the end of its lease: %s',
-                  before.node_uuid, exc)
+        before = _of_node(engine, node_uuid)
+    except errors.DatabaseUnavailable as exc:
+        LOG.warning('An administrator changes the maintenance of node %s '
+                    'while its holder cannot be read: %s', node_uuid, exc)
+        return
+    if before is not None and handovers.MAINTENANCE in before.acts:
+        _update(engine, before, dataclasses.replace(before, acts={
+            name: detail for name, detail in before.acts.items()
+            if name != handovers.MAINTENANCE}))
 
 
 def maintains(engine: Engine, node_uuid: str) -> bool:
-    """Return whether the maintenance of a node is that of its holder."""
+    """Return whether the maintenance of a node is that of its holder.
+
+    :raises IronicUnavailable: the node could not be read.
+    """
+    there = _of_node(engine, node_uuid)
+    if there is None or engine.ironic is None:
+        return False
+    known = engine.ironic.maintained(node_uuid)
+    return known is not None and there.maintains(known[1])
+
+
+def _of_node(engine: Engine, node_uuid: str) -> handovers.Handover | None:
     with engine.database.read() as connection:
-        there = db_handovers.read(connection, (node_uuid,)).get(node_uuid)
-    return there is not None and handovers.MAINTENANCE in there.acts
+        return db_handovers.read(connection, (node_uuid,)).get(node_uuid)
+
+
+def _update(engine: Engine, before: handovers.Handover,
+            after: handovers.Handover) -> None:
+    try:
+        with engine.database.write() as connection:
+            db_handovers.update(connection, before, after)
+    except (db_connection.Conflict, errors.ReservationError) as exc:
+        LOG.warning('The handover of node %s could not be written; at worst '
+                    'its node is cleaned once more, or waits for an operator: '
+                    '%s', before.node_uuid, exc)

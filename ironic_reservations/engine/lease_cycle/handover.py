@@ -31,6 +31,9 @@ from ironic_reservations.model import mirrored_node
 
 LOG = log.getLogger(__name__)
 
+#: Ironic's status for a node that is locked or in another state.
+_LOCKED = 409
+
 
 def read(engine: Engine, bookings: Collection[leases.NodeBooking]
          ) -> dict[str, handovers.Handover]:
@@ -74,7 +77,14 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
         return handover_steps.Next(lease_cycle.Act.RELEASE)
     step = handover_steps.next_step(view, node, handover, now)
     if step.corrections:
-        handover = _put_back(context, booking, handover, step.corrections)
+        try:
+            handover = _put_back(context, booking, handover, step.corrections)
+        except ironic_client.Refused as exc:
+            if exc.status == _LOCKED:
+                raise
+            return handover_steps.Next(
+                lease_cycle.Act.WAIT, why=f'cannot be put back as it was '
+                f'before its lease: {exc}', flag=True)
     if step.phase not in (None, handover.phase):
         _write(context.engine, handover, dataclasses.replace(
             handover, phase=step.phase))
@@ -90,9 +100,10 @@ def _put_back(context: lease_context.Context, booking: leases.NodeBooking,
         try:
             context.put_back(booking, each)
         except ironic_client.Refused as exc:
-            # NOTE: the others do not depend on it.
-            refused.append(exc)
-            continue
+            if not each.needless_if_refused or exc.status == _LOCKED:
+                # NOTE: the others do not depend on it.
+                refused.append(exc)
+                continue
         LOG.info('Node %s: %s put back as before the lease',
                  booking.node_uuid, each.what)
         if each.cleared is not None:

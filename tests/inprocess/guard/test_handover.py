@@ -67,6 +67,25 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.assertEqual('a fan', self.node(node.uuid)['maintenance_reason'])
 
 
+    def test_later_maintenance_of_the_operator_stays(self) -> None:
+        """It has no reason either, and was taken for the holder's."""
+        node = self.ready()
+        lease = self.lent(node)
+        path = f'/v1/nodes/{node.uuid}/maintenance'
+        self.as_(self.holder)
+        self.granted('PUT', path)
+        self.granted('DELETE', path)
+        self.as_(self.operator)
+        self.granted('PUT', path)
+        self.granted('DELETE', f'/v1/leases/{lease["id"]}',
+                     headers=base.OURS)
+        self.wait_for(lambda: 'maintenance' in str(
+            self.lease(lease).get('waiting')))
+        self.assertTrue(self.node(node.uuid)['maintenance'])
+        self.granted('DELETE', path)
+        self.wait_for(lambda: not self.lease(lease))
+
+
 class LesseeActsTestCase(handed_over.HandedOverTestCase):
     """Each act of the table, by the role that Ironic's policies ask for."""
 
