@@ -118,14 +118,16 @@ class Unknown:
 
 def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
               handover: handovers.Handover,
-              now: handovers.Document) -> Next:
+              now: handovers.Document, refused: str | None = None) -> Next:
     """Decide what to do with a node that its holder has acted on.
 
     :param view: the step for a node that its holder did nothing but deploy.
     :param node: the node as Ironic shows it.
     :param now: the same, whole.
+    :param refused: why Ironic refuses to put something back, so that the node
+        is cleaned without it.
     """
-    if _sets_maintenance(handover, now):
+    if refused is None and _sets_maintenance(handover, now):
         return Next(lease_cycle.Act.AGAIN, (Correction(
             'maintenance', 'DELETE', _MAINTENANCE, cleared=(
                 handovers.MAINTENANCE)),), why='is in maintenance')
@@ -133,10 +135,11 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
         # NOTE: nothing of its holder is left, but on its disks.
         handover = dataclasses.replace(handover, document=None, acts={})
     both = tuple(corrections(handover, now))
-    found = tuple(each for each in both if isinstance(each, Correction))
+    found = () if refused is not None else tuple(
+        each for each in both if isinstance(each, Correction))
     if node_condition.occupied(node):
         return _occupied(view, handover, found)
-    if node.maintenance and (found or _uncleaned(handover)):
+    if node.maintenance and _to_clean(handover, found):
         return Next(lease_cycle.Act.WAIT, flag=True,
                     why='is in maintenance, and has to be put back and '
                         'cleaned after it')
@@ -156,14 +159,26 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
         return _failed(handover, node)
     step = _available(handover, found)
     unknown = [each.why for each in both if isinstance(each, Unknown)]
-    # NOTE: in maintenance, nobody gets it, and an operator has it in hand.
-    if (step.act is lease_cycle.Act.RELEASE and unknown
-            and not node.maintenance):
-        return Next(lease_cycle.Act.WAIT, flag=True, why=(
-            f'cannot be put back as it was before its lease: '
-            f'{"; ".join(unknown)}. Maintenance of the node lets the lease '
-            'end, with the node left to the operator'))
+    if refused is not None:
+        unknown.append(refused)
+    if step.act is lease_cycle.Act.RELEASE and unknown:
+        return _impossible(node, '; '.join(unknown))
     return step
+
+
+def _impossible(node: mirrored_node.Node, why: str) -> Next:
+    """Return the step for a node that cannot be put back.
+
+    NOTE: in maintenance, nobody gets it, and an operator has it in hand.
+
+    :param why: in words.
+    """
+    if node.maintenance:
+        return Next(lease_cycle.Act.RELEASE,
+                    why=f'is left in maintenance, not as it was: {why}')
+    return Next(lease_cycle.Act.WAIT, flag=True, why=(
+        f'cannot be put back as it was before its lease: {why}. Maintenance '
+        'of the node lets the lease end, with the node left to the operator'))
 
 
 def _occupied(view: lease_cycle.AtEnd, handover: handovers.Handover,
@@ -194,7 +209,7 @@ def _manageable(handover: handovers.Handover, node: mirrored_node.Node,
 def _available(handover: handovers.Handover,
                found: tuple[Correction, ...]) -> Next:
     """Return the next step for a node that Ironic could deploy."""
-    if _uncleaned(handover) or any(each.cleans for each in found):
+    if _to_clean(handover, found):
         return Next(lease_cycle.Act.MANAGE, phase=handovers.Phase.MANAGED,
                     why='is taken out of use to be cleaned')
     if found:
@@ -216,9 +231,11 @@ def _failed(handover: handovers.Handover,
     return Next(lease_cycle.Act.RELEASE)
 
 
-def _uncleaned(handover: handovers.Handover) -> bool:
+def _to_clean(handover: handovers.Handover,
+              found: Collection[Correction]) -> bool:
     """Return whether a node has yet to be cleaned."""
-    return handover.dirty and handover.phase in _NOT_CLEANED
+    return (handover.dirty and handover.phase in _NOT_CLEANED
+            or any(each.cleans for each in found))
 
 
 def _led_away(handover: handovers.Handover) -> bool:

@@ -82,9 +82,8 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
         except ironic_client.Refused as exc:
             if exc.status == _LOCKED:
                 raise
-            return handover_steps.Next(
-                lease_cycle.Act.WAIT, why=f'cannot be put back as it was '
-                f'before its lease: {exc}', flag=True)
+            step = handover_steps.next_step(view, node, handover, now,
+                                            str(exc))
     if step.phase not in (None, handover.phase):
         _write(context.engine, handover, dataclasses.replace(
             handover, phase=step.phase))

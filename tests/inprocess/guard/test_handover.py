@@ -14,6 +14,8 @@ from oslo_policy import policy
 from tests.inprocess.guard import base
 from tests.inprocess.guard import handed_over
 from tests.inprocess.guard import lessee_acts
+from tests.real import forked_ironic
+from tools import all_in_one
 from tools import enrolment
 
 #: Values that Ironic does not refuse before it applies its policy.
@@ -84,6 +86,48 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.assertTrue(self.node(node.uuid)['maintenance'])
         self.granted('DELETE', path)
         self.wait_for(lambda: not self.lease(lease))
+
+
+class HttpBasicTestCase(handed_over.HandedOverTestCase):
+    """Without projects: the holder is who does what a lessee may do."""
+
+    identity = base.WithUsers.identity
+
+    @classmethod
+    def make(cls, folder: str) -> all_in_one.AllInOne:
+        return forked_ironic.ForkedIronic(
+            folder, users=base.WithUsers.users,
+            reservations=base.WithUsers.reservations)
+
+    def as_(self, name: str) -> None:
+        """Go on as the only user."""
+
+    def test_all_that_a_lessee_may_do_is_put_back(self) -> None:
+        node = self.ready(**_LENT)
+        before = self.whole(node)
+        lease = self.lent(node)
+        path = f'/v1/nodes/{node.uuid}'
+        proof = {base.PROOF: lease['reservations'][0]['id']}
+        for field, value in (('description', 'his'), ('extra/his', 1),
+                             ('instance_info/configdrive', 'his'),
+                             ('resource_class', 'his')):
+            self.granted('PATCH', path, [
+                {'op': 'add', 'path': f'/{field}', 'value': value}])
+        self.granted('POST', '/v1/volume/targets', {
+            'node_uuid': node.uuid, 'volume_type': 'iscsi',
+            'volume_id': 'his', 'boot_index': 0})
+        self.granted('PUT', f'{path}/states/power', {'target': 'power on'})
+        self.granted('PUT', f'{path}/maintenance', {'reason': 'his'},
+                     headers=proof)
+        self.granted('PATCH', path, [
+            {'op': 'add', 'path': '/driver_info/his', 'value': 1}],
+            headers=proof)
+        # NOTE: no lessee may do that, so it is an operator's.
+        self.granted('PATCH', path, [
+            {'op': 'add', 'path': '/properties/cpus', 'value': 8}])
+        self.ended(lease)
+        self.assertEqual({**before, 'properties': {'cpus': 8}},
+                         self.whole(node))
 
 
 class LesseeActsTestCase(handed_over.HandedOverTestCase):

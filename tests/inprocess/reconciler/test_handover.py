@@ -91,6 +91,11 @@ class TestActs(leases.TestCase):
         over = self.lease(self.made)
         self.assertTrue(over.degraded)
         self.assertIn('cannot be put back', over.waiting)
+        # NOTE: as the page tells the operator to do.
+        self.ironic.change(self.node, maintenance=True)
+        self.soon()
+        self.assertEqual(leases.STATUS.TERMINATED,
+                         self.lease(self.made).status)
 
     def test_undeploy_beside_an_act_does_not_count_as_cleaning(self) -> None:
         acted.write(self.engine, self.node, {'power': None}, within=6)

@@ -72,6 +72,9 @@ class HandoverTest(testtools.TestCase):
             ['power'], PHASE.PROVIDED, maintenance=True).act)
         self.assertIs(ACT.RELEASE, self._next(
             ['power'], dirty=False, maintenance=True).act)
+        step = self._next(['/extra/a'], dirty=False, maintenance=True,
+                          now={'extra': {'a': 1}})
+        self.assertEqual((ACT.AGAIN, 1), (step.act, len(step.corrections)))
 
     def test_node_that_was_made_anew_keeps_what_it_has(self):
         step = self._next(['/extra/a'], PHASE.PROVIDED, now={
