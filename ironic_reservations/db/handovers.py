@@ -99,13 +99,13 @@ def _changed(handover: handovers.Handover) -> dict[str, Any]:
 
 
 def _acts(handover: handovers.Handover) -> str:
-    return json.dumps(handover.acts, sort_keys=True)
+    return json.dumps(sorted(handover.acts))
 
 
 def _of_row(row: sa.Row[Any]) -> handovers.Handover:
     return handovers.Handover(
         row.node_uuid, row.holder, _document(row.document),
-        json.loads(row.acts), row.dirty, row.settles_at,
+        frozenset(json.loads(row.acts)), row.dirty, row.settles_at,
         handovers.Phase(row.phase))
 
 

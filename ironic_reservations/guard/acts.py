@@ -143,7 +143,7 @@ class Acts:
                     return answer
             self._turn_away(environ, node)
             raise
-        self.protected.record_use(admitted, {asked.target: None})
+        self.protected.record_use(admitted, (asked.target,))
         return self._carry(
             environ, admitted, request,
             in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS

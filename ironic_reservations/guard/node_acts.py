@@ -221,17 +221,15 @@ def pointers(patch: Any) -> tuple[str, ...]:
         for key in ('path', 'from') if entry.get(key) is not None)
 
 
-def recorded(written: Collection[str]) -> dict[str, str | None]:
+def recorded(written: Collection[str]) -> frozenset[str]:
     """Return the acts of a PATCH as in a handover.
 
     :param written: the JSON pointers that it writes.
     """
-    found: dict[str, str | None] = {}
-    for pointer in written:
-        parts = pointer.lstrip('/').split('/')[:2]
-        found[handovers.MAINTENANCE if parts[0] == handovers.MAINTENANCE
-              else '/' + '/'.join(part for part in parts if part)] = None
-    return found
+    parts = (pointer.lstrip('/').split('/')[:2] for pointer in written)
+    return frozenset(
+        handovers.MAINTENANCE if each[0] == handovers.MAINTENANCE
+        else '/' + '/'.join(part for part in each if part) for each in parts)
 
 
 def of_patch(patch: Any, protected: Collection[Act]) -> frozenset[Act]:

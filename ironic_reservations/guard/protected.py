@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterator
-from collections.abc import Mapping
 import contextlib
 import dataclasses
 import math
@@ -114,18 +113,16 @@ class Protected:
         if takes_away:
             assert node is not None
             actor = self._actor(node, _proof(environ))
-            recorded = {asked.recorded: None if actor.administers
-                        and actor.claim.proof is None
-                        else self._reason(environ)}
+            recorded = (asked.recorded,)
             # NOTE: an administrator may, whoever holds the node.
             if actor.administers or asked.act not in self.acts:
-                self._record(node.uuid, recorded, actor)
-                return uuid, inward.call(self._app,
-                                         _readdressed(environ, path))
+                handover = self._record(node.uuid, recorded, actor)
+                return uuid, inward.call(self._app, self._of_holder(
+                    node, handover, recorded, _readdressed(environ, path)))
             return uuid, self._change(node, protect.ChangeRequest(actor),
                                       self._rebuilt(environ, path), recorded)
         judged = self._judge(environ, uuid, (asked.act,), node,
-                             {asked.recorded: None})
+                             (asked.recorded,))
         return uuid, self._pass(judged, (
             self._rebuilt(environ, path) if judged.held
             else _readdressed(environ, path)))
@@ -141,7 +138,7 @@ class Protected:
         judged = _Judged(f'allocation {uuid}', deadline)
         if node is not None:
             judged = self._judge(environ, node.uuid, (asked.act,), node,
-                                 {asked.recorded: None})
+                                 (asked.recorded,))
             # NOTE: the allocation may move to another node later.
             judged = dataclasses.replace(
                 judged, deadline=min(deadline, judged.deadline))
@@ -168,7 +165,7 @@ class Protected:
         for uuid in sorted(uuids):
             deadline = min(deadline, self._judge(
                 environ, uuid, (asked.act,),
-                recorded={asked.recorded: None}).deadline)
+                recorded=(asked.recorded,)).deadline)
         return None, self._pass(
             _Judged(f'volume {asked.below[1]} {asked.ident}', deadline),
             inward.rebuilt(environ, path, body=document))
@@ -194,8 +191,9 @@ class Protected:
                                           recorded), request)
         actor = self._actor(node, _proof(environ))
         if actor.administers:
-            self._record(node.uuid, recorded, actor)
-            return inward.call(self._app, request)
+            handover = self._record(node.uuid, recorded, actor)
+            return inward.call(self._app, self._of_holder(
+                node, handover, recorded, request))
         return self._change(node, protect.ChangeRequest(actor), request,
                             recorded)
 
@@ -215,7 +213,7 @@ class Protected:
         """
         return self._change(node, protect.ChangeRequest(
             self._actor(node, proof), act in self.acts,
-            act in node_acts.FREES, of_state=True), request, {target: None},
+            act in node_acts.FREES, of_state=True), request, (target,),
             cleans=act is node_acts.Act.UNDEPLOY)
 
     def bring_back(self, environ: wsgi.Environ, node_uuid: str,
@@ -239,7 +237,7 @@ class Protected:
                                  f'node {node_uuid}', request)
 
     def record_use(self, admitted: admission.InFlightRequest,
-                   acts: Mapping[str, str | None]) -> None:
+                   acts: Collection[str]) -> None:
         """Write that a lease uses its node, before Ironic is told.
 
         :param admitted: the request that was let through.
@@ -258,7 +256,7 @@ class Protected:
             carry.close(self._engine, admitted, False)
             raise
 
-    def _record(self, node_uuid: str, acts: Mapping[str, str | None],
+    def _record(self, node_uuid: str, acts: Collection[str],
                 actor: protection.Actor, within: float = protect.FRESH + 1
                 ) -> handovers.Handover | None:
         """Write an act of the holder of a node, before Ironic is told.
@@ -271,19 +269,17 @@ class Protected:
             return None
         if actor.administers:
             if self._callers.told_apart:
-                if handovers.MAINTENANCE in acts:
-                    acted.disown_maintenance(self._engine, node_uuid)
                 return None
             if actor.claim.proof is None:
-                acts = {name: detail for name, detail in acts.items()
+                acts = [name for name in acts
                         if f'/{handovers.root(name)}' in node_acts.OF_LESSEES
-                        or name in node_acts.OF_LESSEES}
+                        or name in node_acts.OF_LESSEES]
                 if not acts:
                     return None
         return acted.write(self._engine, node_uuid, acts, within)
 
     def _change(self, node: callers.Node, asked: protect.ChangeRequest,
-                request: wsgi.Environ, recorded: Mapping[str, str | None],
+                request: wsgi.Environ, recorded: Collection[str],
                 cleans: bool = False) -> wsgi.Answer:
         """Have Ironic change a node, and keep it from others meanwhile.
 
@@ -301,15 +297,14 @@ class Protected:
                 if asked.protected and not asked.actor.administers:
                     raise
                 return inward.call(self._app, request)
-            handover = None
+            handover, sent = None, request
             if admitted.held:
                 with self._closed_if_lost(admitted):
-                    if handovers.MAINTENANCE in recorded:
-                        self._check_maintenance(node)
                     handover = self._record(node.uuid, recorded, asked.actor,
                                             within=0)
+                    sent = self._of_holder(node, handover, recorded, request)
             answer = carry.change(self._engine, self._app, admitted, asked,
-                                  request)
+                                  sent)
             if cleans and handover is not None and inward.succeeded(answer):
                 acted.cleaned(self._engine, handover)
             return answer
@@ -318,31 +313,51 @@ class Protected:
             node, None, change,
             lambda: any(admitted.held for admitted in kept))
 
-    def _check_maintenance(self, node: callers.Node) -> None:
-        """Check that a holder changes no maintenance but its own.
+    def _of_holder(self, node: callers.Node,
+                   handover: handovers.Handover | None,
+                   recorded: Collection[str],
+                   request: wsgi.Environ) -> wsgi.Environ:
+        """Return the request of a holder for Ironic.
 
-        :raises MaintenanceOfOthers: an operator or Ironic has set it.
+        :param handover: ``None``: it is not a request of a holder.
+        :raises MaintenanceOfOthers: it changes a maintenance that an operator
+            or Ironic has set.
+        :raises NotCanonical: it sets maintenance without a reason, by which
+            it could be known.
         """
-        if node.maintenance and not acted.maintains(self._engine, node.uuid):
+        if handover is None or handovers.MAINTENANCE not in recorded:
+            return request
+        if request['REQUEST_METHOD'] == 'PATCH':
+            raise errors.NotCanonical(
+                f'A lease has node {node.uuid}, and its maintenance can be '
+                'set and cleared in one form only: send PUT or DELETE '
+                '/v1/nodes/<uuid>/maintenance.')
+        if node.maintenance and not self._maintains(handover):
             raise errors.MaintenanceOfOthers(
                 f'Node {node.uuid} is in maintenance, which an operator or '
                 'Ironic itself has set. Only administrators may change it. '
                 'Ask the operator; your lease can have another node with '
                 '"give_back" and a change of its number of nodes.')
-
-    def _reason(self, environ: wsgi.Environ) -> str | None:
-        """Return the reason in a request for maintenance."""
-        document = (self._document(environ)
-                    if environ['REQUEST_METHOD'] == 'PUT' else None)
-        query = dict(parse.parse_qsl(environ.get('QUERY_STRING', '')))
+        if request['REQUEST_METHOD'] != 'PUT':
+            return request
+        document = self._document(request) or {}
+        query = dict(parse.parse_qsl(request.get('QUERY_STRING', '')))
         reason = (document.get('reason') if isinstance(document, dict)
-                  else None) or query.get('reason')
-        return str(reason) if reason else None
+                  else None) or query.get('reason') or ''
+        return inward.rebuilt(request, request['PATH_INFO'], body={
+            'reason': handover.marked(reason) if isinstance(reason, str)
+            else reason})
+
+    def _maintains(self, handover: handovers.Handover) -> bool:
+        """Return whether the maintenance of a node is that of its holder."""
+        assert self._engine.ironic is not None
+        known = self._engine.ironic.maintained(handover.node_uuid)
+        return known is not None and handover.maintains(known[1])
 
     def _judge(self, environ: wsgi.Environ, node_uuid: str,
                acts: Collection[node_acts.Act],
                node: callers.Node | None = None,
-               recorded: Mapping[str, str | None] | None = None) -> _Judged:
+               recorded: Collection[str] = ()) -> _Judged:
         """Raise unless the caller may act on a node.
 
         :param recorded: the acts, as in a handover.
@@ -368,8 +383,8 @@ class Protected:
             actor, not self.acts.isdisjoint(acts),
             not node_acts.FREES.isdisjoint(acts)))
         if holding.leased.holder is not None:
-            self._record(node_uuid,
-                         _of_holder(holding, actor, recorded or {}), actor)
+            self._record(node_uuid, _acts_of_holder(holding, actor, recorded),
+                         actor)
         # NOTE: an administrator may, whoever holds the node.
         return _Judged(what) if actor.administers else _Judged(
             what, holding.deadline)
@@ -411,9 +426,8 @@ def _proof(environ: wsgi.Environ) -> str | None:
     return bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
 
 
-def _of_holder(holding: protect.Holding, actor: protection.Actor,
-               recorded: Mapping[str, str | None]
-               ) -> Mapping[str, str | None]:
+def _acts_of_holder(holding: protect.Holding, actor: protection.Actor,
+                    recorded: Collection[str]) -> Collection[str]:
     """Return the acts that may be those of the holder of a node.
 
     NOTE: an owner may write a description while others have the node.
@@ -421,8 +435,7 @@ def _of_holder(holding: protect.Holding, actor: protection.Actor,
     if protection.judge(actor, holding.held, holding.leased,
                         holding.now).passes:
         return recorded
-    return {name: detail for name, detail in recorded.items()
-            if not name.startswith('/')}
+    return [name for name in recorded if not name.startswith('/')]
 
 
 def _nodes_in(document: Any) -> tuple[str, ...]:

@@ -129,11 +129,12 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
     """
     if refused is None and _sets_maintenance(handover, now):
         return Next(lease_cycle.Act.AGAIN, (Correction(
-            'maintenance', 'DELETE', _MAINTENANCE, cleared=(
-                handovers.MAINTENANCE)),), why='is in maintenance')
+            'maintenance', 'DELETE', _MAINTENANCE),),
+            why='is in maintenance')
     if handover.document is not None and _made_anew(handover.document, now):
         # NOTE: nothing of its holder is left, but on its disks.
-        handover = dataclasses.replace(handover, document=None, acts={})
+        handover = dataclasses.replace(handover, document=None,
+                                       acts=frozenset())
     both = tuple(corrections(handover, now))
     found = () if refused is not None else tuple(
         each for each in both if isinstance(each, Correction))
@@ -250,12 +251,8 @@ def _made_anew(lent: handovers.Document, now: handovers.Document) -> bool:
 
 def _sets_maintenance(handover: handovers.Handover,
                       now: handovers.Document) -> bool:
-    """Return whether a node is in the maintenance of its holder.
-
-    NOTE: one of Ironic itself has a fault, and one of an operator another
-    reason.
-    """
-    return (bool(now.node.get('maintenance')) and not now.node.get('fault')
+    """Return whether a node is in the maintenance of its holder."""
+    return (bool(now.node.get('maintenance'))
             and handover.maintains(now.node.get('maintenance_reason')))
 
 

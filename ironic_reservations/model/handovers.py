@@ -17,14 +17,14 @@ Source: ../doc/source/admin/handover.rst, the table of acts.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
 import enum
 from typing import Any
 
-#: The field of ``acts`` that a holder who sets maintenance writes; its value
-#: is the reason.
+#: The act of setting or clearing maintenance.
 MAINTENANCE = 'maintenance'
 #: The number of parts of a field, and the length of their pointers, up to
 #: which each is put back by itself.
@@ -72,7 +72,7 @@ class Handover:
     :ivar holder: the uuid of the booking.
     :ivar document: the node before the first act; ``None``: it was not read.
     :ivar acts: the acts, as in :mod:`~ironic_reservations.guard.node_acts`;
-        fields of the node as JSON pointers; ``maintenance`` has its reason.
+        fields of the node as JSON pointers.
     :ivar dirty: whether the node has to be cleaned.
     :ivar settles_at: when all acts have reached Ironic or been refused, as far
         as no request in flight says so.
@@ -81,27 +81,35 @@ class Handover:
     node_uuid: str
     holder: str
     document: Document | None
-    acts: Mapping[str, str | None]
+    acts: frozenset[str]
     dirty: bool
     settles_at: datetime.datetime
     phase: Phase = Phase.LENT
 
-    def maintains(self, reason: str | None) -> bool:
-        """Return whether a maintenance is that of the holder.
+    def marked(self, reason: str) -> str:
+        """Return the reason for Ironic of a maintenance of the holder.
 
-        :param reason: the reason that Ironic shows.
+        NOTE: it stands in Ironic, where the next maintenance replaces it, so
+        that nobody's maintenance is taken for that of another.
         """
-        return (MAINTENANCE in self.acts
-                and self.acts[MAINTENANCE] == _cut(reason))
+        return f'{reason} {self._mark}'.lstrip()
 
-    def after(self, acts: Mapping[str, str | None],
+    def maintains(self, shown: str | None) -> bool:
+        """Return whether a reason in Ironic is one of the holder."""
+        return shown is not None and shown.endswith(self._mark)
+
+    @property
+    def _mark(self) -> str:
+        return f'(by the holder of the node, {self.holder})'
+
+    def after(self, acts: Collection[str],
               settles_at: datetime.datetime) -> Handover:
         """Return the handover after further acts.
 
         :param acts: as in :attr:`acts`.
         """
         return dataclasses.replace(
-            self, acts=_bounded({**self.acts, **acts}, self.document),
+            self, acts=_bounded(self.acts.union(acts), self.document),
             dirty=True,
             # NOTE: another time than that of every earlier act.
             settles_at=max(settles_at, self.settles_at + datetime.timedelta(
@@ -109,37 +117,32 @@ class Handover:
 
 
 def first(node_uuid: str, holder: str, document: Document | None,
-          acts: Mapping[str, str | None],
+          acts: Collection[str],
           settles_at: datetime.datetime) -> Handover:
     """Return the handover after the first acts of a holder."""
     return Handover(node_uuid, holder, document, _bounded(acts, document),
                     True, settles_at)
 
 
-def _bounded(acts: Mapping[str, str | None],
-             document: Document | None) -> dict[str, str | None]:
+def _bounded(acts: Collection[str],
+             document: Document | None) -> frozenset[str]:
     """Return acts in a size that no holder can exceed.
 
     NOTE: a field of which many parts were written is put back as a whole, and
     Ironic refuses to write one that it does not show.
     """
-    acts = {act: _cut(detail) for act, detail in acts.items()
-            if (document is None or root(act) in document.node
-                if act.startswith('/') else len(act) <= _LONGEST_NAME)}
+    kept = {act for act in acts if (
+        document is None or root(act) in document.node
+        if act.startswith('/') else len(act) <= _LONGEST_NAME)}
     parts: dict[str, list[str]] = {}
-    for act in acts:
+    for act in kept:
         if act.startswith('/'):
             parts.setdefault(root(act), []).append(act)
     whole = {name for name, found in parts.items()
              if len(found) > _MOST_PARTS or max(map(len, found)) > _LONGEST}
-    kept = {act: detail for act, detail in acts.items()
-            if not act.startswith('/') or root(act) not in whole}
-    return {**kept, **{f'/{name}': None for name in whole}}
-
-
-def _cut(reason: str | None) -> str | None:
-    """Return the beginning of a reason; ``None``: there is none."""
-    return reason[:_LONGEST] if reason else None
+    return frozenset(
+        f'/{root(act)}' if act.startswith('/') and root(act) in whole else act
+        for act in kept)
 
 
 def root(pointer: str) -> str:

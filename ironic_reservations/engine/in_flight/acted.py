@@ -18,7 +18,7 @@ was when its holder got it; a node without a row has never been acted on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 import dataclasses
 import datetime
 
@@ -38,7 +38,7 @@ from ironic_reservations.model import leases
 LOG = log.getLogger(__name__)
 
 
-def write(engine: Engine, node_uuid: str, acts: Mapping[str, str | None],
+def write(engine: Engine, node_uuid: str, acts: Collection[str],
           within: float = 0) -> handovers.Handover | None:
     """Write acts of the lease that has a node, before they reach Ironic.
 
@@ -115,46 +115,11 @@ def cleaned(engine: Engine, before: handovers.Handover) -> None:
     if before.settles_at > engine.clock():
         # NOTE: an earlier act may reach Ironic after the undeploy.
         return
-    _update(engine, before, dataclasses.replace(before, dirty=False))
-
-
-def disown_maintenance(engine: Engine, node_uuid: str) -> None:
-    """Write that the maintenance of a node is not its holder's any more."""
-    try:
-        before = _of_node(engine, node_uuid)
-    except errors.DatabaseUnavailable as exc:
-        LOG.warning('An administrator changes the maintenance of node %s '
-                    'while its holder cannot be read: %s', node_uuid, exc)
-        return
-    if before is not None and handovers.MAINTENANCE in before.acts:
-        _update(engine, before, dataclasses.replace(before, acts={
-            name: detail for name, detail in before.acts.items()
-            if name != handovers.MAINTENANCE}))
-
-
-def maintains(engine: Engine, node_uuid: str) -> bool:
-    """Return whether the maintenance of a node is that of its holder.
-
-    :raises IronicUnavailable: the node could not be read.
-    """
-    there = _of_node(engine, node_uuid)
-    if there is None or engine.ironic is None:
-        return False
-    known = engine.ironic.maintained(node_uuid)
-    return known is not None and there.maintains(known[1])
-
-
-def _of_node(engine: Engine, node_uuid: str) -> handovers.Handover | None:
-    with engine.database.read() as connection:
-        return db_handovers.read(connection, (node_uuid,)).get(node_uuid)
-
-
-def _update(engine: Engine, before: handovers.Handover,
-            after: handovers.Handover) -> None:
     try:
         with engine.database.write() as connection:
-            db_handovers.update(connection, before, after)
+            db_handovers.update(connection, before, dataclasses.replace(
+                before, dirty=False))
     except (db_connection.Conflict, errors.ReservationError) as exc:
-        LOG.warning('The handover of node %s could not be written; at worst '
-                    'its node is cleaned once more, or waits for an operator: '
-                    '%s', before.node_uuid, exc)
+        # NOTE: then it is cleaned once more.
+        LOG.info('Node %s will be cleaned at the end of its lease: %s',
+                 before.node_uuid, exc)

@@ -50,7 +50,7 @@ def begin(engine: Engine, booking: leases.NodeBooking) -> handovers.Handover:
 
     :raises Conflict: its holder has acted on it.
     """
-    made = handovers.first(booking.node_uuid, booking.uuid, None, {},
+    made = handovers.first(booking.node_uuid, booking.uuid, None, (),
                            engine.clock())
     with engine.database.write() as connection:
         db_handovers.insert(connection, made)
@@ -107,9 +107,7 @@ def _put_back(context: lease_context.Context, booking: leases.NodeBooking,
                  booking.node_uuid, each.what)
         if each.cleared is not None:
             before, handover = handover, dataclasses.replace(
-                handover, acts={act: detail for act, detail
-                                in handover.acts.items()
-                                if act != each.cleared})
+                handover, acts=handover.acts - {each.cleared})
             _write(context.engine, before, handover)
     if refused:
         raise refused[0]

@@ -64,7 +64,6 @@ LIVES: Mapping[str, Life] = {
     'protected': Life(_UPDATE, [
         _DEPLOYED, _patch('/protected', True),
         _patch('/protected_reason', 'his')]),
-    'maintenance_field': Life(_UPDATE, [_patch('/maintenance', True)]),
     'extra': Life('baremetal:node:update_extra', [
         _patch('/extra/his', {'a': [1]}), _patch('/extra/rack', 'his')]),
     'whole_extra': Life('baremetal:node:update_extra', [
@@ -76,8 +75,11 @@ LIVES: Mapping[str, Life] = {
     'maintenance': Life('baremetal:node:set_maintenance', [
         Step(ADMIN, 'PUT', '/maintenance', {'reason': 'his'})]),
     'maintenance_cleared': Life('baremetal:node:clear_maintenance', [
-        Step(ADMIN, 'PUT', '/maintenance', {'reason': 'his'}),
+        Step(ADMIN, 'PUT', '/maintenance'),
         Step(ADMIN, 'DELETE', '/maintenance')]),
+    'maintenance_twice': Life('baremetal:node:set_maintenance', [
+        Step(ADMIN, 'PUT', '/maintenance', {'reason': 'his'}),
+        Step(ADMIN, 'PUT', '/maintenance', {'reason': 'another'})]),
     'power': Life('baremetal:node:set_power_state', [
         Step(MEMBER, 'PUT', '/states/power', {'target': 'power on'})]),
     'boot_mode': Life('baremetal:node:set_boot_mode', [
@@ -127,10 +129,11 @@ HARMLESS: Mapping[str, str] = {
     'baremetal:runbook:create': 'on no node; its steps are a provision '
                                 'target',
 }
-#: Fields of a node that a lessee may write, by PATCH.
+#: Fields of a node that a lessee may write, by PATCH. Of "maintenance", Ironic
+#: would allow it as well.
 FIELDS = frozenset((
     'automated_clean', 'description', 'extra', 'instance_info',
-    'instance_name', 'maintenance', 'protected', 'protected_reason',
+    'instance_name', 'protected', 'protected_reason',
     'resource_class'))
 #: Provision targets of Ironic. An act of a later release is to be added here
 #: once it is known what it leaves on a node.

@@ -38,36 +38,36 @@ class TestActs(leases.TestCase):
 
     def test_act_that_an_end_overtakes_is_refused(self) -> None:
         """It was let through unrecorded to a node that was given back."""
-        acted.write(self.engine, self.node, {'power': None})
+        acted.write(self.engine, self.node, ('power',))
         before = self._handover()
 
         def end() -> None:
             self.leasing.end(self.made)
         self.world.engine.database.interruptions.append(end)
         self.assertRaises(errors.Contention, acted.write, self.engine,
-                          self.node, {'vmedia': None})
+                          self.node, ('vmedia',))
         self.assertEqual(before, self._handover())
 
     def test_act_after_the_end_is_refused(self) -> None:
         self.at(4)
         self.assertRaises(errors.Contention, acted.write, self.engine,
-                          self.node, {'power': None})
+                          self.node, ('power',))
         self.assertIsNone(self._handover())
 
     def test_row_that_the_release_before_left_is_replaced(self) -> None:
-        acted.write(self.engine, self.node, {'power': None})
+        acted.write(self.engine, self.node, ('power',))
         before = self._handover()
         with self.engine.database.write() as connection:
             db_handovers.delete_of_node(connection, before)
             db_handovers.insert(connection, dataclasses.replace(
                 before, holder='somebody-before'))
-        made = acted.write(self.engine, self.node, {'/extra/a': None})
+        made = acted.write(self.engine, self.node, ('/extra/a',))
         self.assertEqual(made, self._handover())
         self.assertEqual(['/extra/a'], [*made.acts])
 
     def test_media_that_ironic_refused_keep_no_node(self) -> None:
         """One refused request kept a node of such a driver for ever."""
-        acted.write(self.engine, self.node, {'vmedia': None})
+        acted.write(self.engine, self.node, ('vmedia',))
         real = self.ironic.put_back
 
         def put_back(uuid, method, path, body, ticket=None):
@@ -81,7 +81,7 @@ class TestActs(leases.TestCase):
                          self.lease(self.made).status)
 
     def test_what_ironic_refuses_to_put_back_is_told(self) -> None:
-        acted.write(self.engine, self.node, {'/description': None})
+        acted.write(self.engine, self.node, ('/description',))
         self.ironic.fields[self.node] = {'description': 'his'}
 
         def put_back(*_):
@@ -98,11 +98,11 @@ class TestActs(leases.TestCase):
                          self.lease(self.made).status)
 
     def test_undeploy_beside_an_act_does_not_count_as_cleaning(self) -> None:
-        acted.write(self.engine, self.node, {'power': None}, within=6)
-        made = acted.write(self.engine, self.node, {'deleted': None})
+        acted.write(self.engine, self.node, ('power',), within=6)
+        made = acted.write(self.engine, self.node, ('deleted',))
         acted.cleaned(self.engine, made)
         self.assertTrue(self._handover().dirty)
         self.world.clock.advance(7)
-        made = acted.write(self.engine, self.node, {'deleted': None})
+        made = acted.write(self.engine, self.node, ('deleted',))
         acted.cleaned(self.engine, made)
         self.assertFalse(self._handover().dirty)

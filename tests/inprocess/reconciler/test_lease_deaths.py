@@ -159,13 +159,12 @@ class TestDeathInHandover(_Deaths):
         self.work_at(0)
         node = self.node_of(lease)
         before = self.ironic.document(node)
-        acted.write(self.engine, node, {'power': None, '/description': None,
-                                        '/instance_info/a': None,
-                                        'maintenance': 'his'})
+        made = acted.write(self.engine, node, (
+            'power', '/description', '/instance_info/a', 'maintenance'))
         self.ironic.fields[node] = {'power_state': 'power on',
                                     'description': 'his',
                                     'instance_info': {'a': 1}}
-        self.ironic.why[node] = 'his'
+        self.ironic.why[node] = made.marked('his')
         self.ironic.change(node, maintenance=True)
         self.ironic.changed.clear()
         mortal, died = self._mortal_crew(lives), False

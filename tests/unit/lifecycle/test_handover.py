@@ -34,7 +34,7 @@ class HandoverTest(testtools.TestCase):
         """Return the next step for a node, with its fields as they are now."""
         lent = handovers.Document(_FIELDS)
         made = dataclasses.replace(handovers.first(
-            'node', 'holder', lent, dict.fromkeys(acts), _NOON),
+            'node', 'holder', lent, acts, _NOON),
             phase=phase, dirty=dirty)
         known = mirrored_node.Node('node', **node)
         return handover.next_step(
