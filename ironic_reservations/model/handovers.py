@@ -92,15 +92,16 @@ class Handover:
         NOTE: it stands in Ironic, where the next maintenance replaces it, so
         that nobody's maintenance is taken for that of another.
         """
-        return f'{reason} {self._mark}'.lstrip()
+        # NOTE: Ironic cuts a long reason at its end.
+        return f'{self._mark} {reason}'.rstrip()
 
     def maintains(self, shown: str | None) -> bool:
         """Return whether a reason in Ironic is one of the holder."""
-        return shown is not None and shown.endswith(self._mark)
+        return shown is not None and shown.startswith(self._mark)
 
     @property
     def _mark(self) -> str:
-        return f'(by the holder of the node, {self.holder})'
+        return f'[by the holder of the node, {self.holder}]'
 
     def after(self, acts: Collection[str],
               settles_at: datetime.datetime) -> Handover:

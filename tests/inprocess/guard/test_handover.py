@@ -95,7 +95,9 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.granted('PUT', path, {'reason': 'his'})
         self.assertEqual(400, self.send(
             'PUT', path, {'reason': {'a': 1}}).status)
+        self.granted('PUT', path, {'reason': 'r' * 100000})
         self.granted('PUT', f'{path}?reason=his')
+        self.granted('PUT', path, {'reason': 'r' * 100000})
         self.assertEqual((403, 'guard.not_canonical'), _refused(self.send(
             'PATCH', f'/v1/nodes/{node.uuid}', [
                 {'op': 'replace', 'path': '/maintenance', 'value': False}])))
