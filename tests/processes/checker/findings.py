@@ -433,7 +433,8 @@ def _booked_twice(case: Case) -> Iterator[Finding]:
             if each.op in ('reserve', 'book') and each.key is not None}
     made: dict[str, set[str]] = {name: set() for name in keys}
     for each in case.told.exchanges:
-        for name, ident in _booked(each) if each.done else ():
+        for name, ident in _booked(each) if (
+                each.done and not each.dry) else ():
             if name in keys and ident not in made[name]:
                 made[name].add(ident)
                 if len(made[name]) == 2:

@@ -59,6 +59,16 @@ class WindowsTestCase(unittest.TestCase):
         """Return the rules that are broken."""
         return by_hand.judged(*told, **more)
 
+    def test_a_window_that_was_only_tried_was_not_made(self) -> None:
+        """The judge failed where a window with a key was tried, then made."""
+        tried = asked('try', 'POST', f'{PATH}?dry_run=true', 10, 200, {
+            'maintenance': {'uuid': None, 'name': 'one', 'nodes': []}})
+        made = dataclasses.replace(booked(20, 30, 40), key='k')
+        self.assertEqual([], self.found(tried, made))
+        again = dataclasses.replace(made, id='again', answer={
+            'maintenance': {**made.answer['maintenance'], 'uuid': 'v'}})
+        self.assertIn('made twice', self.found(tried, made, again))
+
     def test_a_stranger_deploys_in_a_window(self) -> None:
         """With no proof, or with one that nobody has ever been given."""
         window = booked(10, 20, 40)
