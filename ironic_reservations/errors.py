@@ -192,6 +192,12 @@ class ReservationEnded(ReservationError):
     status, code = 409, 'reservation.already_ended'
 
 
+class ReservationInUse(ReservationError):
+    """The node of a reservation is in use, and is put back after that."""
+
+    status, code = 409, 'reservation.in_use'
+
+
 class InstanceReserved(ReservationError):
     """Another project holds a reservation for that instance."""
 

@@ -74,7 +74,7 @@ def live(now: Instant) -> Condition:
         _is_among(_r.state, (node_reservation.State.STARTING.value,
                              node_reservation.State.IN_USE.value)),
         sa.and_(_is(_r.state, node_reservation.State.RESERVED.value),
-                _r.expires_at > now)))
+                sa.or_(_r.expires_at > now, _r.acted))))
 
 
 def being_made() -> Condition:

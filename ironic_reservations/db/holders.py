@@ -41,7 +41,8 @@ def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime,
     for row in connection.execute(sa.select(
             _r.id, _r.uuid, _r.instance_uuid, _r.created_at, _r.updated_at,
             _r.starts_at, _r.expires_at, _r.state, _r.project_id,
-            _r.immediate, _r.lease_reservation_id, _r.place, _r.lessee
+            _r.immediate, _r.lease_reservation_id, _r.place, _r.lessee,
+            _r.acted
     ).where(_r.node_uuid == node_uuid,
             sa.or_(conditions.live(now), conditions.has_node(now),
                    *([] if soon is None else [sa.and_(
@@ -52,11 +53,11 @@ def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime,
                 instance_uuid=row.instance_uuid, created_at=row.created_at,
                 updated_at=row.updated_at, expires_at=row.expires_at,
                 state=node_reservation.State(row.state),
-                project_id=row.project_id, id=row.id)
+                project_id=row.project_id, id=row.id, acted=row.acted)
         else:
             bookings.append(leases.NodeBooking(
                 row.id, row.lease_reservation_id, row.place, node_uuid,
                 row.starts_at, row.expires_at,
                 leases.BookingState(row.state), row.lessee,
-                project_id=row.project_id))
+                project_id=row.project_id, uuid=row.uuid))
     return held, bookings

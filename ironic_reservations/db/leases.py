@@ -293,11 +293,12 @@ def insert(connection: sa.Connection, lease: leases.Lease,
         for place, each in enumerate(lease.reservations)])
     db_instances.insert_many(connection, [
         each.instances for each in lease.reservations if each.instances])
-    connection.execute(_INSERT_EVENTS, [
-        {'id': event.id, 'lease_id': lease.id,
-         'event_type': event.type.value, 'time': event.time,
-         'status': event.status.value, 'created_at': event.created_at,
-         'updated_at': event.updated_at} for event in lease.events])
+    if lease.events:
+        connection.execute(_INSERT_EVENTS, [
+            {'id': event.id, 'lease_id': lease.id,
+             'event_type': event.type.value, 'time': event.time,
+             'status': event.status.value, 'created_at': event.created_at,
+             'updated_at': event.updated_at} for event in lease.events])
 
 
 def update(connection: sa.Connection, before: leases.Lease,

@@ -34,7 +34,8 @@ from ironic_reservations.model import node_reservation
 
 _r = tables.reservations.c
 _COLUMNS = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.created_at,
-            _r.updated_at, _r.expires_at, _r.state, _r.project_id, _r.user_id)
+            _r.updated_at, _r.expires_at, _r.state, _r.project_id, _r.user_id,
+            _r.acted)
 _n = tables.nodes.c
 #: The columns that clients are shown.
 # (SELECT CASE WHEN retired THEN ... END FROM nodes WHERE uuid = node_uuid)
@@ -67,7 +68,7 @@ def _reservation(row: Sequence[Any]) -> node_reservation.Reservation:
         id=row[0], uuid=row[1], node_uuid=row[2], instance_uuid=row[3],
         created_at=row[4], updated_at=row[5], expires_at=row[6],
         state=_STATES[row[7]], project_id=row[8], user_id=row[9],
-        unusable=row[10] if len(row) > len(_COLUMNS) else None)
+        acted=row[10], unusable=row[11] if len(row) > len(_COLUMNS) else None)
 
 
 def read_by_uuid(connection: sa.Connection,
@@ -189,15 +190,29 @@ def delete_void(connection: sa.Connection,
 def read_void(connection: sa.Connection, now: datetime.datetime,
               limit: int) -> list[node_reservation.Reservation]:
     """Return rows that are void, the oldest first."""
+    return _read_expired(connection, now, limit, acted=False)
+
+
+def read_to_put_back(connection: sa.Connection, now: datetime.datetime,
+                     limit: int) -> list[node_reservation.Reservation]:
+    """Return unused reservations past their time that were acted on."""
+    return _read_expired(connection, now, limit, acted=True)
+
+
+def _read_expired(connection: sa.Connection, now: datetime.datetime,
+                  limit: int, acted: bool
+                  ) -> list[node_reservation.Reservation]:
+    # SELECT ... WHERE state = 'reserved' AND expires_at <= ? AND acted = ?
+    #   ORDER BY expires_at LIMIT ?
     return [_reservation(row) for row in connection.execute(
         sa.select(*_COLUMNS)
         .where(_r.state == node_reservation.State.RESERVED.value,
-               _r.expires_at <= now)
+               _r.expires_at <= now, _r.acted == acted)
         .order_by(_r.expires_at).limit(limit))]
 
 
 _READ = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.project_id,
-         _r.created_at, _r.expires_at, _r.state)
+         _r.created_at, _r.expires_at, _r.state, _r.acted)
 
 
 def _read(reservation: node_reservation.Reservation) -> dict[str, Any]:
@@ -214,7 +229,7 @@ def _as_read(*nulls: str) -> tuple[sa.ColumnElement[bool], ...]:
     """
     # id = ? AND uuid = ? AND node_uuid = ? AND instance_uuid = ?
     #   AND project_id = ? AND created_at = ? AND expires_at = ? AND state = ?
-    #   AND immediate = 1
+    #   AND acted = ? AND immediate = 1
     return (*(column.is_(None) if column.key in nulls
               else column == sa.bindparam(f'read_{column.key}')
               for column in _READ), _r.immediate == 1)
@@ -265,6 +280,17 @@ def update_state(connection: sa.Connection,
     """
     _update(connection, reservation, now, {'state': state.value})
     return dataclasses.replace(reservation, state=state, updated_at=now)
+
+
+def update_acted(connection: sa.Connection,
+                 reservation: node_reservation.Reservation,
+                 now: datetime.datetime) -> None:
+    """Write that the holder of a live reservation acts on its node.
+
+    :param reservation: as it was read.
+    :raises Conflict: it has changed since, or is not live any more.
+    """
+    _update(connection, reservation, now, {'acted': True})
 
 
 def _update(connection: sa.Connection,

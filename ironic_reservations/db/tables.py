@@ -141,6 +141,10 @@ reservations = sa.Table(
     # previous release has done it.
     sa.Column('bound_at', UTCDateTime),
     sa.Column('warned_at', UTCDateTime),
+    # NOTE: whether the holder of a reservation has acted on the node, so that
+    # it ends only with the node put back.
+    sa.Column('acted', sa.Boolean, nullable=False,
+              server_default=sa.false()),
     # NOTE: 1 for a reservation, NULL for a booking of a lease, of which a node
     # may have many: unique constraints ignore NULLs.
     sa.Column('immediate', sa.SmallInteger),

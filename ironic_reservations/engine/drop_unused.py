@@ -28,7 +28,7 @@ from ironic_reservations.model import node_reservation
 
 def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,
                 now: datetime.datetime) -> bool:
-    """Delete a reservation unless a request has shown it as its proof.
+    """Delete a reservation unless its holder has used its proof.
 
     The request that made it may be carried out again.
 
@@ -40,7 +40,8 @@ def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,
         return False
     reservation, generation = found
     if reservation.node_uuid != node_uuid or (
-            reservation.state is not node_reservation.State.RESERVED):
+            reservation.state is not node_reservation.State.RESERVED
+            or reservation.acted):
         return False
     commit.commit(connection, seen.Seen({node_uuid: generation}), now)
     db_reservations.delete(connection, reservation)

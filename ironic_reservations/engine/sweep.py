@@ -63,14 +63,35 @@ def sweep(engine: Engine) -> int:
         return void
     void = retry.until_committed(attempt, look)
     for reservation in void:
-        LOG.info('The reservation for instance %s on node %s has expired',
-                 reservation.instance_uuid, reservation.node_uuid)
+        _log(reservation)
         engine.announcer.tell(announce.DELETE, reservation, announce.EXPIRED)
+    _put_back(engine)
     purge.purge_expired(engine)
     claims.purge(engine)
     maintenance_find.purge(engine)
     _purge_changes(engine)
     return len(void)
+
+
+def _put_back(engine: Engine) -> None:
+    """End reservations past their time whose nodes have to be put back."""
+    with engine.database.read() as connection:
+        over = db_reservations.read_to_put_back(connection, engine.clock(),
+                                                _BATCH)
+    for reservation in over:
+        with engine.database.read() as connection:
+            known = db_reservations.read_with_generation(connection,
+                                                         reservation.uuid)
+        # NOTE: it may have been renewed or used since.
+        if (known is not None and known[0] == reservation
+                and release.release_on(engine, reservation, known[1],
+                                       announce.EXPIRED)):
+            _log(reservation)
+
+
+def _log(reservation: node_reservation.Reservation) -> None:
+    LOG.info('The reservation for instance %s on node %s has expired',
+             reservation.instance_uuid, reservation.node_uuid)
 
 
 def _purge_changes(engine: Engine) -> None:

@@ -116,7 +116,8 @@ class Protected:
             recorded = (asked.recorded,)
             # NOTE: an administrator may, whoever holds the node.
             if actor.administers or asked.act not in self.acts:
-                handover = self._record(node.uuid, recorded, actor)
+                handover = self._record(node.uuid, recorded, actor,
+                                        held=False)
                 return uuid, inward.call(self._app, self._of_holder(
                     node, handover, recorded, _readdressed(environ, path)))
             return uuid, self._change(node, protect.ChangeRequest(actor),
@@ -191,7 +192,7 @@ class Protected:
                                           recorded), request)
         actor = self._actor(node, _proof(environ))
         if actor.administers:
-            handover = self._record(node.uuid, recorded, actor)
+            handover = self._record(node.uuid, recorded, actor, held=False)
             return inward.call(self._app, self._of_holder(
                 node, handover, recorded, request))
         return self._change(node, protect.ChangeRequest(actor), request,
@@ -237,14 +238,20 @@ class Protected:
                                  f'node {node_uuid}', request)
 
     def record_use(self, admitted: admission.InFlightRequest,
-                   acts: Collection[str]) -> None:
-        """Write that a lease uses its node, before Ironic is told.
+                   node: callers.Node, acts: Collection[str]) -> None:
+        """Write that a holder uses its node, before Ironic is told.
 
         :param admitted: the request that was let through.
+        :param node: the node as the caller sees it.
         """
         if admitted.lease_reservation_id is not None:
             with self._closed_if_lost(admitted):
                 acted.write(self._engine, admitted.node_uuid, acts)
+        elif admitted.reservation_uuid is not None:
+            left = [name for name in acts if name not in handovers.DEPLOYING]
+            with self._closed_if_lost(admitted):
+                self._record(node.uuid, left, self._actor(
+                    node, admitted.reservation_uuid), within=0, held=True)
 
     @contextlib.contextmanager
     def _closed_if_lost(self, admitted: admission.InFlightRequest
@@ -257,10 +264,12 @@ class Protected:
             raise
 
     def _record(self, node_uuid: str, acts: Collection[str],
-                actor: protection.Actor, within: float = protect.FRESH + 1
+                actor: protection.Actor, held: bool,
+                within: float = protect.FRESH + 1
                 ) -> handovers.Handover | None:
         """Write an act of the holder of a node, before Ironic is told.
 
+        :param held: whether somebody had the node a moment ago.
         :param within: the seconds within which the request is handed to
             Ironic; 0: it is in flight.
         :returns: the handover; ``None``: it is not an act of a holder.
@@ -276,7 +285,7 @@ class Protected:
                         or name in node_acts.OF_LESSEES]
                 if not acts:
                     return None
-        return acted.write(self._engine, node_uuid, acts, within)
+        return acted.write(self._engine, node_uuid, acts, within, held)
 
     def _change(self, node: callers.Node, asked: protect.ChangeRequest,
                 request: wsgi.Environ, recorded: Collection[str],
@@ -301,7 +310,7 @@ class Protected:
             if admitted.held:
                 with self._closed_if_lost(admitted):
                     handover = self._record(node.uuid, recorded, asked.actor,
-                                            within=0)
+                                            held=True, within=0)
                     sent = self._of_holder(node, handover, recorded, request)
             answer = carry.change(self._engine, self._app, admitted, asked,
                                   sent)
@@ -329,8 +338,8 @@ class Protected:
             return request
         if request['REQUEST_METHOD'] == 'PATCH':
             raise errors.NotCanonical(
-                f'A lease has node {node.uuid}, and its maintenance can be '
-                'set and cleared in one form only: send PUT or DELETE '
+                f'Node {node.uuid} is reserved or leased, and its maintenance '
+                'can be set and cleared in one form only: send PUT or DELETE '
                 '/v1/nodes/<uuid>/maintenance.')
         if node.maintenance and not self._maintains(handover):
             raise errors.MaintenanceOfOthers(
@@ -382,9 +391,9 @@ class Protected:
         holding.check(protect.ChangeRequest(
             actor, not self.acts.isdisjoint(acts),
             not node_acts.FREES.isdisjoint(acts)))
-        if holding.leased.holder is not None:
+        if holding.had:
             self._record(node_uuid, _acts_of_holder(holding, actor, recorded),
-                         actor)
+                         actor, held=True)
         # NOTE: an administrator may, whoever holds the node.
         return _Judged(what) if actor.administers else _Judged(
             what, holding.deadline)

@@ -31,6 +31,8 @@ UNSUITED = 'does not match the properties of the lease any more'
 
 UNDEPLOY = 'undeploy'
 LEAVE = 'leave'
+#: Not an option: for a node whose reservation is over.
+PUT_BACK = 'put_back'
 
 
 class Task(enum.StrEnum):
@@ -256,7 +258,7 @@ def at_end(node: mirrored_node.Node | None, action: str) -> AtEnd:
     """Decide what to do with a node at the end of a lease.
 
     :param node: as Ironic shows it.
-    :param action: ``undeploy`` or ``leave``.
+    :param action: ``undeploy``, ``leave`` or ``put_back``.
     """
     if node is None or node.provision_state == node_condition.GONE:
         return AtEnd(Act.RELEASE)
@@ -265,6 +267,9 @@ def at_end(node: mirrored_node.Node | None, action: str) -> AtEnd:
     if action == LEAVE:
         return (AtEnd(Act.RELEASE, 'is left deployed', True) if occupied
                 else AtEnd(Act.RELEASE))
+    if action == PUT_BACK and occupied:
+        return AtEnd(Act.WAIT, 'is put back when it is undeployed',
+                     node_condition.broken(node) is not None)
     failed = node.provision_state == node_condition.CLEAN_FAILED
     if failed or node.maintenance and (occupied
                                        or node_condition.coming(node)):

@@ -26,6 +26,9 @@ from typing import Any
 
 #: The act of setting or clearing maintenance.
 MAINTENANCE = 'maintenance'
+#: Acts after which an undeploy leaves nothing, since Ironic cleans the node.
+DEPLOYING = frozenset(('active', 'deploy', 'rebuild', 'deleted', 'undeploy',
+                       '/instance_uuid'))
 #: The number of parts of a field, and the length of their pointers, up to
 #: which each is put back by itself.
 _MOST_PARTS = 50

@@ -299,6 +299,11 @@ class Lease:
                      for booking in reservation.bookings)
 
     @property
+    def puts_back(self) -> bool:
+        """Whether it only puts the node of a reservation back."""
+        return not self.events
+
+    @property
     def kilobytes(self) -> int:
         """The approximate size of the lease in memory."""
         return 6 + sum(len(each.bookings) for each in self.reservations)

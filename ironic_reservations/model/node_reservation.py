@@ -40,6 +40,8 @@ class Reservation:
 
     :ivar uuid: also the proof for a deploy.
     :ivar expires_at: when it expires, unless it has been used by then.
+    :ivar acted: whether its holder has acted on the node, so that the node is
+        put back at its end; until that begins, it does not expire.
     :ivar unusable: why its node cannot be used now, if that was read: one of
         ``node_condition.SUSPENDED``.
     """
@@ -54,6 +56,7 @@ class Reservation:
     project_id: str | None = None
     user_id: str | None = None
     id: int | None = None
+    acted: bool = False
     unusable: str | None = dataclasses.field(default=None, compare=False)
 
     @property
@@ -63,7 +66,8 @@ class Reservation:
 
     def live(self, now: datetime.datetime) -> bool:
         """Return whether the reservation is valid at an instant."""
-        return self.state is not State.RESERVED or self.expires_at > now
+        return (self.state is not State.RESERVED or self.acted
+                or self.expires_at > now)
 
     def same(self, other: Reservation) -> bool:
         """Return whether this is a later version of another one.

@@ -28,6 +28,8 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import handovers as db_handovers
+from ironic_reservations.db import holders
+from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
@@ -39,16 +41,20 @@ LOG = log.getLogger(__name__)
 
 
 def write(engine: Engine, node_uuid: str, acts: Collection[str],
-          within: float = 0) -> handovers.Handover | None:
-    """Write acts of the lease that has a node, before they reach Ironic.
+          within: float = 0, held: bool = True
+          ) -> handovers.Handover | None:
+    """Write acts of the holder of a node, before they reach Ironic.
 
     :param acts: as in :attr:`.handovers.Handover.acts`.
     :param within: the seconds within which the request is handed to Ironic,
         or not at all; 0: a request in flight says so.
-    :returns: the handover; ``None``: no lease has the node.
+    :param held: whether somebody had the node a moment ago.
+    :returns: the handover; ``None``: nobody has the node, nor had it, or it
+        is only deployed or undeployed for a reservation.
     :raises IronicUnavailable: the node could not be read.
     :raises DatabaseUnavailable: the act could not be written.
-    :raises Contention: others changed the node each time.
+    :raises Contention: others changed the node each time, or its holder has
+        just lost it.
     """
     documents: list[handovers.Document | None] = []
 
@@ -57,30 +63,36 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
         settles_at = now + datetime.timedelta(seconds=within)
         with engine.database.snapshot() as connection:
             nodes = seen.read(connection, (node_uuid,))
-            bookings = db_bookings.read_of_node(connection, node_uuid, now)
+            reserved, bookings = holders.read(connection, node_uuid, now)
             before = db_handovers.read(connection, (node_uuid,)).get(
                 node_uuid)
-        held = _holding(bookings, now)
-        if held is None:
-            if any(each.has_node(now) for each in bookings):
-                # NOTE: whoever takes it back has read the acts by now.
+        booking = _holding(bookings, now)
+        holder = reserved or booking
+        if holder is None:
+            if bookings or held:
+                # NOTE: the end has read the acts by now.
                 raise errors.Contention(
-                    f'The lease that had node {node_uuid} has just ended, so '
-                    'nothing was done to it.')
+                    f'The reservation or lease that had node {node_uuid} has '
+                    'just ended, so nothing was done to it.')
             return None
-        known = before is not None and before.holder == held.uuid
+        known = before is not None and before.holder == holder.uuid
+        if (reserved is not None and not known
+                and handovers.DEPLOYING.issuperset(acts)):
+            return None
         if not known and not documents:
             documents.append(_read(engine, node_uuid))
         after = (before.after(acts, settles_at)
                  if before is not None and known else handovers.first(
-                     node_uuid, held.uuid, documents[0], acts, settles_at))
+                     node_uuid, holder.uuid, documents[0], acts, settles_at))
         with engine.database.write() as connection:
             # NOTE: of an act and an end at the same moment, one comes first.
             commit.commit(connection, nodes, now)
-            # NOTE: a booking whose node was acted on is not one that can be
-            # deleted as if nothing had happened.
-            if not held.begun:
-                db_bookings.update_state(connection, [held],
+            # NOTE: neither ends any more as if nothing had happened.
+            if reserved is not None:
+                if not reserved.acted:
+                    db_reservations.update_acted(connection, reserved, now)
+            elif booking is not None and not booking.begun:
+                db_bookings.update_state(connection, [booking],
                                          leases.BookingState.BOUND, now)
             if before is not None and known:
                 db_handovers.update(connection, before, after)
@@ -95,8 +107,7 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
 def _holding(bookings: list[leases.NodeBooking],
              now: datetime.datetime) -> leases.NodeBooking | None:
     """Return the booking that has a whole node, and may act on it."""
-    return next((each for each in bookings
-                 if each.has_node(now) and not each.over(now)), None)
+    return next((each for each in bookings if not each.over(now)), None)
 
 
 def _read(engine: Engine, node_uuid: str) -> handovers.Document | None:

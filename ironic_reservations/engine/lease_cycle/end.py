@@ -192,7 +192,8 @@ def take_back(context: lease_context.Context,
                 # NOTE: it may be a server, which Nova has to delete.
                 continue
             _take_back(context, booking, node,
-                       handed.get(booking.node_uuid), found)
+                       handed.get(booking.node_uuid), found,
+                       lease.puts_back)
         except ironic_client.Refused as exc:
             found.waits.append(lease_context.about(node, booking.node_uuid,
                                                    f'cannot be freed: {exc}'))
@@ -220,7 +221,8 @@ def take_back(context: lease_context.Context,
     with engine.database.write() as connection:
         commit.commit(connection, nodes, now)
         held = lease_hold.let_go(engine, connection, found.gone)
-        db_lease_usage.add(connection, lease, found.gone)
+        if not lease.puts_back:
+            db_lease_usage.add(connection, lease, found.gone)
         db_handovers.delete(connection, [
             booking for booking in found.gone
             if booking.node_uuid in handed or booking in found.begun])
@@ -264,10 +266,11 @@ def _busy(context: lease_context.Context,
 
 def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
                node: mirrored_node.Node | None,
-               handover: handovers.Handover | None, found: _Sorted) -> None:
+               handover: handovers.Handover | None, found: _Sorted,
+               puts_back: bool) -> None:
     uuid = booking.node_uuid
     kept = _restore_lessee(context, booking, node)
-    view = _next(context, booking, node, handover, found)
+    view = _next(context, booking, node, handover, found, puts_back)
     found.flag |= view.flag
     if kept is not None:
         found.waits.append(lease_context.about(node, uuid, kept))
@@ -289,12 +292,13 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
 def _next(context: lease_context.Context, booking: leases.NodeBooking,
           node: mirrored_node.Node | None,
           handover: handovers.Handover | None,
-          found: _Sorted) -> lease_cycle.AtEnd:
+          found: _Sorted, puts_back: bool) -> lease_cycle.AtEnd:
     """Return the next step for a node, and put back what can be."""
     options = context.engine.conf.leases
-    view = lease_cycle.at_end(node, options.end_action)
+    action = lease_cycle.PUT_BACK if puts_back else options.end_action
+    view = lease_cycle.at_end(node, action)
     if (node is None or node.provision_state == node_condition.GONE
-            or options.end_action == lease_cycle.LEAVE):
+            or action == lease_cycle.LEAVE and node_condition.occupied(node)):
         return view
     if handover is None:
         if not options.clean_unused:
@@ -333,14 +337,16 @@ def finish(context: lease_context.Context,
     kept = lease_instances.finish(context, lease)
     if kept:
         return lease_context.Outcome(waits=tuple(kept.values()))
-    context.once('on_end', lambda: (
-        enforcement.on_end(context.engine.conf, lease)))
+    if not lease.puts_back:
+        context.once('on_end', lambda: (
+            enforcement.on_end(context.engine.conf, lease)))
     if lease.status is _DELETING:
         with context.engine.database.write() as connection:
             if not db_leases.delete(connection, lease):
                 raise db_connection.Conflict('the lease has changed')
-            notices.write(context.engine.conf, connection,
-                          notices.Kind.ENDED, lease, now)
+            if not lease.puts_back:
+                notices.write(context.engine.conf, connection,
+                              notices.Kind.ENDED, lease, now)
         return lease_context.Outcome(changed=True)
     after = lease_context.with_event(dataclasses.replace(
         lease, status=leases.LeaseStatus.TERMINATED, updated_at=now,

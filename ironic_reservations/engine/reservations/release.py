@@ -15,10 +15,12 @@
 from __future__ import annotations
 
 from oslo_log import log
+import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import holds as db_holds
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
@@ -28,6 +30,8 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import put_back
+from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
@@ -37,12 +41,15 @@ def release(engine: Engine, uuid: str,
             permitted: node_reservation.Reservation | None = None) -> None:
     """End a live reservation now.
 
-    The node itself is left as it is, deployed or not.  Its hold in Placement
-    is deleted as soon as Placement answers.
+    The node itself is left as it is, deployed or not, unless its holder has
+    acted on it: then it is put back first, as at the end of a lease.  Its hold
+    in Placement is deleted as soon as Placement answers.
 
     :param permitted: the reservation when the policy was applied; ``None``:
         any reservation with the uuid.
     :raises ReservationNotFound: there is none, or it has expired.
+    :raises ReservationInUse: the node is in use, and has to be put back after
+        that.
     :raises OutcomeUnknown: it may or may not have been ended.
     """
     tried: list[node_reservation.Reservation] = []
@@ -57,18 +64,35 @@ def release(engine: Engine, uuid: str,
         now = engine.clock()
         with engine.database.read() as connection:
             held, here = find.live(connection, uuid, now, permitted)
+            used = held.acted and _used(connection, held)
+        if used:
+            raise errors.ReservationInUse(
+                f'Node {held.node_uuid} is in use, and was changed for the '
+                f'reservation {uuid}, so that it has to be put back as it '
+                'was. The reservation ends by itself when the node is '
+                'undeployed; there is nothing else to do.')
         tried.append(held)
         with engine.database.write() as connection:
             commit.commit(connection, here, now)
-            db_reservations.delete(connection, held)
-            if engine.placement is not None:
+            put_back.end(connection, held, now)
+            if engine.placement is not None and not held.acted:
                 db_holds.release(connection, [uuid], now,
                                  hold_calls.deadline(engine))
         return held
-    engine.announcer.tell(announce.DELETE,
-                          retry.until_committed(attempt, look))
-    if engine.placement is not None:
+    ended = retry.until_committed(attempt, look)
+    engine.announcer.tell(announce.DELETE, ended)
+    if engine.placement is not None and not ended.acted:
         _take_back(engine, uuid)
+
+
+def _used(connection: sa.Connection,
+          held: node_reservation.Reservation) -> bool:
+    """Return whether a node is deployed, or about to be."""
+    if held.state is not node_reservation.State.IN_USE:
+        return held.state is node_reservation.State.STARTING
+    node = db_nodes.read_nodes(connection, (held.node_uuid,),
+                               with_traits=False).get(held.node_uuid)
+    return node is not None and node_condition.occupied(node)
 
 
 def _take_back(engine: Engine, uuid: str) -> None:
@@ -91,9 +115,10 @@ def release_on(engine: Engine, reservation: node_reservation.Reservation,
     try:
         with retry.found_if_lost(lambda: is_gone(engine, reservation)), (
                 engine.database.write()) as connection:
+            now = engine.clock()
             commit.commit(connection, seen.Seen(
-                {reservation.node_uuid: generation}), engine.clock())
-            db_reservations.delete(connection, reservation)
+                {reservation.node_uuid: generation}), now)
+            put_back.end(connection, reservation, now)
     except db_connection.Conflict as exc:
         LOG.debug('The reservation for instance %s is checked again later: %s',
                   reservation.instance_uuid, exc)

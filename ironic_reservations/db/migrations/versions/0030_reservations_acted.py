@@ -1,0 +1,35 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The holder of a reservation may have acted on its node
+
+Revision ID: 0030
+Revises: 0029
+"""
+
+import sqlalchemy as sa
+
+from ironic_reservations.db.migrations import steps
+
+revision = '0030'
+down_revision = '0029'
+
+
+def upgrade():
+    with steps.alter_table('reservations') as reservations:
+        reservations.add_column(sa.Column('acted', sa.Boolean, nullable=False,
+                                          server_default=sa.false()))
+
+
+def downgrade():
+    with steps.alter_table('reservations') as reservations:
+        reservations.drop_column('acted')

@@ -1,0 +1,130 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reservations whose holders acted on their nodes, and their ends."""
+
+from __future__ import annotations
+
+from ironic_reservations import errors
+from ironic_reservations.engine import sweep
+from ironic_reservations.engine.in_flight import acted
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
+from tests import servers
+from tests import world
+from tests.inprocess.reconciler import leases
+
+
+@servers.also
+class TestPutBack(leases.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        (self.node,) = self.world.enrol()
+        self.ironic.fields[self.node] = {'power_state': 'power off'}
+        self.before = self.ironic.document(self.node)
+        self.held = self.world.reserve(self.node, ttl=600)
+
+    def _act(self) -> None:
+        acted.write(self.engine, self.node, ('power', '/description'))
+        self.ironic.fields[self.node] = {'power_state': 'power on',
+                                         'description': 'his'}
+
+    def _put_back(self) -> None:
+        """Check that others get the node as it was, once it has been."""
+        (lease,) = self.leasing.all()
+        self.assertEqual((leases.STATUS.DELETING, (), 1), (
+            lease.status, lease.events, len(lease.bookings)))
+        self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
+                          self.node)
+        for _ in range(6):
+            self.soon()
+        self.assertEqual([], self.leasing.all())
+        self.assertEqual(self.before, self.ironic.document(self.node))
+        self.assertEqual(['manage', 'provide'], [
+            call for call, _ in self.ironic.changed
+            if call in ('manage', 'provide')])
+        self.world.refresh()
+        self.world.reserve(self.node)
+
+    def test_expired(self) -> None:
+        self._act()
+        self.world.clock.advance(601)
+        self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
+                          self.node)
+        sweep.sweep(self.engine)
+        self._put_back()
+
+    def test_deleted(self) -> None:
+        self._act()
+        release.release(self.engine, self.held.uuid)
+        self._put_back()
+
+    def test_undeployed(self) -> None:
+        self._act()
+        self.world.use(self.held)
+        self.world.refresh()
+        self.assertRaises(errors.ReservationInUse, release.release,
+                          self.engine, self.held.uuid)
+        self.ironic.change(self.node, provision_state='available',
+                           instance_uuid=None)
+        self.world.refresh()
+        self._put_back()
+
+    def test_renewed_in_time(self) -> None:
+        self._act()
+        self.world.clock.advance(590)
+        renew.renew(self.engine, self.held.uuid, ttl=600)
+        self.world.clock.advance(20)
+        sweep.sweep(self.engine)
+        self.assertEqual([], self.leasing.all())
+
+    def test_nobody_acted(self) -> None:
+        self.world.clock.advance(601)
+        self.world.reserve(self.node)
+        self.assertEqual([], self.leasing.all())
+
+    def test_act_that_an_end_overtakes_is_refused(self) -> None:
+        self.engine.database.interruptions.append(
+            lambda: release.release(self.engine, self.held.uuid))
+        self.assertRaises(errors.Contention, self._act)
+        self.assertEqual([], self.leasing.all())
+
+    def test_end_that_an_act_overtakes_puts_back(self) -> None:
+        self.engine.database.interruptions.append(self._act)
+        release.release(self.engine, self.held.uuid)
+        self._put_back()
+
+    def test_expiry_that_a_renewal_overtakes_does_not_come(self) -> None:
+        self._act()
+        self.world.clock.advance(601)
+        self.engine.database.interruptions.append(lambda: renew.renew(
+            self.engine, self.held.uuid, ttl=600))
+        sweep.sweep(self.engine)
+        self.assertEqual([], self.leasing.all())
+
+    def test_same_instance_gets_another_node_meanwhile(self) -> None:
+        self._act()
+        release.release(self.engine, self.held.uuid)
+        (other,) = self.world.enrol()
+        again = self.world.reserve(
+            self.node, other, instance_uuid=self.held.instance_uuid)
+        self.assertEqual(other, again.node_uuid)
+
+    def test_nobody_else_undeploys_what_was_deployed_beside(self) -> None:
+        self._act()
+        release.release(self.engine, self.held.uuid)
+        self.ironic.deploy(self.node, world.new_uuid())
+        self.soon()
+        (lease,) = self.leasing.all()
+        self.assertIn('when it is undeployed', str(lease.waiting))
+        self.assertNotIn(('undeploy', self.node), self.ironic.changed)
