@@ -136,6 +136,13 @@ def read_with_wants(connection: sa.Connection,
     return found
 
 
+def read_with_uuid(connection: sa.Connection, uuid: str) -> bool:
+    """Return whether a booking of a lease has a uuid."""
+    # SELECT id FROM reservations WHERE uuid = ? AND immediate IS NULL
+    return connection.execute(sa.select(_r.id).where(
+        _r.uuid == uuid, _r.immediate.is_(None))).first() is not None
+
+
 def read_of_leases(connection: sa.Connection, lease_ids: Collection[str]
                    ) -> list[leases.NodeBooking]:
     """Return the bookings of leases, ordered by place."""

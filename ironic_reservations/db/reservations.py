@@ -378,8 +378,11 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
     :param sort_key: one of :data:`SORT_KEYS`; the id breaks ties.
     :param marker: the last one of the previous page.
     """
+    # NOTE: not those that keep their nodes only to have them put back.
     query = sa.select(*_SHOWN).where(conditions.live(now),
-                                     ~conditions.being_made())
+                                     ~conditions.being_made(), sa.or_(
+        _r.state != node_reservation.State.RESERVED.value,
+        _r.expires_at > now))
     for column, value in ((_r.node_uuid, node_uuid),
                           (_r.instance_uuid, instance_uuid),
                           (_r.project_id, project_id)):

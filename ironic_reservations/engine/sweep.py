@@ -79,13 +79,7 @@ def _put_back(engine: Engine) -> None:
         over = db_reservations.read_to_put_back(connection, engine.clock(),
                                                 _BATCH)
     for reservation in over:
-        with engine.database.read() as connection:
-            known = db_reservations.read_with_generation(connection,
-                                                         reservation.uuid)
-        # NOTE: it may have been renewed or used since.
-        if (known is not None and known[0] == reservation
-                and release.release_on(engine, reservation, known[1],
-                                       announce.EXPIRED)):
+        if release.end_over(engine, reservation):
             _log(reservation)
 
 

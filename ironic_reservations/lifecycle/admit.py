@@ -53,7 +53,7 @@ class Verdict(enum.Enum):
     PROOF_REQUIRED = 'proof_required'
     #: The proof is not that of the node's reservation or lease.
     PROOF_INVALID = 'proof_invalid'
-    #: The lease that had the node is over, and the node is being taken back.
+    #: What had the node is over, and the node is being taken back.
     LEASE_OVER = 'lease_over'
     #: A maintenance window has the node.
     IN_MAINTENANCE = 'in_maintenance'
@@ -132,6 +132,8 @@ def admit(claim: Claim, held: node_reservation.Reservation | None,
     live = held is not None and held.live(now)
     if live:
         assert held is not None
+        if held.over(now):
+            return _while_put_back(claim, act)
         # NOTE: also if a lease has begun meanwhile: the node belongs to the
         # reservation until it ends.
         if claim.proves(held.uuid, held.project_id) or (
@@ -152,11 +154,15 @@ def admit(claim: Claim, held: node_reservation.Reservation | None,
     return Verdict.RESERVATION_REQUIRED if required else Verdict.FREE
 
 
+def _while_put_back(claim: Claim, act: Act) -> Verdict:
+    # NOTE: the node is being freed anyway.
+    return (Verdict.FREE if act is Act.FREE and claim.proof is None
+            else Verdict.LEASE_OVER)
+
+
 def _admit_to_lease(claim: Claim, leased: leases.Leased, act: Act) -> Verdict:
     if leased.holder is None:
-        # NOTE: the node is being freed anyway.
-        return (Verdict.FREE if act is Act.FREE and claim.proof is None
-                else Verdict.LEASE_OVER)
+        return _while_put_back(claim, act)
     if claim.proves(leased.holder, leased.project_id):
         return Verdict.LEASE_PROVEN
     return (Verdict.PROOF_REQUIRED if claim.proof is None

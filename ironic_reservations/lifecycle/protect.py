@@ -55,15 +55,17 @@ def judge(actor: Actor, held: node_reservation.Reservation | None,
     """
     if actor.administers:
         return admit.Verdict.FREE
+    # NOTE: a node that is put back is being freed anyway.
+    put_back = admit.Verdict.FREE if frees else admit.Verdict.LEASE_OVER
     if held is not None and held.live(now):
+        if held.over(now):
+            return put_back
         passes = (actor.belongs(held.project_id)
                   or actor.claim.proves(held.uuid, held.project_id)
                   or actor.claim.vouches(held))
     elif leased.held:
         if leased.holder is None:
-            # NOTE: the node is being freed anyway.
-            return (admit.Verdict.FREE if frees
-                    else admit.Verdict.LEASE_OVER)
+            return put_back
         passes = (actor.belongs(leased.project_id)
                   or actor.claim.proves(leased.holder, leased.project_id))
     else:

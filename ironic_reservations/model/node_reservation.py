@@ -40,8 +40,8 @@ class Reservation:
 
     :ivar uuid: also the proof for a deploy.
     :ivar expires_at: when it expires, unless it has been used by then.
-    :ivar acted: whether its holder has acted on the node, so that the node is
-        put back at its end; until that begins, it does not expire.
+    :ivar acted: whether its holder has acted on the node, so that it keeps the
+        node after its end, until the node is being put back.
     :ivar unusable: why its node cannot be used now, if that was read: one of
         ``node_condition.SUSPENDED``.
     """
@@ -65,9 +65,14 @@ class Reservation:
         return self.unusable if self.state is State.RESERVED else None
 
     def live(self, now: datetime.datetime) -> bool:
-        """Return whether the reservation is valid at an instant."""
+        """Return whether the reservation keeps its node at an instant."""
         return (self.state is not State.RESERVED or self.acted
                 or self.expires_at > now)
+
+    def over(self, now: datetime.datetime) -> bool:
+        """Return whether it keeps its node only to have it put back."""
+        return (self.acted and self.state is State.RESERVED
+                and self.expires_at <= now)
 
     def same(self, other: Reservation) -> bool:
         """Return whether this is a later version of another one.

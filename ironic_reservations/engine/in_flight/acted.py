@@ -68,8 +68,8 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
                 node_uuid)
         booking = _holding(bookings, now)
         holder = reserved or booking
-        if holder is None:
-            if bookings or held:
+        if holder is None or reserved is not None and reserved.over(now):
+            if holder is not None or bookings or held:
                 # NOTE: the end has read the acts by now.
                 raise errors.Contention(
                     f'The reservation or lease that had node {node_uuid} has '

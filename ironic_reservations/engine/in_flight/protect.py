@@ -78,7 +78,8 @@ class Holding:
     @property
     def had(self) -> bool:
         """Whether somebody has it, and is not being relieved of it."""
-        return self.held is not None or self.leased.holder is not None
+        return (not self.held.over(self.now) if self.held is not None
+                else self.leased.holder is not None)
 
     def of(self, asked: ChangeRequest) -> Holding:
         """Return the holders whom a change concerns."""

@@ -54,9 +54,9 @@ def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
             kind = (errors.ProofRequired if claim.proof is None
                     else errors.ProofInvalid)
             return kind(
-                f'The lease of node {node_uuid} is over, and the node is '
-                'being taken back. Nobody can use it until it is available '
-                'again.', node_uuid=node_uuid)
+                f'The lease or reservation of node {node_uuid} is over, and '
+                'the node is being taken back. Nobody can use it until it is '
+                'available again.', node_uuid=node_uuid)
         case _:
             return errors.ReservationRequired(
                 f'Node {node_uuid} is not reserved, and the operator allows '

@@ -48,9 +48,7 @@ def get(engine: Engine, uuid: str) -> node_reservation.Reservation:
     """
     with engine.database.read() as connection:
         reservation = db_reservations.read_by_uuid(connection, uuid)
-    if reservation is None or not reservation.live(engine.clock()):
-        raise errors.ReservationNotFound(unknown(uuid))
-    return reservation
+    return _valid(engine, reservation, uuid)
 
 
 def get_as_made(engine: Engine,
@@ -64,9 +62,15 @@ def get_as_made(engine: Engine,
     with engine.database.snapshot() as connection:
         reservation = db_reservations.read_by_uuid(connection, uuid)
         being_made = db_reservations.read_being_made(connection, uuid)
-    if reservation is None or not reservation.live(engine.clock()):
+    return _valid(engine, reservation, uuid), being_made
+
+
+def _valid(engine: Engine, found: node_reservation.Reservation | None,
+           uuid: str) -> node_reservation.Reservation:
+    now = engine.clock()
+    if found is None or not found.live(now) or found.over(now):
         raise errors.ReservationNotFound(unknown(uuid))
-    return reservation, being_made
+    return found
 
 
 def being_made(reservation: node_reservation.Reservation
@@ -89,8 +93,8 @@ def live(connection: sa.Connection, uuid: str, now: datetime.datetime,
         another one.
     """
     found = db_reservations.read_with_generation(connection, uuid)
-    if found is None or not found[0].live(now) or permitted is not None and (
-            not found[0].same(permitted)):
+    if (found is None or not found[0].live(now) or found[0].over(now)
+            or permitted is not None and not found[0].same(permitted)):
         raise errors.ReservationNotFound(unknown(uuid))
     held, generation = found
     return held, seen.Seen({held.node_uuid: generation})

@@ -127,6 +127,19 @@ def release_on(engine: Engine, reservation: node_reservation.Reservation,
     return True
 
 
+def end_over(engine: Engine,
+             reservation: node_reservation.Reservation) -> bool:
+    """End a reservation that is over, and have its node put back.
+
+    :returns: whether it was ended.
+    """
+    with engine.database.read() as connection:
+        known = db_reservations.read_with_generation(connection,
+                                                     reservation.uuid)
+    return (known is not None and known[0] == reservation and release_on(
+        engine, reservation, known[1], announce.EXPIRED))
+
+
 def is_gone(engine: Engine, reservation: node_reservation.Reservation) -> bool:
     """Return whether a reservation that was read is in the database no more.
 

@@ -26,6 +26,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import request_keys as db_keys
@@ -44,6 +45,7 @@ from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
+from ironic_reservations.engine.reservations import release
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
@@ -157,6 +159,10 @@ def _attempt(engine: Engine, request: pick.NodeRequest,
         kept = known is not None and _exists(connection, known, view.related,
                                              now)
     existing = _served_before(request, view.related, now)
+    if existing is not None and existing.over(now):
+        release.end_over(engine, existing)
+        raise db_connection.Conflict(
+            f'the reservation {existing.uuid} has just ended')
     if existing is not None:
         lost = (None if engine.placement is None
                 else reservation_holds.ensure(engine, existing))
@@ -191,6 +197,16 @@ def _refuse_if_unserved(engine: Engine, request: pick.NodeRequest,
     """
     try:
         return attempt()
+    except db_connection.Conflict as exc:
+        if request.uuid is not None:
+            with engine.database.read() as connection:
+                booked = db_bookings.read_with_uuid(connection, request.uuid)
+            if booked:
+                raise errors.UuidInUse(
+                    f'The uuid {request.uuid} was that of a reservation '
+                    'whose node is still being put back. Choose a new uuid, '
+                    'or leave it out.') from exc
+        raise
     except errors.ReservationLimit as exc:
         with engine.database.read() as connection:
             related = db_reservations.read_related(

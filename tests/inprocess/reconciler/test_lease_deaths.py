@@ -14,6 +14,8 @@
 
 import dataclasses
 
+from ironic_reservations import errors
+from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
@@ -65,6 +67,10 @@ class _Deaths(leases.TestCase):
     options = {'leases__claim_ttl': 60}
 
     def _mortal_crew(self, lives):
+        return self._mortal(lives)[1]
+
+    def _mortal(self, lives):
+        """Return the engine and the crew of a process that dies."""
         mortal = _Mortal(lives)
         engine = dataclasses.replace(
             self.world.another_engine(), announcer=self.heard,
@@ -81,7 +87,10 @@ class _Deaths(leases.TestCase):
                 if exc[0] is None:
                     mortal.has_done_something()
         engine.database.write = Write
-        return lease_workers.LeaseWorkers(engine)
+        return engine, lease_workers.LeaseWorkers(engine)
+
+    def _count(self, call):
+        return sum(each == call for each, _ in self.ironic.changed)
 
 
 @servers.also
@@ -186,11 +195,51 @@ class TestDeathInHandover(_Deaths):
             self._count('provide')))
         return died
 
-    def _count(self, call):
-        return sum(each == call for each, _ in self.ironic.changed)
-
     def test_dies_after_each_effect(self):
         lives = 1
         while self._story(lives):
             lives += 1
         self.assertGreater(lives, 15)
+
+
+@servers.also
+class TestDeathOfReservation(_Deaths):
+
+    def _story(self, lives):
+        """A reservation whose holder acted expires; tells if anybody died."""
+        self.begin()
+        (node,) = self.world.enrol()
+        self.ironic.fields[node] = {'power_state': 'power off'}
+        before = self.ironic.document(node)
+        self.world.reserve(node, ttl=600)
+        acted.write(self.engine, node, ('power', '/description'))
+        self.ironic.fields[node] = {'power_state': 'power on',
+                                    'description': 'his'}
+        self.world.clock.advance(601)
+        engine, mortal = self._mortal(lives)
+        died = False
+        for _ in range(8):
+            try:
+                sweep.sweep(engine)
+                mortal.one_pass()
+            except Died:
+                died, engine = True, self.world.another_engine()
+                mortal = self.another_crew()
+            # NOTE: the mirror shows the node as available all the time.
+            if before != self.ironic.document(node) or any(
+                    lease.bookings for lease in self.leasing.all()):
+                self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
+                                  node)
+            self.world.clock.advance(400)
+        self.assertEqual([], self.leasing.all())
+        self.assertEqual((before, 1, 1), (
+            self.ironic.document(node), self._count('manage'),
+            self._count('provide')))
+        self.world.reserve(node)
+        return died
+
+    def test_dies_after_each_effect(self):
+        lives = 1
+        while self._story(lives):
+            lives += 1
+        self.assertGreater(lives, 8)

@@ -17,8 +17,13 @@ from __future__ import annotations
 from ironic_reservations import errors
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import acted
+from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import protect
+from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
+from ironic_reservations.lifecycle import admit
+from ironic_reservations.lifecycle import protect as protection
 from tests import servers
 from tests import world
 from tests.inprocess.reconciler import leases
@@ -104,14 +109,6 @@ class TestPutBack(leases.TestCase):
         release.release(self.engine, self.held.uuid)
         self._put_back()
 
-    def test_expiry_that_a_renewal_overtakes_does_not_come(self) -> None:
-        self._act()
-        self.world.clock.advance(601)
-        self.engine.database.interruptions.append(lambda: renew.renew(
-            self.engine, self.held.uuid, ttl=600))
-        sweep.sweep(self.engine)
-        self.assertEqual([], self.leasing.all())
-
     def test_same_instance_gets_another_node_meanwhile(self) -> None:
         self._act()
         release.release(self.engine, self.held.uuid)
@@ -119,6 +116,41 @@ class TestPutBack(leases.TestCase):
         again = self.world.reserve(
             self.node, other, instance_uuid=self.held.instance_uuid)
         self.assertEqual(other, again.node_uuid)
+
+    def test_same_instance_while_its_old_node_waits_to_be_put_back(
+            self) -> None:
+        self._act()
+        self.world.clock.advance(601)
+        (other,) = self.world.enrol()
+        again = self.world.reserve(
+            self.node, other, instance_uuid=self.held.instance_uuid)
+        self.assertEqual(other, again.node_uuid)
+        self.assertEqual(1, len(self.leasing.all()))
+
+    def test_uuid_stays_in_use(self) -> None:
+        self._act()
+        release.release(self.engine, self.held.uuid)
+        (other,) = self.world.enrol()
+        self.assertRaises(errors.UuidInUse, self.world.reserve, other,
+                          uuid=self.held.uuid)
+
+    def test_holder_can_do_nothing_after_its_end(self) -> None:
+        self._act()
+        self.world.clock.advance(601)
+        for attempt in (
+                lambda: release.release(self.engine, self.held.uuid),
+                lambda: renew.renew(self.engine, self.held.uuid, ttl=600),
+                lambda: find.get(self.engine, self.held.uuid)):
+            self.assertRaises(errors.ReservationNotFound, attempt)
+        self.assertEqual([], find.page(self.engine, find.Query()))
+        self.assertRaises(errors.Contention, self._act)
+        for proof, refused in ((self.held.uuid, errors.ProofInvalid),
+                               (None, errors.ProofRequired)):
+            self.assertRaises(refused, admission.admit, self.engine,
+                              self.node, proof)
+        actor = protection.Actor(admit.Claim(self.held.uuid))
+        self.assertRaises(errors.ProofInvalid, protect.keep, self.engine,
+                          self.node, protect.ChangeRequest(actor))
 
     def test_nobody_else_undeploys_what_was_deployed_beside(self) -> None:
         self._act()
