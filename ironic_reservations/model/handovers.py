@@ -29,6 +29,8 @@ MAINTENANCE = 'maintenance'
 #: Acts after which an undeploy leaves nothing, since Ironic cleans the node.
 DEPLOYING = frozenset(('active', 'deploy', 'rebuild', 'deleted', 'undeploy',
                        '/instance_uuid'))
+#: Further ones of which an undeploy leaves nothing.
+_UNDEPLOYED = DEPLOYING | {'power', '/instance_info', '/instance_name'}
 #: The number of parts of a field, and the length of their pointers, up to
 #: which each is put back by itself.
 _MOST_PARTS = 50
@@ -88,6 +90,12 @@ class Handover:
     dirty: bool
     settles_at: datetime.datetime
     phase: Phase = Phase.LENT
+
+    @property
+    def undeployed(self) -> bool:
+        """Whether nothing of the acts is left once the node is undeployed."""
+        return all((f'/{root(act)}' if act.startswith('/') else act)
+                   in _UNDEPLOYED for act in self.acts)
 
     def marked(self, reason: str) -> str:
         """Return the reason for Ironic of a maintenance of the holder.

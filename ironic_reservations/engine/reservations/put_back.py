@@ -32,14 +32,15 @@ from ironic_reservations.model import node_reservation
 
 
 def end(connection: sa.Connection, reservation: node_reservation.Reservation,
-        now: datetime.datetime) -> None:
+        now: datetime.datetime, puts_back: bool) -> None:
     """Write the end of a reservation, within a larger transaction.
 
     :param reservation: as it was read.
+    :param puts_back: whether the node is put back.
     :raises Conflict: it has changed since.
     """
     db_reservations.delete(connection, reservation)
-    if reservation.acted:
+    if puts_back:
         lease = _lease(reservation, now)
         db_leases.insert(connection, lease, now, None, None)
         db_bookings.insert_many(connection, lease.bookings, lease.user_id,

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
@@ -42,8 +43,8 @@ def release(engine: Engine, uuid: str,
     """End a live reservation now.
 
     The node itself is left as it is, deployed or not, unless its holder has
-    acted on it: then it is put back first, as at the end of a lease.  Its hold
-    in Placement is deleted as soon as Placement answers.
+    acted on it: then it is put back first, as at the end of a lease.  After
+    that its hold in Placement is deleted, as soon as Placement answers.
 
     :param permitted: the reservation when the policy was applied; ``None``:
         any reservation with the uuid.
@@ -52,36 +53,40 @@ def release(engine: Engine, uuid: str,
         that.
     :raises OutcomeUnknown: it may or may not have been ended.
     """
-    tried: list[node_reservation.Reservation] = []
+    tried: list[tuple[node_reservation.Reservation, bool]] = []
 
-    def look() -> node_reservation.Reservation | None:
+    def look() -> tuple[node_reservation.Reservation, bool] | None:
         with engine.database.read() as connection:
             there = db_reservations.read_by_uuid(connection, uuid)
-        return (tried[-1] if there is None or not there.same(tried[-1])
+        return (tried[-1] if there is None or not there.same(tried[-1][0])
                 else None)
 
-    def attempt() -> node_reservation.Reservation:
+    def attempt() -> tuple[node_reservation.Reservation, bool]:
         now = engine.clock()
         with engine.database.read() as connection:
             held, here = find.live(connection, uuid, now, permitted)
             used = held.acted and _used(connection, held)
-        if used:
+            acts = db_handovers.read(connection, (held.node_uuid,)).get(
+                held.node_uuid) if used else None
+        if acts is not None and acts.holder == uuid and not acts.undeployed:
             raise errors.ReservationInUse(
                 f'Node {held.node_uuid} is in use, and was changed for the '
                 f'reservation {uuid}, so that it has to be put back as it '
                 'was. The reservation ends by itself when the node is '
                 'undeployed; there is nothing else to do.')
-        tried.append(held)
+        puts_back = held.acted and not used
+        tried.append((held, puts_back))
         with engine.database.write() as connection:
             commit.commit(connection, here, now)
-            put_back.end(connection, held, now)
-            if engine.placement is not None and not held.acted:
+            put_back.end(connection, held, now, puts_back)
+            db_handovers.delete_of_node(connection, acts)
+            if engine.placement is not None and not puts_back:
                 db_holds.release(connection, [uuid], now,
                                  hold_calls.deadline(engine))
-        return held
-    ended = retry.until_committed(attempt, look)
+        return held, puts_back
+    ended, puts_back = retry.until_committed(attempt, look)
     engine.announcer.tell(announce.DELETE, ended)
-    if engine.placement is not None and not ended.acted:
+    if engine.placement is not None and not puts_back:
         _take_back(engine, uuid)
 
 
@@ -118,7 +123,7 @@ def release_on(engine: Engine, reservation: node_reservation.Reservation,
             now = engine.clock()
             commit.commit(connection, seen.Seen(
                 {reservation.node_uuid: generation}), now)
-            put_back.end(connection, reservation, now)
+            put_back.end(connection, reservation, now, reservation.acted)
     except db_connection.Conflict as exc:
         LOG.debug('The reservation for instance %s is checked again later: %s',
                   reservation.instance_uuid, exc)

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from ironic_reservations import errors
+from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import admission
@@ -84,6 +85,16 @@ class TestPutBack(leases.TestCase):
                            instance_uuid=None)
         self.world.refresh()
         self._put_back()
+
+    def test_deployed_with_nothing_that_outlives_it(self) -> None:
+        acted.write(self.engine, self.node, (
+            '/instance_info/configdrive', '/instance_name', 'power'))
+        self.world.use(self.held)
+        self.world.refresh()
+        release.release(self.engine, self.held.uuid)
+        self.assertEqual([], self.leasing.all())
+        with self.engine.database.read() as connection:
+            self.assertEqual({}, db_handovers.read(connection, (self.node,)))
 
     def test_renewed_in_time(self) -> None:
         self._act()
