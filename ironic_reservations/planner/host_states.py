@@ -190,9 +190,13 @@ def draw(host_state: HostState, number: int, now: datetime.datetime,
     others: list[int] = []
     if held is not None and held.live(now):
         start, end = _window(held)
-        drawn.append(bookings.Booking(f'reservation/{number}', start, end,
-                                      number, 1 << number, False))
-        others.append(_RESERVED)
+        over = held.over(now)
+        # NOTE: a node whose holder has acted on it is cleaned afterwards.
+        cleaning = margin if held.acted else 0
+        drawn.append(bookings.Booking(
+            f'reservation/{number}', start, end, number, 1 << number, False,
+            max(cleaning, late(now) - end) if over else cleaning))
+        others.append(_LATE if over else _RESERVED)
     for count, each in enumerate(host_state.windows):
         if each.stands(now):
             start, end = _window(each)
@@ -334,7 +338,8 @@ def windows(host_state: HostState, now: datetime.datetime,
              if name(row) not in without]
     held = host_state.reservation
     if held is not None and held.live(now):
-        found.append(_window(held))
+        start, end = _window(held)
+        found.append((start, max(end, late(now)) if held.over(now) else end))
     found.extend(_window(each) for each in host_state.windows
                  if each.stands(now))
     return found

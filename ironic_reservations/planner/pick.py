@@ -214,6 +214,10 @@ def why_not(request: NodeRequest, uuid: str, node: mirrored_node.Node | None,
             if held.state is not node_reservation.State.RESERVED:
                 return reasons.Reason(uuid, reasons.RESERVED,
                                       'is reserved and in use')
+            if held.over(now):
+                return reasons.Reason(
+                    uuid, reasons.RESERVED,
+                    'is about to be put back as it was before a reservation')
             return reasons.Reason(
                 uuid, reasons.RESERVED,
                 f'is reserved until {time_text.moment(held.expires_at)}',

@@ -25,6 +25,7 @@ from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as protection
+from tests import leasing
 from tests import servers
 from tests import world
 from tests.inprocess.reconciler import leases
@@ -162,6 +163,19 @@ class TestPutBack(leases.TestCase):
         actor = protection.Actor(admit.Claim(self.held.uuid))
         self.assertRaises(errors.ProofInvalid, protect.keep, self.engine,
                           self.node, protect.ChangeRequest(actor))
+
+    def test_no_lease_starts_on_a_node_that_waits_to_be_put_back(
+            self) -> None:
+        (host,) = self.leasing.hosts(1)
+        self.world.reserve(host, ttl=600)
+        acted.write(self.engine, host, ('power',))
+        self.world.clock.advance(601)
+        self.leasing.refused(None, 3, leasing.wish(1))
+        sweep.sweep(self.engine)
+        self.leasing.refused(None, 3, leasing.wish(1))
+        for _ in range(6):
+            self.soon()
+        self.leasing.create(None, 3, leasing.wish(1))
 
     def test_nobody_else_undeploys_what_was_deployed_beside(self) -> None:
         self._act()
