@@ -124,7 +124,7 @@ class Ours:
             db_bookings.update_state(
                 connection, rows, leases.BookingState.BOUND, lease.start)
         self._engine.snapshots.commit(
-            nodes.generations, rows,
+            nodes, rows,
             snapshots.promised(lease, [dataclasses.replace(
                 row, state=leases.BookingState.BOUND) for row in rows]))
 
@@ -146,7 +146,7 @@ class Ours:
             db_bookings.delete(connection, rows)
             connection.execute(sa.delete(tables.leases).where(
                 tables.leases.c.id == lease_id))
-        self._engine.snapshots.commit(nodes.generations, rows)
+        self._engine.snapshots.commit(nodes, rows)
 
     def left(self) -> list[leases.Lease]:
         """Return the leases that are there still."""

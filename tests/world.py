@@ -406,7 +406,7 @@ class World(fixtures.Fixture):
         """Have the mirror say what these nodes are."""
         with self.engine.database.write() as opened:
             for node in nodes:
-                db_nodes.insert_node(opened, node, 1, self.clock())
+                db_nodes.insert_node(opened, node, self.clock())
 
     def refresh(self) -> None:
         """Read all of Ironic into the mirror."""

@@ -28,6 +28,7 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.cmd import class_heal
 from ironic_reservations.cmd import counted
+from ironic_reservations.cmd import lost_promises
 from ironic_reservations.cmd import provider_config
 from ironic_reservations.cmd import purge
 from ironic_reservations.engine.placement import sync as placement_sync
@@ -56,6 +57,7 @@ def _add_commands(subparsers: object) -> None:
     audit.add_argument('-f', '--format', choices=('table', 'json'),
                        default='table', help='Output format.')
     class_heal.add_parser(actions)
+    lost_promises.add_parser(add)
     provider_config.add_parser(add)
     purge.add_parser(add)
 
@@ -74,6 +76,9 @@ def main(argv: list[str] | None = None) -> int:
             return provider_config.run(conf, conf.command)
         if conf.command.name == 'purge':
             return purge.run(engine_module.build(conf, None), conf.command)
+        if conf.command.name == 'audit':
+            return lost_promises.run(engine_module.build(
+                conf, ironic.Ironic.over_http(conf)), conf.command)
         if not conf.placement.enabled:
             raise ValueError('holds in Placement are switched off; set '
                              '[placement] enabled in '

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
+import dataclasses
 
 import sqlalchemy as sa
 
@@ -35,6 +36,43 @@ _SINCE = _NEWER.where(_c.seq > sa.bindparam('since'))
 _SINCE_AND = _NEWER.where(sa.or_(
     _c.seq > sa.bindparam('since'),
     _c.seq.in_(sa.bindparam('missing', expanding=True))))
+
+#: Higher than any number.
+_ENDLESS = 1 << 62
+#: How many numbers may be given, and become visible, while one transaction is
+#: open.
+_MEANWHILE = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Landmark:
+    """A change that is there as long as this is the history that was seen.
+
+    :ivar first: its number is not below this,
+    :ivar last: nor above this.
+    :ivar known: while there are changes up to this one, it is not purged.
+    """
+
+    first: int
+    last: int
+    node_uuid: str
+    generation: int
+    known: int
+
+    @classmethod
+    def read(cls, seq: int, node_uuid: str, generation: int) -> Landmark:
+        """Return the landmark that a row is."""
+        return cls(seq, seq, node_uuid, generation, seq)
+
+    @classmethod
+    def written(cls, node_uuid: str, generation: int,
+                last: int) -> Landmark:
+        """Return the landmark that a commit of this process has made.
+
+        :param last: the highest number that was seen before.
+        """
+        return cls(max(last - _MEANWHILE, 0), _ENDLESS, node_uuid,
+                   generation, last)
 
 
 def insert(connection: sa.Connection,

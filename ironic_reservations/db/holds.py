@@ -29,6 +29,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
+from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import tables
 from ironic_reservations.lifecycle.placement import holds
@@ -69,11 +70,12 @@ def _for_release_before(hold: holds.Hold) -> dict[str, Any]:
 def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
     """Write a hold before it is written to Placement.
 
-    :param hold: its ``id`` is ignored.
-    :returns: the hold with its id.
+    :param hold: its ``id`` and ``generation`` are ignored.
+    :returns: the hold with both.
     :raises oslo_db.exception.DBDuplicateEntry: the node is held already, or
         the consumer is not a new one.
     """
+    generation = db_generations.fresh()
     result = connection.execute(sa.insert(tables.holds).values(
         consumer_uuid=hold.consumer_uuid, node_uuid=hold.node_uuid,
         owner=hold.owner, resources=json.dumps(hold.resources),
@@ -81,10 +83,11 @@ def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
         user_id=hold.user_id, instance_uuid=hold.instance_uuid,
         state=hold.state.value, confirmed=hold.confirmed,
         landed=hold.confirmed, created_at=hold.created_at,
-        deadline=hold.deadline, generation=hold.generation,
+        deadline=hold.deadline, generation=generation,
         live=_live(hold), **_for_release_before(hold)))
     assert result.inserted_primary_key is not None
-    return dataclasses.replace(hold, id=result.inserted_primary_key[0])
+    return dataclasses.replace(hold, id=result.inserted_primary_key[0],
+                               generation=generation)
 
 
 def _live(hold: holds.Hold | holds.Promise) -> str:
@@ -101,9 +104,8 @@ def change(connection: sa.Connection, hold: holds.Hold,
     :returns: the new hold; ``None`` if it had changed since it was read.
     :raises oslo_db.exception.DBDuplicateEntry: another hold has that consumer.
     """
-    # UPDATE holds SET ..., generation = generation + 1
-    #   WHERE id = ? AND generation = ?
-    after = dataclasses.replace(hold, generation=hold.generation + 1,
+    # UPDATE holds SET ..., generation = ? WHERE id = ? AND generation = ?
+    after = dataclasses.replace(hold, generation=db_generations.fresh(),
                                 **changed)
     done = connection.execute(
         sa.update(tables.holds)
@@ -210,7 +212,7 @@ def release(connection: sa.Connection, owners: Collection[str],
 def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
              now: datetime.datetime, deadline: datetime.datetime) -> None:
     # UPDATE holds SET deadline = ..., state = 'releasing', live = NULL,
-    #   generation = generation + 1
+    #   generation = ?
     #   WHERE (which) AND state <> 'releasing'
     # NOTE: a hold that may be in the middle of being written keeps its
     # deadline. That is set first, since MariaDB evaluates assignments in order
@@ -224,7 +226,7 @@ def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
         .ordered_values((_h.deadline, until),
                         (_h.state, holds.HoldState.RELEASING.value),
                         (_h.live, None), (_h.updated_at, now),
-                        (_h.generation, _h.generation + 1)))
+                        (_h.generation, db_generations.fresh())))
 
 
 def release_forsaken(connection: sa.Connection, now: datetime.datetime,

@@ -22,6 +22,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
 
@@ -84,15 +85,16 @@ def degrade(connection: sa.Connection,
 def _outdate(connection: sa.Connection, which: sa.ColumnElement[bool],
              now: datetime.datetime,
              given: Mapping[str, Any] | None = None, **changed: Any) -> None:
-    """Raise the generations of leases without comparing them.
+    """Change the generations of leases without comparing them.
 
     NOTE: that is safe, since what is written depends on the bookings, not on
     the leases; others only have to read the leases again.
     """
-    # UPDATE leases SET generation = generation + 1, ...
+    # UPDATE leases SET generation = ?, ...
     #   WHERE id IN (SELECT lease_id FROM lease_reservations WHERE ...)
     connection.execute(
         sa.update(tables.leases)
         .where(_s.id.in_(sa.select(_l.lease_id).where(which)))
-        .values(generation=_s.generation + 1, updated_at=now, **changed),
+        .values(generation=db_generations.fresh(), updated_at=now,
+                **changed),
         dict(given or {}))

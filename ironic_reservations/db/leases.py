@@ -23,6 +23,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import row_counts
@@ -66,7 +67,7 @@ _EVENTS = sa.select(*_EVENT).where(_e.lease_id.in_(_IDS)).order_by(
 _AS_READ = (_s.id.in_(_IDS), sa.tuple_(_s.id, _s.generation).in_(
     sa.bindparam('pairs', expanding=True)))
 _RAISE = sa.update(tables.leases).where(*_AS_READ).values(
-    generation=_s.generation + 1)
+    generation=sa.bindparam('written'))
 _DELETE_EVENTS = sa.delete(tables.lease_events).where(_e.lease_id.in_(_IDS))
 _DELETE_RESERVATIONS = sa.delete(tables.lease_reservations).where(
     _l.lease_id.in_(_IDS))
@@ -303,26 +304,26 @@ def insert(connection: sa.Connection, lease: leases.Lease,
 
 def update(connection: sa.Connection, before: leases.Lease,
            after: leases.Lease,
-           due_at: datetime.datetime | None) -> bool:
+           due_at: datetime.datetime | None) -> int:
     """Write a changed lease without its bookings.
 
     :param before: as it was read; only differences are written.
     :param due_at: when the reconciler has to work on it next.
-    :returns: ``False`` if somebody else has changed it since.
+    :returns: its new generation; 0 if somebody else has changed it since.
     :raises Conflict: a part of it has changed since.
     """
-    # UPDATE leases SET generation = generation + 1, ...
-    #   WHERE id = ? AND generation = ?
+    # UPDATE leases SET generation = ?, ... WHERE id = ? AND generation = ?
+    generation = db_generations.fresh()
     if not connection.execute(_UPDATE, {
             'of_id': before.id, 'read': before.generation,
-            'generation': before.generation + 1, 'name': after.name,
+            'generation': generation, 'name': after.name,
             'starts_at': after.start, 'ends_at': after.end,
             'before_end_at': after.before_end, 'status': after.status.value,
             'degraded': after.degraded, 'waiting': after.waiting,
             'updated_at': after.updated_at,
             'extensions': after.extensions or None, 'due_at': due_at,
             **_open(after)}).rowcount:
-        return False
+        return 0
     old = {each.id: each for each in before.reservations}
     # NOTE: the generation of the lease covers its reservations and events.
     for each in after.reservations:
@@ -348,7 +349,7 @@ def update(connection: sa.Connection, before: leases.Lease,
                 'of_id': event.id, 'of_lease': before.id, 'time': event.time,
                 'status': event.status.value,
                 'updated_at': event.updated_at}), 1, _PART)
-    return True
+    return generation
 
 
 def _open(lease: leases.Lease) -> dict[str, Any]:
@@ -400,9 +401,11 @@ def delete_many(connection: sa.Connection,
         (lease.id, lease.generation) for lease in gone]}
     # NOTE: the generations first, so that nobody changes a part meanwhile; the
     # leases last, since the other rows refer to them.
-    # UPDATE leases SET generation = generation + 1
+    # UPDATE leases SET generation = ?
     #   WHERE id IN (...) AND (id, generation) IN ((?, ?), ...)
-    if connection.execute(_RAISE, given).rowcount != len(gone):
+    written = db_generations.fresh()
+    if connection.execute(_RAISE, {**given, 'written': written}
+                          ).rowcount != len(gone):
         return False
     connection.execute(_DELETE_EVENTS, given)
     db_instances.delete_many(connection, [
@@ -411,5 +414,5 @@ def delete_many(connection: sa.Connection,
     connection.execute(_DELETE_RESERVATIONS, given)
     return connection.execute(
         sa.delete(tables.leases).where(*_AS_READ),
-        {**given, 'pairs': [(lease.id, lease.generation + 1)
-                            for lease in gone]}).rowcount == len(gone)
+        {**given, 'pairs': [(lease.id, written) for lease in gone]}
+    ).rowcount == len(gone)

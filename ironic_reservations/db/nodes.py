@@ -28,6 +28,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import changes
 from ironic_reservations.db import conditions
+from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import row_counts
 from ironic_reservations.db import row_queue
 from ironic_reservations.db import tables
@@ -394,10 +395,11 @@ def _values(node: mirrored_node.Node) -> dict[str, Any]:
 
 
 def advance(connection: sa.Connection, uuid: str, generation: int,
-            node: mirrored_node.Node, now: datetime.datetime,
+            raised: int, node: mirrored_node.Node, now: datetime.datetime,
             let_through: str | None = None) -> bool:
     """Raise a node's generation, if it is still the one that was read.
 
+    :param raised: the new generation.
     :param node: what Ironic has returned, to be stored unless newer data is.
     :param now: a time before Ironic was asked.
     :param let_through: the token of the request that is let through.
@@ -406,7 +408,7 @@ def advance(connection: sa.Connection, uuid: str, generation: int,
     given = {f'new_{key}': value for key, value in _values(node).items()
              if key in _NEWER}
     given |= {'of_uuid': uuid, 'read': generation,
-              'next_generation': generation + 1, 'new_observed_at': now}
+              'next_generation': raised, 'new_observed_at': now}
     if let_through is not None:
         given['token'] = let_through
     with row_queue.turn((uuid,)):
@@ -439,22 +441,23 @@ def _advance(through: bool) -> sa.Update:
                 else_=_n[key])) for key in _NEWER))
 
 
-# UPDATE nodes SET generation = generation + 1
+_RAISED = _n.generation + sa.bindparam('step')
+# UPDATE nodes SET generation = generation + ?
 #   WHERE uuid IN (...) AND (uuid, generation) IN ((?, ?), ...)
 # NOTE: the first condition is for the index: MariaDB uses none for pairs.
 _ADVANCE = sa.update(tables.nodes).where(
     _n.uuid.in_(_UUIDS),
     sa.tuple_(_n.uuid, _n.generation).in_(
         sa.bindparam('pairs', expanding=True))
-).values(generation=_n.generation + 1)
-# UPDATE nodes SET generation = generation + 1
+).values(generation=_RAISED)
+# UPDATE nodes SET generation = generation + ?
 #   WHERE uuid = ? AND generation = ?
 # NOTE: for a single node, as most requests have it: SQLAlchemy writes lists of
 # values into a statement each time.
 _ADVANCE_ONE = sa.update(tables.nodes).where(
     _n.uuid == sa.bindparam('of_uuid'), _n.generation == sa.bindparam('read')
-).values(generation=_n.generation + 1)
-# UPDATE nodes SET generation = generation + 1, let_through = ?
+).values(generation=_RAISED)
+# UPDATE nodes SET generation = generation + ?, let_through = ?
 #   WHERE uuid = ? AND generation = ?
 _ADVANCE_ONE_THROUGH = _ADVANCE_ONE.values(let_through=sa.bindparam('token'))
 _ADVANCE_THROUGH = _ADVANCE.values(let_through=sa.case(
@@ -485,11 +488,12 @@ def read_owners(connection: sa.Connection,
 
 
 def advance_all(connection: sa.Connection,
-                generations: Mapping[str, int],
+                generations: Mapping[str, int], step: int,
                 let_through: tuple[str, str] | None = None) -> bool:
     """Raise the generations of nodes, if none has changed.
 
     :param generations: those that were read, by the nodes' uuids.
+    :param step: by how much; never used for another change.
     :param let_through: a node, and the token of the request that is let
         through to it.
     :returns: ``False`` if one has changed; the transaction then has to be
@@ -499,7 +503,7 @@ def advance_all(connection: sa.Connection,
         return True
     statement, given = _advancing(generations, let_through)
     with row_queue.turn(generations):
-        result = connection.execute(statement, given)
+        result = connection.execute(statement, {**given, 'step': step})
     return bool(result.rowcount == len(generations))
 
 
@@ -522,38 +526,74 @@ def _advancing(generations: Mapping[str, int],
 
 #: The number of ids in a bucket.
 _BUCKET = 64
+_c = tables.changes.c
 _BUCKET_OF = (_n.id - _n.id % _BUCKET).label('bucket')
 # SELECT id DIV 64, COUNT(*), SUM(id), SUM(generation + revision),
-#   (SELECT MAX(seq) FROM changes) FROM nodes GROUP BY 1
+#   (SELECT seq FROM changes ORDER BY seq DESC LIMIT 1),
+#   (SELECT node_uuid ...), (SELECT generation ...),
+#   (SELECT MIN(seq) FROM changes),
+#   (SELECT MIN(seq) FROM changes WHERE seq BETWEEN ? AND ?
+#     AND node_uuid = ? AND generation = ?)
+#   FROM nodes GROUP BY 1
 _SUMS = sa.select(
     _BUCKET_OF, sa.func.count(), sa.func.sum(_n.id),
     sa.func.sum(_n.generation + _n.revision),
-    sa.select(sa.func.max(tables.changes.c.seq)).scalar_subquery()
+    *(sa.select(column).order_by(_c.seq.desc()).limit(1).scalar_subquery()
+      for column in (_c.seq, _c.node_uuid, _c.generation)),
+    sa.select(sa.func.min(_c.seq)).scalar_subquery(),
+    sa.select(sa.func.min(_c.seq)).where(
+        _c.seq.between(sa.bindparam('first'), sa.bindparam('last')),
+        _c.node_uuid == sa.bindparam('of_uuid'),
+        _c.generation == sa.bindparam('written')).scalar_subquery()
 ).group_by(_BUCKET_OF)
-_VERSIONS = sa.select(_n.uuid, _BUCKET_OF, _n.generation, _n.revision)
+_VERSIONS = sa.select(_n.uuid, _n.id, _n.generation, _n.revision)
 # NOTE: the range is for the index.
 _VERSIONS_OF = _VERSIONS.where(
     _n.id.between(sa.bindparam('first'), sa.bindparam('last')),
     (_n.id - _n.id % _BUCKET).in_(sa.bindparam('buckets', expanding=True)))
 
 
-def read_sums(connection: sa.Connection
-              ) -> tuple[dict[int, tuple[int, int, int]], int]:
-    """Return sums that change whenever a node of a bucket does.
+@dataclasses.dataclass(frozen=True)
+class Sums:
+    """Sums that change whenever a node does, and the ends of ``changes``.
 
-    :returns: by bucket: the number of nodes, the sum of their ids, and the sum
-        of their generations and revisions, which only ever rise; and the
-        number of the last row of ``changes``, 0 for none.
+    :ivar buckets: by bucket: the number of nodes, the sum of their ids, and
+        the sum of their generations and revisions, which only ever rise.
+    :ivar last: the change with the highest number; ``None``: there is none.
+    :ivar lost: whether the change that was looked for is not there, although
+        it is not purged.
     """
-    rows = connection.execute(_SUMS).all()
-    return ({int(row[0]): (int(row[1]), int(row[2]), int(row[3]))
-             for row in rows}, rows[0][4] or 0 if rows else 0)
+
+    buckets: Mapping[int, tuple[int, int, int]]
+    last: tuple[int, str, int | None] | None = None
+    lost: bool = False
+
+
+def read_sums(connection: sa.Connection,
+              landmark: changes.Landmark | None = None) -> Sums:
+    """Return sums that change whenever a node does.
+
+    :param landmark: a change to look for.
+    """
+    rows = connection.execute(_SUMS, {
+        'first': landmark.first, 'last': landmark.last,
+        'of_uuid': landmark.node_uuid, 'written': landmark.generation
+    } if landmark else {
+        'first': 0, 'last': 0, 'of_uuid': '', 'written': 0}).all()
+    if not rows:
+        return Sums({})
+    *last, oldest, found = rows[0][4:]
+    return Sums({int(row[0]): (int(row[1]), int(row[2]), int(row[3]))
+                 for row in rows},
+                None if last[0] is None else (last[0], last[1], last[2]),
+                landmark is not None and found is None
+                and (oldest or 0) <= landmark.known)
 
 
 def read_versions(connection: sa.Connection,
                   buckets: Collection[int] | None = None
                   ) -> dict[str, tuple[int, int, int]]:
-    """Return bucket, generation and revision of nodes, by uuid.
+    """Return id, generation and revision of nodes, by uuid.
 
     :param buckets: ``None``: all of them.
     """
@@ -561,38 +601,26 @@ def read_versions(connection: sa.Connection,
             else connection.execute(_VERSIONS_OF, {
                 'first': min(buckets), 'last': max(buckets) + _BUCKET - 1,
                 'buckets': list(buckets)}))
-    return {row[0]: (int(row[1]), row[2], row[3]) for row in rows}
+    return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
 
-#: In a generation, the row's id is shifted left by this many bits, above the
-#: count of changes.
-_ENROLMENT_BITS = 32
+def bucket_of(number: int) -> int:
+    """Return the bucket of the node with an id."""
+    return number - number % _BUCKET
 
 
 def insert_node(connection: sa.Connection, node: mirrored_node.Node,
-                generation: int, now: datetime.datetime,
+                now: datetime.datetime,
                 let_through: str | None = None) -> None:
     """Add a node to the mirror.
 
-    :param generation: the first count of its generation.
     :param let_through: the token of the request that is let through.
     """
-    # INSERT INTO nodes (...) VALUES (...);
-    # UPDATE nodes SET generation = id * 4294967296 + ?
-    #   WHERE uuid = ? AND generation = ?
-    # NOTE: ids are never reused, so that a plan for an earlier node with this
-    # uuid never finds the generation that it names.
+    # INSERT INTO nodes (...) VALUES (...)
     # NOTE: passing values beside the statement costs SQLAlchemy much less.
-    result = connection.execute(sa.insert(tables.nodes), {
-        'uuid': node.uuid, 'generation': generation, 'observed_at': now,
-        'let_through': let_through, **_values(node)})
-    assert result.inserted_primary_key is not None
-    number = result.inserted_primary_key[0]
-    row_counts.check(connection.execute(
-        sa.update(tables.nodes)
-        .where(_n.uuid == node.uuid, _n.generation == generation)
-        .values(generation=(number << _ENROLMENT_BITS) + generation)),
-        1, f'node {node.uuid}')
+    connection.execute(sa.insert(tables.nodes), {
+        'uuid': node.uuid, 'generation': db_generations.first(),
+        'observed_at': now, 'let_through': let_through, **_values(node)})
     insert_traits(connection, {node.uuid: node.traits})
 
 
@@ -621,8 +649,9 @@ def update_facts(connection: sa.Connection,
         .where(_n.uuid == sa.bindparam('k_uuid'),
                _n.observed_at <= sa.bindparam('v_now'))
         .values(observed_at=sa.bindparam('v_now'),
-                revision=_n.revision + 1, **values),
+                revision=_n.revision + sa.bindparam('v_step'), **values),
         [{'k_uuid': node.uuid, 'v_now': now,
+          'v_step': db_generations.step(),
           **{'v_' + key: value for key, value in _values(node).items()}}
          for node in nodes])
 
@@ -634,7 +663,7 @@ def doubt(connection: sa.Connection, uuid: str,
     :param now: what Ironic was asked before does not remove the doubt.
     """
     # UPDATE nodes SET provision_state = NULLIF(provision_state, 'available'),
-    #   observed_at = ?, revision = revision + 1
+    #   observed_at = ?, revision = revision + ?
     #   WHERE uuid = ? AND observed_at <= ?
     changes.insert(connection, {uuid: None})
     connection.execute(
@@ -642,7 +671,8 @@ def doubt(connection: sa.Connection, uuid: str,
         .where(_n.uuid == uuid, _n.observed_at <= now)
         .values(provision_state=sa.func.nullif(_n.provision_state,
                                                node_condition.AVAILABLE),
-                revision=_n.revision + 1, observed_at=now))
+                revision=_n.revision + db_generations.step(),
+                observed_at=now))
 
 
 def replace_traits(connection: sa.Connection,

@@ -18,6 +18,7 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
@@ -62,19 +63,20 @@ def read_to_fix(connection: sa.Connection, now: datetime.datetime,
 
 
 def fix(connection: sa.Connection, lease: leases.Lease,
-        now: datetime.datetime) -> bool:
+        now: datetime.datetime) -> int:
     """Write that the dates of a lease are fixed.
 
     :param lease: as it was read.
-    :returns: ``False`` if somebody else has changed it since.
+    :returns: its new generation; 0 if somebody else has changed it since.
     """
-    # UPDATE leases SET generation = generation + 1, fix_at = NULL, ...
+    # UPDATE leases SET generation = ?, fix_at = NULL, ...
     #   WHERE id = ? AND generation = ?
-    return bool(connection.execute(
+    generation = db_generations.fresh()
+    return generation if connection.execute(
         sa.update(tables.leases)
         .where(_s.id == lease.id, _s.generation == lease.generation)
-        .values(generation=lease.generation + 1, fix_at=None,
-                updated_at=now)).rowcount)
+        .values(generation=generation, fix_at=None, updated_at=now)
+    ).rowcount else 0
 
 
 def read_waiting(connection: sa.Connection,

@@ -12,8 +12,8 @@
 
 """The tables. Each change of them has a migration.
 
-NOTE: ``nodes`` mirrors Ironic, except for ``generation``, which counts the
-changes of the node's bookings: of two transactions planned on the same
+NOTE: ``nodes`` mirrors Ironic, except for ``generation``, which is raised with
+each change of the node's bookings: of two transactions planned on the same
 snapshot, exactly one commits.
 """
 
@@ -70,7 +70,7 @@ nodes = sa.Table(
     'nodes', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False, unique=True),
-    # NOTE: never repeated for a uuid, see nodes.insert_node.
+    # NOTE: random, and never repeated for a uuid, see generations.
     sa.Column('generation', sa.BigInteger, nullable=False),
     sa.Column('name', sa.String(255)),
     sa.Column('resource_class', sa.String(80)),
@@ -87,9 +87,9 @@ nodes = sa.Table(
     # NOTE: as Ironic returns it; it is only compared for equality.
     sa.Column('enrolled_at', sa.String(64)),
     sa.Column('observed_at', UTCDateTime, nullable=False),
-    # NOTE: counts the changes of the mirrored columns, so that a process finds
-    # out by a sum what it has to read again.
-    sa.Column('revision', sa.Integer, nullable=False, server_default='0'),
+    # NOTE: raised with the mirrored columns, so that a process finds out by a
+    # sum what it has to read again.
+    sa.Column('revision', sa.BigInteger, nullable=False, server_default='0'),
     # NOTE: the token of the last request that was let through.
     sa.Column('let_through', sa.String(36)),
     sa.Index(None, 'resource_class', 'provision_state'),

@@ -23,6 +23,7 @@ attempt begins again with its first read.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 
 import sqlalchemy as sa
@@ -40,11 +41,12 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
            now: datetime.datetime,
            difference: difference_module.Difference | None = None,
            let_through: tuple[str, str] | None = None) -> None:
-    """Increment the generations of nodes, and move the bookings of others.
+    """Raise the generations of nodes, and move the bookings of others.
 
     Comes first in a transaction that writes bookings of these nodes: until it
     ends, no other transaction can write any.
 
+    :param seen: its step is used for the nodes of the difference, too.
     :param now: the time of the decision.
     :param difference: the bookings of others that move or lose their node.
     :param let_through: a node, and the token of the request that is let
@@ -53,22 +55,23 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
         read.
     """
     if difference is not None:
-        seen = seen.also(difference.seen)
+        seen = dataclasses.replace(seen.also(difference.seen), step=seen.step)
+    raised = seen.raised()
     for uuid, node in seen.fresh.items():
         token = (let_through[1] if let_through and let_through[0] == uuid
                  else None)
         if not seen.generations[uuid]:
             # NOTE: of two that begin to mirror the same node, the unique
             # uuid lets one through.
-            db_nodes.insert_node(connection, node, 1, now, token)
+            db_nodes.insert_node(connection, node, now, token)
         elif not db_nodes.advance(connection, uuid, seen.generations[uuid],
-                                  node, now, token):
+                                  raised[uuid], node, now, token):
             raise db_connection.Conflict(
                 f'node {uuid} is no longer at generation '
                 f'{seen.generations[uuid]}')
     if not db_nodes.advance_all(connection, {
             uuid: generation for uuid, generation in seen.generations.items()
-            if uuid not in seen.fresh}, let_through):
+            if uuid not in seen.fresh}, seen.step, let_through):
         raise db_connection.Conflict('a node has changed meanwhile')
     # NOTE: an owner raises no generation.  What is read comes after the rows
     # were written, so nobody changes it before the end of the transaction.
@@ -78,7 +81,7 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
         raise db_connection.Conflict('a node has another owner meanwhile')
     # NOTE: a node that begins to be mirrored has never been promised.
     db_changes.insert(connection, {
-        uuid: generation + 1 for uuid, generation in seen.generations.items()
+        uuid: raised[uuid] for uuid, generation in seen.generations.items()
         if generation})
     if difference is not None:
         db_bookings.move(connection, difference.homes, now)

@@ -35,7 +35,8 @@ class Difference:
     :ivar lost: the bookings of others that lose their node and get no other.
     """
 
-    seen: seen_module.Seen = seen_module.NOTHING
+    seen: seen_module.Seen = dataclasses.field(
+        default_factory=seen_module.Seen)
     homes: Mapping[leases.NodeBooking, str] = dataclasses.field(
         default_factory=dict)
     lost: tuple[leases.NodeBooking, ...] = ()

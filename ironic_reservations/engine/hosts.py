@@ -123,7 +123,7 @@ def _open(engine: Engine, nodes: Sequence[mirrored_node.Node],
                 if node.traits != known[node.uuid].traits])
             for node in new:
                 if node.uuid not in known:
-                    db_nodes.insert_node(connection, node, 1, asked_at)
+                    db_nodes.insert_node(connection, node, asked_at)
             ids = [db_hosts.insert(connection, node.uuid, now,
                                    decided.close(node)) for node in new]
             db_hosts.write_capabilities(connection, ids, capabilities, now)
@@ -240,14 +240,14 @@ def remove(engine: Engine, host_id: int) -> None:
                 'started to other hosts where that is possible, and try '
                 'again.')
         with engine.database.write() as connection:
-            commit.commit(connection, seen_module.of_nodes([host.node]),
-                          engine.clock())
+            here = seen_module.of_nodes([host.node])
+            commit.commit(connection, here, engine.clock())
             db_hosts.delete(connection, host_id, host.node.uuid)
             if host.node.compute:
                 # NOTE: only this row mirrors a compute host. Its reservation
                 # provider stays, since nova-compute may know it.
                 db_nodes.delete_node(connection, host.node.uuid,
-                                     host.node.generation + 1)
+                                     here.raised()[host.node.uuid])
     retry.until_committed(attempt)
 
 

@@ -189,7 +189,7 @@ def _write_facts(engine: Engine, rows: _Rows,
     for node in new:
         try:
             with engine.database.write() as connection:
-                db_nodes.insert_node(connection, node, 1, asked_at)
+                db_nodes.insert_node(connection, node, asked_at)
         except db_connection.Conflict:
             LOG.debug('Node %s has been mirrored by another process',
                       node.uuid)
@@ -320,11 +320,11 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
     try:
         with retry.found_if_lost(lambda: held is not None and release.is_gone(
                 engine, held)), engine.database.write() as connection:
-            known = rows.nodes[uuid]
-            commit.commit(connection, seen.of_nodes([known]), engine.clock())
+            here = seen.of_nodes([rows.nodes[uuid]])
+            commit.commit(connection, here, engine.clock())
             if held is not None:
                 db_reservations.delete(connection, held)
-            db_nodes.delete_node(connection, uuid, known.generation + 1)
+            db_nodes.delete_node(connection, uuid, here.raised()[uuid])
             if engine.placement is not None:
                 # NOTE: Nova does not delete a provider that was held when it
                 # tried.

@@ -12,7 +12,7 @@
 
 """The generations that a change of the timeline rests on, as they were read.
 
-Each change of a node's bookings increments the generation of the node.  So if
+Each change of a node's bookings raises the generation of the node.  So if
 the generation has not changed, neither has any value of these bookings that
 was read *after* it, or in the same snapshot.
 """
@@ -28,6 +28,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
@@ -44,12 +45,21 @@ class Seen:
         in the same commit.
     :ivar owners: by the uuid of the node, the project that owned it, where the
         decision rests on that.
+    :ivar step: by how much a commit raises the generations; of this object
+        alone.
     """
 
     generations: Mapping[str, int] = dataclasses.field(default_factory=dict)
     fresh: Mapping[str, mirrored_node.Node] = dataclasses.field(
         default_factory=dict)
     owners: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
+    step: int = dataclasses.field(default_factory=db_generations.step,
+                                  compare=False)
+
+    def raised(self) -> dict[str, int]:
+        """Return the generations that a commit gives the nodes."""
+        return {uuid: generation + self.step
+                for uuid, generation in self.generations.items()}
 
     def also(self, *others: Seen) -> Seen:
         """Return what this and others have seen together.
@@ -79,9 +89,6 @@ class Seen:
                      if uuid in node_uuids},
                     {uuid: owner for uuid, owner in self.owners.items()
                      if uuid in node_uuids})
-
-
-NOTHING = Seen()
 
 
 def of_nodes(nodes: Iterable[mirrored_node.Node]) -> Seen:
@@ -120,5 +127,5 @@ def read_again(connection: sa.Connection,
     there = db_bookings.read_with_generations(connection, bookings)
     if {booking for booking, _ in there} != set(bookings):
         raise db_connection.Conflict('a booking has changed meanwhile')
-    return NOTHING.also(*(Seen({booking.node_uuid: generation})
+    return Seen().also(*(Seen({booking.node_uuid: generation})
                           for booking, generation in there))

@@ -266,7 +266,8 @@ class Queued:
 class Lease:
     """A named window with reservations.
 
-    :ivar generation: counts the changes; a commit names the one that was read.
+    :ivar generation: differs after each change; a commit names the one that
+        was read.
     :ivar waiting: why its next step has to wait, in a sentence.
     :ivar between: its open dates; ``None``: the owner has set the dates.
     :ivar queued: its place in the queue; ``None``: it was not queued.
@@ -321,7 +322,7 @@ class Lease:
 class NamedLease:
     """The name, project and status of a lease.
 
-    :ivar generation: counts the changes.
+    :ivar generation: differs after each change.
     """
 
     id: str

@@ -25,8 +25,8 @@ class Node:
     """A node as Ironic last described it, or a compute host of Nova.
 
     :ivar uuid: canonical, lower case, with hyphens.
-    :ivar generation: counts the changes of the node's bookings; a commit names
-        the generation that was read.
+    :ivar generation: rises with each change of the node's bookings; a commit
+        names the one that was read.
     :ivar reservable: whether the operator allows reservations.
     :ivar properties: its sizes in Ironic: pairs of a name and a value.
     :ivar powered: whether Ironic knows its power state, if that was read; it

@@ -55,7 +55,7 @@ def _event(lease: leases.Lease) -> icalendar.Event:
     event.add('dtstamp', _second(changed))
     event.add('created', _second(lease.created_at))
     event.add('last-modified', _second(changed))
-    event.add('sequence', lease.generation)
+    event.add('sequence', int((changed - lease.created_at).total_seconds()))
     event.add('dtstart', _second(lease.start))
     event.add('dtend', _second(lease.end))
     event.add('summary', _printable(lease.name))

@@ -72,6 +72,12 @@ class Database(pluginbase.HealthcheckBaseExtension):
                 available=False, reason='timeline not read yet',
                 details='This process has not read all bookings yet, or could '
                         'not read them; the log has the reason.')
+        if self._engine.snapshots.other_histories:
+            # NOTE: it has read all of it anew, so that it can serve.
+            told += (' The database had another history than this process '
+                     f'had seen, {self._engine.snapshots.other_histories} '
+                     'times since it began: promises that were made may be '
+                     'gone.')
         return pluginbase.HealthcheckResult(available=True, reason='OK',
                                             details=told)
 

@@ -62,6 +62,7 @@ class Metrics:
             registry=self._registry,
             buckets=(.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
         self._registry.register(_Live(engine))
+        self._registry.register(_Histories(engine))
         if isinstance(engine.clock, db_clock.DatabaseClock):
             self._registry.register(_Clock(engine.clock))
         if engine.placement is not None:
@@ -169,6 +170,21 @@ class _Live(_Gauges):
         for name, (bound, deployed) in counted.leased.items():
             leased.add_metric((name, 'deployed'), deployed)
             leased.add_metric((name, 'unused'), bound - deployed)
+
+
+class _Histories(prometheus_registry.Collector):
+    """Counts how often the database has had another history than before."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def collect(self) -> Iterable[core.Metric]:
+        """Return the counter of this process."""
+        return [core.CounterMetricFamily(
+            _PREFIX + 'other_histories',
+            'Times that the database had another history than this process '
+            'had seen, as after a fail-over or a restored backup.',
+            self._engine.snapshots.other_histories)]
 
 
 class _Clock(_Gauges):

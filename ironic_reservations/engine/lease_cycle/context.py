@@ -202,9 +202,10 @@ class Context:
         """
         if after == before:
             return after
-        if not db_leases.update(connection, before, after, self.due_at):
+        generation = db_leases.update(connection, before, after, self.due_at)
+        if not generation:
             raise db_connection.Conflict('the lease has changed meanwhile')
-        return dataclasses.replace(after, generation=before.generation + 1)
+        return dataclasses.replace(after, generation=generation)
 
     def committed(self, nodes: seen.Seen, lease: leases.Lease,
                   bookings: Mapping[leases.NodeBooking,
@@ -216,7 +217,7 @@ class Context:
             were read and as they are now; ``None`` for one that is gone.
         """
         self.engine.snapshots.commit(
-            nodes.generations, bookings, snapshots.promised(
+            nodes, bookings, snapshots.promised(
                 lease, [each for each in bookings.values()
                         if each is not None]))
 

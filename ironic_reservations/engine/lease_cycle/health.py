@@ -160,8 +160,10 @@ def _flag(engine: Engine, before: leases.Lease,
         with retry.found_if_lost(lambda: lease_find.is_written(
                 engine, before, after)), engine.database.write() as connection:
             # NOTE: due at once, so that the lease is worked on.
-            if not db_leases.update(connection, before, after, now):
+            generation = db_leases.update(connection, before, after, now)
+            if not generation:
                 return
+            after = dataclasses.replace(after, generation=generation)
             if degraded and not before.degraded:
                 notices.write(engine.conf, connection, notices.Kind.BROKEN,
                               after, now, lease_context.sentence([

@@ -25,6 +25,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import change_commit
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
@@ -149,8 +150,8 @@ class _Request:
         if not self._dry_run:
             try:
                 with engine.snapshots.committing(
-                        {} if replanned is None
-                        else replanned.difference.seen.generations):
+                        seen.Seen() if replanned is None
+                        else replanned.difference.seen):
                     change_commit.commit(engine, before, after, replanned,
                                          now, self._allowed, known=known)
             except errors.OutcomeUnknown:

@@ -71,14 +71,15 @@ def commit(engine: Engine, before: leases.Lease, after: leases.Lease,
             lease_slides.write(connection, slid, now)
             limit_checks.check_again(allowed, connection, after, now, before)
             _write(connection, before, replanned, now)
-        if not db_leases.update(connection, before, after,
-                                request_checks.due(after, now)):
+        generation = db_leases.update(connection, before, after,
+                                      request_checks.due(after, now))
+        if not generation:
             raise db_connection.Conflict('the lease has changed meanwhile')
         if known is not None:
             request_keys.keep(connection, known, after.id, 0, engine.clock())
         if notice is not None:
             notices.write(engine.conf, connection, notice, after, now,
-                          occurrence=str(before.generation + 1))
+                          occurrence=str(generation))
         lease_slides.check(engine, connection, slid, now)
         told = lease_asked_back.write(engine, connection, lessees, now)
         enforcement_commits.write(
@@ -97,7 +98,7 @@ def commit(engine: Engine, before: leases.Lease, after: leases.Lease,
     # NOTE: when a booking ends that is taken back, the statement decides.
     if replanned is not None and not replanned.ended:
         engine.snapshots.commit(
-            replanned.difference.seen.generations,
+            replanned.difference.seen,
             [*before.bookings, *lease_slides.removed(slid)],
             [*snapshots.promised(after, after.bookings),
              *lease_slides.added(slid)],

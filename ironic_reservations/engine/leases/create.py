@@ -25,6 +25,7 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
@@ -191,7 +192,7 @@ class _Request:
             frozenset() if room is None else room.own)
         self.displaced = lease_rehearsal.Displaced(changes.homes, slid)
         if not self._dry_run:
-            with engine.snapshots.committing(changes.seen.generations):
+            with engine.snapshots.committing(changes.seen):
                 self._commit(place.snapshot, lease, changes, slid, known)
             self._tell(lease)
         return lease
@@ -287,6 +288,7 @@ class _Request:
             events=tuple(leases.Event(
                 str(uuid_module.uuid4()), kind, time,
                 leases.EventStatus.UNDONE, now) for kind, time in times),
+            generation=db_generations.fresh(),
             between=None if flexible is None else request_checks.between(
                 self._engine.conf, self._request.start or start, flexible
             ).fixed_for(start, now),
@@ -330,7 +332,7 @@ class _Request:
             lease_dates.check_movable(changes.homes, snapshot.now, moment)
             lease_dates.check_begun(lease, snapshot.now, moment)
         engine.snapshots.commit(
-            changes.seen.generations, removed=lease_slides.removed(slid),
+            changes.seen, removed=lease_slides.removed(slid),
             added=[*snapshots.promised(lease, lease.bookings),
                    *lease_slides.added(slid)],
             homes=changes.homes)

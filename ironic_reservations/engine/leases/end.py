@@ -97,7 +97,7 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
             enforcement_commits.write(engine.conf, connection, [lease_id],
                                       now)
         engine.snapshots.commit(
-            nodes.generations, lease.bookings,
+            nodes, lease.bookings,
             snapshots.promised(lease, [dataclasses.replace(
                 booking, state=leases.BookingState.ENDING,
                 ends_at=min(booking.ends_at, now)) for booking in started]))

@@ -108,5 +108,5 @@ def is_written(engine: Engine, before: leases.Lease,
     """
     with engine.database.snapshot() as connection:
         there = db_leases.read(connection, (before.id,))
-    return any((each.generation, each.updated_at) == (
-        before.generation + 1, after.updated_at) for each in there)
+    return any(each.generation != before.generation
+               and each.updated_at == after.updated_at for each in there)

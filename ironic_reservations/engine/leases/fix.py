@@ -44,7 +44,7 @@ def _fix(engine: Engine, lease: leases.Lease, now: datetime.datetime) -> bool:
     """Fix one lease; return ``False`` if others change it meanwhile."""
     assert lease.between is not None
     after = dataclasses.replace(
-        lease, updated_at=now, generation=lease.generation + 1,
+        lease, updated_at=now,
         between=dataclasses.replace(lease.between, fix_at=None))
     # NOTE: no notice for a lease that has started, or is over.
     told = (lease.status is leases.LeaseStatus.PENDING
@@ -52,8 +52,10 @@ def _fix(engine: Engine, lease: leases.Lease, now: datetime.datetime) -> bool:
     with retry.found_if_lost(lambda: lease_find.is_written(
             engine, lease, after)), engine.database.write() as connection:
         # NOTE: a lease that others change meanwhile is fixed in the next pass.
-        if not db_open_dates.fix(connection, lease, now):
+        generation = db_open_dates.fix(connection, lease, now)
+        if not generation:
             return False
+        after = dataclasses.replace(after, generation=generation)
         if told:
             notices.write(engine.conf, connection, notices.Kind.FIXED, after,
                           now)

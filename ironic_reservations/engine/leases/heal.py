@@ -183,14 +183,14 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
                if row not in difference.homes]
     if not difference.homes:
         return 0
-    left_behind = seen.Seen(dict(
+    nodes = seen.Seen(dict(
         snapshot.generation(snapshot.host_set.number(row.node_uuid))
-        for row in moved))
+        for row in moved)).also(difference.seen)
     lessees = lease_asked_back.find(engine, snapshot, difference.homes)
     tried.homes = difference.homes
     tried.moved = moved
     with engine.database.write() as connection:
-        commit.commit(connection, left_behind, snapshot.now, difference)
+        commit.commit(connection, nodes, snapshot.now, difference)
         tried.lessees = lease_asked_back.write(engine, connection, lessees,
                                                snapshot.now)
         if flag:
@@ -201,8 +201,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
                 snapshot.now)
         lease_dates.check_movable(difference.homes, snapshot.now,
                                   engine.clock())
-    engine.snapshots.commit(left_behind.also(difference.seen).generations,
-                            homes=difference.homes)
+    engine.snapshots.commit(nodes, homes=difference.homes)
     return tried.tell()
 
 

@@ -341,6 +341,6 @@ def _give_up(engine: Engine, uncertain: holds.Hold,
                 hold_recovery.end_promise(connection, uncertain, now)
                 return None
             return db_holds.insert(connection, dataclasses.replace(
-                uncertain, consumer_uuid=consumers.fresh(), generation=0,
-                created_at=now, deadline=hold_calls.deadline(engine)))
+                uncertain, consumer_uuid=consumers.fresh(), created_at=now,
+                deadline=hold_calls.deadline(engine)))
     return retry.until_committed(attempt)

@@ -15,11 +15,17 @@
 Commits of this process are added from memory (:meth:`SnapshotCache.commit`);
 those of others are read from the database, in two ways.
 
-**Comparing.** Each change of a node's bookings increments the generation of
-its row, and each change of what Ironic says its revision; row ids are never
-used again.  So one sum for each 64 rows tells whether anything has changed,
-and where.  This does not depend on the order in which transactions become
-visible.  All rows are read at one moment of the database.
+**Comparing.** Each change of a node's bookings raises the generation of its
+row, and each change of what Ironic says its revision, by a random number; row
+ids are never used again.  So one sum for each 64 rows tells whether anything
+has changed, and where.  This does not depend on the order in which
+transactions become visible.  All rows are read at one moment of the database.
+
+**Another history.** A restored backup, or a replica that is promoted and lacks
+the last commits, has another history than the one seen here.  Since numbers
+are random, nothing of it equals what is known.  A comparison finds it, by a
+node that was read as it was before, or by a change that is not there any more
+(:class:`.db_changes.Landmark`); then all nodes are read anew.
 
 **Changes.** The cost of sums grows with the number of nodes.  Therefore each
 change is also recorded (:mod:`~ironic_reservations.db.changes`), and a caller
@@ -69,6 +75,7 @@ from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.snapshots import node_versions
 from ironic_reservations.engine.snapshots import readings
@@ -84,14 +91,21 @@ LOG = log.getLogger(__name__)
 _COMPARED = 1.0
 
 
+class _OtherHistoryError(Exception):
+    """The database has not what was seen of it before."""
+
+
 class SnapshotCache:
     """The snapshot of a process.
 
     :param conf: [leases] cleaning_time, owner_notice.
+    :ivar other_histories: how often the database has had another history than
+        the one that was seen.
     """
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
+        self.other_histories = 0
         self._begin_process()
 
     def _begin_process(self) -> None:
@@ -262,12 +276,36 @@ class SnapshotCache:
     def _read(self, database: db_connection.Database,
               now: datetime.datetime) -> None:
         """Put in what others have changed."""
+        try:
+            self._read_changed(database, now)
+        except _OtherHistoryError:
+            with self._lock:
+                self.other_histories += 1
+                self._forget()
+            LOG.warning(
+                'The database of the reservations has another history than '
+                'the one that this process has seen: a backup was restored, '
+                'or a replica was promoted that lacks the last commits. This '
+                'process has dropped all that it knew, and reads it anew. '
+                'Promises that were made may be gone: run '
+                '"ironic-reservations-manage audit".')
+            self._read_changed(database, now)
+
+    def _read_changed(self, database: db_connection.Database,
+                      now: datetime.datetime) -> None:
+        """Read the nodes that have changed.
+
+        :raises _OtherHistoryError: what was seen before is not there any more.
+        """
         with self._lock:
             before, forgotten = self._versions.begin_reading(), self._forgotten
-            busy = self._copy.busy()
+            busy, landmark = self._copy.busy(), self._changes.landmark
         begun = clock_module.elapsed()
         with database.snapshot() as connection:
-            sums, last = db_nodes.read_sums(connection)
+            read = db_nodes.read_sums(connection, landmark)
+            if read.lost:
+                raise _OtherHistoryError
+            sums = read.buckets
             buckets = {bucket for bucket in sums.keys() | before.keys()
                        if sums.get(bucket) != before.get(bucket)}
             versions: dict[str, node_versions.Version] = {}
@@ -277,35 +315,36 @@ class SnapshotCache:
                                 connection, buckets if before and len(buckets)
                                 <= rows.FEW else None).items()}
             with self._lock:
+                if self._versions.went_back(versions):
+                    raise _OtherHistoryError
                 changed = self._versions.changed(buckets, versions)
                 known = self._copy.states(changed | busy)
             if busy:
                 # NOTE: that nobody uses a node any more raises nothing.
                 changed |= busy - db_in_flight.read_busy(
                     connection, busy).keys()
-            read = rows.read(connection, now, changed,
-                             known) if changed else {}
+            hosts = rows.read(connection, now, changed,
+                              known) if changed else {}
         with self._lock:
             if self._forgotten != forgotten:
                 raise db_connection.Conflict('it has to be read anew')
             with self._whole():
                 self._copy.put(self._versions.put(
-                    changed, buckets, versions, sums), read)
-                self._changes.go_on_from(last, bool(before))
+                    changed, buckets, versions, sums), hosts)
+                self._changes.go_on_from(read.last, bool(before), landmark)
             self._compared, self.filled = begun, True
 
     @contextlib.contextmanager
-    def committing(self, generations: Mapping[str, int]) -> Iterator[None]:
+    def committing(self, seen: seen_module.Seen) -> Iterator[None]:
         """Announce a commit, around it and :meth:`commit`.
 
         NOTE: others may read its change in between. They plan without it, as
         if they had come before: nobody has been answered yet. The number of
         the change stays among those that have not been seen.
 
-        :param generations: that the commit names.
+        :param seen: that the commit names.
         """
-        coming = [(uuid, generation + 1)
-                  for uuid, generation in generations.items()]
+        coming = list(seen.raised().items())
         with self._lock:
             self._coming.update(coming)
         try:
@@ -315,7 +354,7 @@ class SnapshotCache:
                 self._coming.subtract(coming)
                 self._coming = +self._coming
 
-    def commit(self, generations: Mapping[str, int],
+    def commit(self, seen: seen_module.Seen,
                removed: Iterable[leases.NodeBooking] = (),
                added: Iterable[snapshots.Promised] = (),
                homes: Mapping[leases.NodeBooking, str] | None = None
@@ -325,15 +364,17 @@ class SnapshotCache:
         Called after the commit.  Where the snapshot is not what was planned
         on, nothing is done; then it is read.
 
-        :param generations: that the commit named.
+        :param seen: that the commit named.
         :param removed: bookings that are not, or not as they were.
         :param added: those that are new, or as they are now; with what they
             ask for.
         :param homes: the new nodes of bookings that have moved.
         """
+        raised = seen.raised()
         with self._lock, self._whole():
-            if (self._pid == os.getpid()
-                    and self._versions.are_at(generations)
-                    and self._copy.commit(generations.keys(), removed, added,
+            if (raised and self._pid == os.getpid()
+                    and self._versions.are_at(seen.generations)
+                    and self._copy.commit(raised, removed, added,
                                           homes or {})):
-                self._versions.advance(generations)
+                self._versions.advance(raised)
+                self._changes.wrote(raised)

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from collections.abc import Set
 import dataclasses
 
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine.snapshots import seen_changes
 
 #: For each bucket of nodes: how many there are, a sum of their ids, and one of
@@ -30,14 +31,19 @@ Sums = Mapping[int, tuple[int, int, int]]
 class Version:
     """The version of a node, by which a change is found.
 
-    :ivar bucket: the nodes that it is summed up with.
+    :ivar id: of its row.
     :ivar generation: of its bookings.
     :ivar revision: of what Ironic says of it.
     """
 
-    bucket: int
+    id: int
     generation: int
     revision: int
+
+    @property
+    def bucket(self) -> int:
+        """The nodes that it is summed up with."""
+        return db_nodes.bucket_of(self.id)
 
 
 class Versions:
@@ -75,15 +81,29 @@ class Versions:
                    and self._versions[uuid].generation == generation
                    for uuid, generation in generations.items())
 
-    def advance(self, uuids: Iterable[str]) -> None:
-        """Raise the generations of nodes, which were committed here."""
-        for uuid in uuids:
+    def advance(self, generations: Mapping[str, int]) -> None:
+        """Raise the generations of nodes, which were committed here.
+
+        :param generations: the new ones.
+        """
+        for uuid, generation in generations.items():
             version = self._versions[uuid]
             self._versions[uuid] = dataclasses.replace(
-                version, generation=version.generation + 1)
+                version, generation=generation)
             count, ids, total = self._sums[version.bucket]
-            self._sums[version.bucket] = (count, ids, total + 1)
+            self._sums[version.bucket] = (
+                count, ids, total + generation - version.generation)
             self._own.add(uuid)
+
+    def went_back(self, read: Mapping[str, Version]) -> bool:
+        """Return whether a node was read as it was before it was known."""
+        return any(
+            known.id == version.id and (
+                version.revision < known.revision
+                or version.generation < known.generation
+                and uuid not in self._own)
+            for uuid, version in read.items()
+            if (known := self._versions.get(uuid)) is not None)
 
     def changed(self, buckets: Set[int],
                 read: Mapping[str, Version]) -> set[str]:

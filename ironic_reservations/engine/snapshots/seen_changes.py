@@ -19,8 +19,10 @@ that were left out are asked for again for a while.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 
 from ironic_reservations import clock
+from ironic_reservations.db import changes as db_changes
 
 #: Numbers of changes that were left out are asked for again for so many
 #: seconds, and no more than so many.
@@ -36,34 +38,57 @@ class SeenChanges:
 
     :ivar last: the last one that has been.
     :ivar missing: those before it that have not, and since when.
+    :ivar landmark: the last one of a commit; in another history, it is not
+        there.
     """
 
     def __init__(self) -> None:
         self.last = 0
         self.missing: dict[int, float] = {}
+        self.landmark: db_changes.Landmark | None = None
 
     def note(self, changes: Iterable[Change]) -> None:
         """Remember which changes have been seen, and which were left out."""
         now = clock.elapsed()
-        for seq, _, _ in changes:
+        for seq, node_uuid, generation in changes:
             self.missing.pop(seq, None)
+            if generation is not None and (self.landmark is None
+                                           or seq > self.landmark.known):
+                self.landmark = db_changes.Landmark.read(seq, node_uuid,
+                                                         generation)
             if seq > self.last:
                 self._leave_out(seq - 1, now)
                 self.last = seq
         self.missing = {seq: since for seq, since in [
             *self.missing.items()][-_MISSING:] if now - since < _OPEN}
 
-    def go_on_from(self, last: int, known: bool) -> None:
+    def wrote(self, generations: Mapping[str, int]) -> None:
+        """Remember a commit of this process.
+
+        :param generations: the new ones, by node.
+        """
+        node_uuid, generation = next(iter(generations.items()))
+        self.landmark = db_changes.Landmark.written(node_uuid, generation,
+                                                    self.last)
+
+    def go_on_from(self, change: Change | None, known: bool,
+                   landmark: db_changes.Landmark | None) -> None:
         """Go on from a change up to which all nodes have been compared.
 
         NOTE: which of the numbers before it can be seen was not read, so
         all of them are asked for again.
 
+        :param change: the last one; ``None``: there is none.
         :param known: whether anything was known before.
+        :param landmark: the landmark before the comparison.
         """
+        last, node_uuid, generation = change or (0, '', None)
         if known:
             self._leave_out(last, clock.elapsed())
         self.last = last
+        if generation is not None and self.landmark is landmark:
+            self.landmark = db_changes.Landmark.read(last, node_uuid,
+                                                     generation)
 
     def _leave_out(self, last: int, now: float) -> None:
         for seq in range(max(self.last, last - _MISSING) + 1, last + 1):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Set
 import dataclasses
 import datetime
 import heapq
@@ -85,7 +84,7 @@ class WorkingCopy:
         return {uuid: here for uuid in uuids if uuid in self._numbers
                 and (here := self._states[self._numbers[uuid]])}
 
-    def commit(self, uuids: Set[str],
+    def commit(self, generations: Mapping[str, int],
                removed: Iterable[leases.NodeBooking],
                added: Iterable[snapshots.Promised],
                homes: Mapping[leases.NodeBooking, str]) -> bool:
@@ -93,8 +92,9 @@ class WorkingCopy:
 
         If not, nothing is done.
 
-        :param uuids: the nodes whose generations were raised.
+        :param generations: the new generations of nodes.
         """
+        uuids = generations.keys()
         there = self.states(uuids)
         gone = {booking.uuid: booking.node_uuid
                 for booking in (*removed, *homes)}
@@ -120,7 +120,7 @@ class WorkingCopy:
                for uuid, idents in left.items()):
             return False
         after = {uuid: self._changed(here, staying.get(uuid, here.promised),
-                                     new.get(uuid, ()))
+                                     new.get(uuid, ()), generations[uuid])
                  for uuid, here in there.items()}
         for uuid, here in after.items():
             number = self._numbers[uuid]
@@ -253,7 +253,8 @@ class WorkingCopy:
             self, here: host_states.HostState,
             staying: Iterable[tuple[leases.NodeBooking,
                                     requirements.Requirement]],
-            new: Iterable[snapshots.Promised]) -> host_states.HostState:
+            new: Iterable[snapshots.Promised],
+            generation: int) -> host_states.HostState:
         """Return a host with the bookings that stay and with new ones."""
         promised = list(staying)
         instances = dict(here.instances)
@@ -269,7 +270,7 @@ class WorkingCopy:
         return dataclasses.replace(
             here, promised=tuple(promised), instances=instances,
             host=dataclasses.replace(here.host, node=dataclasses.replace(
-                node, generation=node.generation + 1)))
+                node, generation=generation)))
 
     def _draw(self, number: int, now: datetime.datetime,
               margin: int) -> None:

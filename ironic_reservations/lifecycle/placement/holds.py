@@ -54,8 +54,8 @@ class Hold:
     :ivar confirmed: whether Placement has confirmed that it was written.
     :ivar instance_uuid: the instance that it is being moved to, or was: then
         that is the consumer.
-    :ivar generation: counts the changes of the row; a change names the one
-        that was read.
+    :ivar generation: differs after each change of the row; a change names the
+        one that was read.
     :ivar exclusive: whether it excludes all others on the host.
     """
 

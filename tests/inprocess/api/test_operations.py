@@ -24,11 +24,16 @@ import pecan
 import testtools
 
 from ironic_reservations import errors
+from ironic_reservations.api.middleware import health
+from ironic_reservations.db import nodes
 from ironic_reservations.engine.reservations import find
+from ironic_reservations.model import mirrored_node
+from tests import gone_back
 from tests.inprocess.api import world
 
 PATH = '/v1/reservations'
 UUID = '11111111-0000-0000-0000-000000000001'
+_OTHERS = b'ironic_reservations_other_histories_total '
 REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ('GET', PATH, None),
     ('GET', f'{PATH}/{UUID}', None),
@@ -74,6 +79,34 @@ class TestDatabaseDown(testtools.TestCase):
         self.assertIn(b'ironic_reservations_requests_total', answer.body)
         self.assertNotIn(b'ironic_reservations_live{', answer.body)
         self.assertNotIn(b'ironic_reservations_leases{', answer.body)
+
+
+class TestOtherHistory(testtools.TestCase):
+    """The database went back to an earlier state."""
+
+    def test_metrics_and_health_say_so(self) -> None:
+        """And the process serves."""
+        served = self.useFixture(world.OpenWorld())
+        database, cache = served.engine.database, served.engine.snapshots
+        with database.write() as opened:
+            nodes.insert_node(opened, mirrored_node.Node(UUID),
+                              served.clock())
+        dump = gone_back.Dump(database)
+        with database.write() as opened:
+            nodes.doubt(opened, UUID, served.clock())
+        cache.snapshot(database, served.clock())
+        self.assertIn(_OTHERS + b'0.0', self._counted(served))
+        checked = health.Database(served.engine)
+        self.assertNotIn('another history', checked.healthcheck(0).details)
+        dump.restore()
+        cache.snapshot(database, served.clock())
+        self.assertIn(_OTHERS + b'1.0', self._counted(served))
+        result = checked.healthcheck(0)
+        self.assertTrue(result.available)
+        self.assertIn('another history', result.details)
+
+    def _counted(self, served: world.OpenWorld) -> bytes:
+        return world.request(served, 'GET', '/metrics').body
 
 
 class TestIronicDown(testtools.TestCase):

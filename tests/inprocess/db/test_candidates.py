@@ -40,7 +40,7 @@ class _Candidates:
             for node in _NODES:
                 db_nodes.insert_node(writing, mirrored_node.Node(
                     node, name=node, resource_class='gold', owner='red',
-                    lessee='blue', properties=(('cpus', '8'),)), 1,
+                    lessee='blue', properties=(('cpus', '8'),)),
                     world.NOON)
 
     def _read(self, limit: int = 2, start_at: str = '',

@@ -157,7 +157,7 @@ class _Conditions:
                 writing.execute(sa.delete(table))
             for row in world:
                 uuid = row.node.uuid
-                db_nodes.insert_node(writing, row.node, 0, NOW)
+                db_nodes.insert_node(writing, row.node, NOW)
                 if row.host:
                     writing.execute(sa.insert(tables.hosts).values(
                         node_uuid=uuid, reservable=True, created_at=NOW))

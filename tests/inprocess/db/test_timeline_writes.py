@@ -146,7 +146,7 @@ class TestWatch(world.TestCase):
     def test_node_that_begins_to_be_mirrored_may_be_written(self):
         node = mirrored_node.Node(world.new_uuid())
         self.assertEqual('', self._wrong(
-            lambda connection: db_nodes.insert_node(connection, node, 1,
+            lambda connection: db_nodes.insert_node(connection, node,
                                                     world.NOON),
             lambda connection: db_in_flight.insert(
                 connection, node.uuid, world.new_uuid(), None, None,

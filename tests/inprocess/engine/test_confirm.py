@@ -79,7 +79,6 @@ class TestConfirm(timelines.TestCase):
         self.assertEqual(('gold', 'n', 'available'),
                          (row['resource_class'], row['name'],
                           row['provision_state']))
-        self.assertEqual((row['id'] << 32) + 1, row['generation'])
         self.assertEqual({'CUSTOM_A'}, self.world.traits(node))
 
     def test_deleted_node_is_not_found_although_it_is_mirrored(self):

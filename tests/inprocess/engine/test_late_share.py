@@ -210,7 +210,7 @@ class TestUnfit(timelines.TestCase):
                 tables.reservations.c.immediate == 1).values(
                     expires_at=leasing.at(3)))
             assert db_nodes.advance_all(
-                connection, db_nodes.read_generations(connection, (host,)))
+                connection, db_nodes.read_generations(connection, (host,)), 1)
         lease_heal.heal(self.engine)
         self.assertEqual({host}, self.leasing.nodes(planned))
         self.leasing.refused(4, 5)

@@ -15,6 +15,7 @@
 import contextlib
 import dataclasses
 import os
+import secrets
 import threading
 from unittest import mock
 
@@ -68,8 +69,8 @@ class _TestCase(timelines.TestCase):
         """Have something happen when the sums of a reading are there."""
         read, acts = db_nodes.read_sums, [act]
 
-        def read_sums(connection):
-            found = read(connection)
+        def read_sums(*given):
+            found = read(*given)
             if acts:
                 acts.pop()()
             return found
@@ -117,10 +118,10 @@ class TestOwn(_TestCase):
         known = self.snapshot()
         uuid, generation = known.generation(0)
         before = self.promised(known)
-        self.cache.commit({uuid: generation + 1})
+        self.cache.commit(seen.Seen({uuid: generation + 1}))
         self.assertEqual(generation, self.snapshot().generation(0)[1])
         self.other.create(1, 2)
-        self.cache.commit({uuid: generation + 5})
+        self.cache.commit(seen.Seen({uuid: generation + 5}))
         self.assertNotEqual(before, self.promised())
         self.assert_sound()
 
@@ -134,14 +135,15 @@ class TestOwn(_TestCase):
         for changed in ({'removed': [row]},
                         {'added': snapshots.promised(lease, [row])},
                         {'homes': {row: other}}):
-            self.cache.commit(dict([known.generation(number)]), **changed)
+            self.cache.commit(seen.Seen(dict([known.generation(number)])),
+                              **changed)
             self.assert_sound()
 
     def test_one_whose_booking_is_not_there_is_left_alone(self):
         (node,) = self.leasing.hosts(1)
         lease = self.leasing.reload(self.leasing.create(1, 2))
         row = dataclasses.replace(lease.bookings[0], uuid=world.new_uuid())
-        known = dict([self.snapshot().generation(0)])
+        known = seen.Seen(dict([self.snapshot().generation(0)]))
         for changed in ({'removed': [row]}, {'homes': {row: node}}):
             self.cache.commit(known, **changed)
             self.assert_sound()
@@ -156,7 +158,7 @@ class TestOwn(_TestCase):
                 {'removed': [row]}, {'homes': {row: node}},
                 {'removed': [elsewhere]}, {'homes': {row: world.new_uuid()}},
                 {'added': snapshots.promised(lease, [elsewhere])})):
-            known = dict([self.snapshot().generation(0)])
+            known = seen.Seen(dict([self.snapshot().generation(0)]))
             self.other.create(3 + 2 * number, 4 + 2 * number)
             self.cache.commit(known, **changed)
             self.assertEqual(2 + number, len(self.promised()), changed)
@@ -166,7 +168,7 @@ class TestOwn(_TestCase):
         uuids = self.world.enrol()
         self.leasing.hosts(1)
         self.snapshot()
-        self.cache.commit({uuids[0]: 1})
+        self.cache.commit(seen.Seen({uuids[0]: 1}))
         self.assert_sound()
 
     def test_commit_during_a_reading_stays(self):
@@ -180,8 +182,13 @@ class TestOwn(_TestCase):
             lease = self.other.reload(self.other.create(1, 2))
             (mine,) = lease.bookings
             self.assertNotEqual(row.node_uuid, mine.node_uuid)
+            _, before = known.generation(
+                known.host_set.number(mine.node_uuid))
+            with self.engine.database.read() as connection:
+                after = seen.read(connection, [mine.node_uuid])
             self.cache.commit(
-                dict([known.generation(known.host_set.number(mine.node_uuid))]),
+                seen.Seen({mine.node_uuid: before}, step=after.generations[
+                    mine.node_uuid] - before),
                 added=snapshots.promised(lease, lease.bookings))
         with self.after_the_sums(commit):
             self.assertEqual(2, len(self.promised()))
@@ -272,8 +279,9 @@ class TestChanges(_TestCase):
     def test_commit_that_stands_still_here_costs_another_attempt(self):
         """Its process may stop right after COMMIT, for any time."""
         there = self.snapshot()
-        with self.no_time_passes(), self.cache.committing(dict(
-                there.generation(number) for number in range(3))):
+        with (self.no_time_passes(), self.each_step_is(7),
+              self.cache.committing(seen.Seen(dict(
+                  there.generation(number) for number in range(3))))):
             for _ in range(2):
                 self.other.create(1, 2)
             self.leasing.create(1, 2)
@@ -281,12 +289,18 @@ class TestChanges(_TestCase):
         self.assertEqual(3, len(self.promised()))
         self.assert_sound()
 
+    @contextlib.contextmanager
+    def each_step_is(self, step):
+        """Have all commits raise generations by the same number."""
+        with mock.patch.object(secrets, 'randbelow', return_value=step - 1):
+            yield
+
     def test_commit_that_was_taken_for_one_made_here_is_read(self):
         """It is another's, of the same node at the same time."""
         there = self.snapshot()
-        with self.no_time_passes():
-            with self.cache.committing(dict(
-                    there.generation(number) for number in range(3))):
+        with self.no_time_passes(), self.each_step_is(7):
+            with self.cache.committing(seen.Seen(dict(
+                    there.generation(number) for number in range(3)))):
                 self.other.create(1, 2)
                 self.assertEqual(set(), self.promised(self.quick()))
             found = self.quick()

@@ -82,7 +82,7 @@ class BusTest(testtools.TestCase):
     def test_listener_learns_of_a_reservation_and_of_its_end(self):
         node = mirrored_node.Node(str(uuid.uuid4()))
         with self.engine.database.write() as connection:
-            nodes.insert_node(connection, node, 1, self.engine.clock())
+            nodes.insert_node(connection, node, self.engine.clock())
         held = reserve.reserve(
             self.engine, pick.NodeRequest(str(uuid.uuid4()), (node.uuid,),
                                   project_id='red'),

@@ -61,7 +61,7 @@ class _NeverAgainOn:
 
     def enroll(self) -> mirrored_node.Node:
         with self.database.write() as connection:
-            nodes.insert_node(connection, mirrored_node.Node('n'), 1, _NOW)
+            nodes.insert_node(connection, mirrored_node.Node('n'), _NOW)
         with self.database.read() as connection:
             return nodes.read_nodes(connection, ['n'])['n']
 
@@ -91,32 +91,33 @@ class _NeverAgainOn:
         """A plan on the deleted node is never carried out on the new one."""
         before = self.enroll()
         with self.database.write() as connection:
-            for _ in range(3):
+            planned = [before.generation]
+            for step in (3, 2, 1):
                 now = nodes.read_generations(connection, ['n'])
-                self.assertTrue(nodes.advance_all(connection, now))
-        planned = [before.generation + raised for raised in range(4)]
+                self.assertTrue(nodes.advance_all(connection, now, step))
+                planned.append(now['n'] + step)
         with self.database.write() as connection:
             nodes.delete_node(connection, 'n', planned[-1])
         for _ in range(5):
             after = self.enroll()
-            self.assertGreater(after.generation, planned[-1])
+            self.assertNotIn(after.generation, planned)
             with self.database.write() as connection:
                 for generation in planned:
-                    self.assertFalse(nodes.advance_all(connection,
-                                                       {'n': generation}))
+                    self.assertFalse(nodes.advance_all(
+                        connection, {'n': generation}, 1))
                 nodes.delete_node(connection, 'n', after.generation)
             planned.append(after.generation)
 
     def test_sums_of_generations_do_not_overflow(self) -> None:
-        """Of a whole bucket of nodes, after a million enrolments."""
+        """Of a whole bucket of nodes, after millions of changes of each."""
         with self.database.write() as connection:
             connection.execute(sa.insert(tables.nodes), [
                 {**_ROWS['nodes'], 'uuid': str(number), 'id': 2 ** 20 + number,
-                 'generation': (2 ** 20 + number << 32) + 7}
+                 'generation': 2 ** 56 + number, 'revision': 2 ** 55}
                 for number in range(64)])
         with self.database.read() as connection:
             (count, _, generations), = nodes.read_sums(
-                connection)[0].values()
-        self.assertEqual((64, sum((2 ** 20 + number << 32) + 7
+                connection).buckets.values()
+        self.assertEqual((64, sum(2 ** 56 + number + 2 ** 55
                                   for number in range(64))),
                          (count, generations))

@@ -88,38 +88,37 @@ class TestSnapshots(timelines.TestCase):
             known = self.numbers()
             with contextlib.ExitStack() as early:
                 late = early.enter_context(database.write())
-                commit.commit(late, seen.Seen({first: before[first]}),
-                              self.world.clock())
+                here = seen.Seen({first: before[first]})
+                commit.commit(late, here, self.world.clock())
                 if self.kind == 'sqlite':
                     # NOTE: there, nobody else writes meanwhile.
                     early.close()
+                there = seen.Seen({second: before[second]})
                 with database.write() as opened:
-                    commit.commit(opened, seen.Seen({second: before[second]}),
-                                  self.world.clock())
+                    commit.commit(opened, there, self.world.clock())
                 if self.kind != 'sqlite':
                     # NOTE: one number was left out, and is not the last.
                     self.assertEqual(1, len(self.numbers()) - len(known))
                     self.assertGreater(self.numbers()[-1], known[-1] + 1)
-                    self.assertEqual({**before, second: before[second] + 1},
+                    self.assertEqual({**before, **there.raised()},
                                      generations(False))
             self.assertEqual(2, len(self.numbers()) - len(known))
-            now = {**before, first: before[first] + 1,
-                   second: before[second] + 1}
+            now = {**before, **here.raised(), **there.raised()}
             self.assertEqual(now, generations(False))
             with mock.patch.object(seen_changes, '_OPEN', 0), (
                     contextlib.ExitStack()) as early:
                 # NOTE: one that was open for longer than is remembered.
                 late = early.enter_context(database.write())
-                commit.commit(late, seen.Seen({first: now[first]}),
-                              self.world.clock())
+                here = seen.Seen({first: now[first]})
+                commit.commit(late, here, self.world.clock())
                 if self.kind == 'sqlite':
                     early.close()
+                there = seen.Seen({third: now[third]})
                 with database.write() as opened:
-                    commit.commit(opened, seen.Seen({third: now[third]}),
-                                  self.world.clock())
+                    commit.commit(opened, there, self.world.clock())
                 generations(False)
                 early.close()
                 generations(False)
-                self.assertEqual({**now, first: now[first] + 1,
-                                  third: now[third] + 1}, generations(True))
+                self.assertEqual({**now, **here.raised(), **there.raised()},
+                                 generations(True))
         self.assert_sound()

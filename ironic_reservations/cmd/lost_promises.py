@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``ironic-reservations-manage audit``: promises that were lost."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import rich.console
+import rich.table
+
+from ironic_reservations import engine as engine_module
+from ironic_reservations.cmd import counted
+from ironic_reservations.engine import lost_promises
+
+#: The exit status where something tells of a lost promise.
+FOUND = 1
+
+
+def add_parser(add: Any) -> None:
+    """Add the command to those of ``ironic-reservations-manage``."""
+    parser = add(
+        'audit', help='List what Ironic, Placement and Nova tell of promises '
+                      'that the database does not have, as after a fail-over '
+                      'or a restored backup, and what to do. Changes nothing. '
+                      'Exit status: 0 if there is nothing, 1 if there is '
+                      'something, 2 if it cannot be known.')
+    parser.add_argument('-f', '--format', choices=('table', 'json'),
+                        default='table', help='Output format.')
+
+
+def run(engine: engine_module.Engine, options: Any) -> int:
+    """Print what was found, and return the exit status.
+
+    :param options: the words of the command line.
+    :raises IronicUnavailable: it cannot be known.
+    :raises PlacementUnavailable: it cannot be known.
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    found = lost_promises.find(engine)
+    if options.format == 'json':
+        print(json.dumps([dataclasses.asdict(each) for each in found],
+                         indent=2))
+    else:
+        _print(found)
+    return FOUND if found else 0
+
+
+def _print(found: list[lost_promises.Trace]) -> None:
+    if found:
+        table = rich.table.Table()
+        for name in ('Kind', 'Node', 'Seen', 'What to do'):
+            table.add_column(name, overflow='fold')
+        for each in found:
+            table.add_row(each.kind.value, each.node_uuid, each.detail,
+                          each.remedy)
+        rich.console.Console().print(table)
+    print(f'{counted.counted(len(found), "trace")} of promises that the '
+          'database does not have.')

@@ -1,0 +1,133 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What other services tell of promises that the database does not have.
+
+After a fail-over that lost commits, or a restored backup, they still have what
+was written for the lost ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import dataclasses
+import enum
+
+from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import hosts as db_hosts
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine.placement import audit as placement_audit
+from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.model import mirrored_node
+
+
+class Kind(enum.StrEnum):
+    """What tells of a promise."""
+
+    #: A host has a lessee in Ironic.
+    LESSEE = 'lessee'
+    #: A host has an instance in Ironic.
+    INSTANCE = 'instance'
+    #: Placement has a hold, or Nova a flavor.
+    PLACEMENT = 'placement'
+
+
+_IN_PLACEMENT = frozenset((hold_audit.Kind.ORPHAN,
+                           hold_audit.Kind.RESERVATION_LEFTOVER))
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Trace:
+    """What tells of a promise that is not in the database.
+
+    :ivar node_uuid: empty if it is not about a node.
+    :ivar detail: a sentence on what was seen,
+    :ivar remedy: and one on what to do.
+    """
+
+    kind: Kind
+    node_uuid: str
+    detail: str
+    remedy: str
+
+
+def find(engine: Engine) -> list[Trace]:
+    """Return what Ironic, Placement and Nova tell, in a stable order.
+
+    Changes nothing.
+
+    :raises IronicUnavailable: it cannot be known.
+    :raises PlacementUnavailable: it cannot be known.
+    :raises DatabaseUnavailable: it cannot be known.
+    """
+    return sorted((*_in_ironic(engine), *_in_placement(engine)))
+
+
+def _in_ironic(engine: Engine) -> list[Trace]:
+    ironic = engine.ironic
+    if ironic is None:
+        raise errors.IronicUnavailable('No client of Ironic is configured.')
+    with engine.database.read() as connection:
+        hosts = {row.node_uuid for row in db_hosts.read(connection)}
+    told = [node for node in ironic.nodes() if node.uuid in hosts
+            and (node.lessee or node.instance_uuid)]
+    found = []
+    for before in _not_promised(engine, told):
+        # NOTE: a promise that has just ended may have left a trace that is
+        # gone by now.
+        node = ironic.node(before.uuid)
+        if node is not None:
+            found += _traces(node)
+    return found
+
+
+def _not_promised(engine: Engine, told: Collection[mirrored_node.Node]
+                  ) -> list[mirrored_node.Node]:
+    """Return the nodes that neither a lease nor a reservation has."""
+    now, uuids = engine.clock(), [node.uuid for node in told]
+    with engine.database.snapshot() as connection:
+        leased = db_bookings.read_leased(connection, uuids, now)
+        reserved = db_reservations.read_of_nodes(connection, uuids)
+    return [node for node in told if node.uuid not in reserved
+            and not (node.uuid in leased and leased[node.uuid].held)]
+
+
+def _traces(node: mirrored_node.Node) -> list[Trace]:
+    found = []
+    if node.lessee:
+        found.append(Trace(
+            Kind.LESSEE, node.uuid,
+            f'The lessee in Ironic is project {node.lessee}, and no lease has '
+            'the node.',
+            'If the project had a lease, make it again for this node; else '
+            f'run "baremetal node unset {node.uuid} --lessee".'))
+    if node.instance_uuid:
+        found.append(Trace(
+            Kind.INSTANCE, node.uuid,
+            f'It has the instance {node.instance_uuid} in Ironic, and neither '
+            'a lease nor a reservation has the node.',
+            'If a project had a lease, make it again for this node; else '
+            f'run "baremetal node undeploy {node.uuid}".'))
+    return found
+
+
+def _in_placement(engine: Engine) -> list[Trace]:
+    if engine.placement is None:
+        return []
+    return [Trace(
+        Kind.PLACEMENT, each.node_uuid, each.detail,
+        'If instances have to keep running, make the lease again; then run '
+        '"ironic-reservations-manage placement audit --repair".')
+        for each in placement_audit.audit(engine, everything=True).differences
+        if each.kind in _IN_PLACEMENT]

@@ -1,0 +1,116 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What was promised and is gone is found by what others tell of it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import pathlib
+
+import fixtures
+
+from ironic_reservations import errors
+from ironic_reservations.cmd import lost_promises as command
+from ironic_reservations.cmd import manage
+from ironic_reservations.engine import lost_promises
+from tests import gone_back
+from tests import servers
+from tests import world
+from tests.inprocess.engine import timelines
+
+_LESSEE = lost_promises.Kind.LESSEE
+_INSTANCE = lost_promises.Kind.INSTANCE
+
+
+@servers.also
+class TestLostPromises(timelines.TestCase):
+
+    def found(self):
+        return [(each.kind, each.node_uuid)
+                for each in lost_promises.find(self.engine)]
+
+    def started(self):
+        """Return the node of a lease that has begun, and its instance."""
+        lease = self.leasing.create(0, 2)
+        self.leasing.bind()
+        node = self.home(lease)
+        self.world.ironic.change(node, lessee='ours')
+        return node
+
+    def test_lease_that_is_gone(self):
+        self.leasing.hosts(2)
+        self.world.enrol(lessee='an operator wrote it')
+        dump = gone_back.Dump(self.engine.database)
+        node = self.started()
+        self.assertEqual([], self.found())
+        self.world.ironic.deploy(node, world.new_uuid())
+        self.assertEqual([], self.found())
+        dump.restore()
+        self.assertEqual([(_INSTANCE, node), (_LESSEE, node)], self.found())
+        for each in lost_promises.find(self.engine):
+            self.assertIn('make it again', each.remedy)
+
+    def test_reservation_that_is_gone(self):
+        (node,) = self.leasing.hosts()
+        dump = gone_back.Dump(self.engine.database)
+        self.world.use(self.world.reserve(node))
+        self.assertEqual([], self.found())
+        dump.restore()
+        self.assertEqual([(_INSTANCE, node)], self.found())
+
+    def test_trace_that_goes_meanwhile_is_none(self):
+        """The lease has just ended, and the reconciler removes its lessee."""
+        (node,) = self.leasing.hosts()
+        self.world.ironic.change(node, lessee='ours')
+        self.world.ironic.interrupt('node', lambda: self.world.ironic.change(
+            node, lessee=None))
+        self.assertEqual([], self.found())
+
+    def test_command_lists_them(self):
+        (node,) = self.leasing.hosts()
+        self.assertEqual((0, []), self.listed('json'))
+        self.world.ironic.change(node, lessee='ours')
+        status, (row,) = self.listed('json')
+        self.assertEqual((1, 'lessee', node),
+                         (status, row['kind'], row['node_uuid']))
+        status, text = self.listed('table')
+        self.assertEqual(1, status)
+        self.assertIn('1 trace of promises', text)
+
+    def listed(self, form):
+        """Return the exit status of the command, and what it prints."""
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            status = command.run(self.engine, argparse.Namespace(format=form))
+        text = said.getvalue()
+        return status, json.loads(text) if form == 'json' else text
+
+    def test_command_that_cannot_know_says_so(self):
+        """Nobody answers at the address of Ironic."""
+        config = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'conf')
+        config.write_text(f'[database]\nconnection = {self.world.url}\n'
+                          '[ironic]\nauth_type = none\n'
+                          'endpoint_override = http://127.0.0.1:9\n')
+        complained = io.StringIO()
+        with contextlib.redirect_stderr(complained):
+            status = manage.main(['--config-file', str(config), 'audit'])
+        self.assertEqual((2, 1), (status, len(
+            complained.getvalue().splitlines())), complained.getvalue())
+
+    def test_without_ironic_nobody_knows(self):
+        self.leasing.hosts()
+        self.world.ironic.down = True
+        self.assertRaises(errors.IronicUnavailable, self.found)
