@@ -40,7 +40,7 @@ NAMED_BY = {'mysql': 'IRONIC_RESERVATIONS_TEST_MYSQL',
 _PATIENCE = 240.0
 #: Runs the server as the user that its name says, until either of us ends.
 # NOTE: signals are for the server, which ends in its own way.
-_RUN = """
+RUN = """
 import signal, subprocess, sys
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, lambda *_: None)
@@ -129,23 +129,23 @@ class OwnServer(fixtures.Fixture):
     @property
     def _make(self) -> list[str]:
         if self._kind == 'mysql':
-            return [_program('mariadb-install-db'), '--no-defaults',
+            return [program('mariadb-install-db'), '--no-defaults',
                     f'--datadir={self._data}', '--skip-test-db',
                     '--auth-root-authentication-method=normal']
-        return [_program('initdb'), '-D', self._data, '-U', 'postgres',
+        return [program('initdb'), '-D', self._data, '-U', 'postgres',
                 '--auth=trust', '--encoding=UTF8', '--no-locale']
 
     @property
     def _serve(self) -> list[str]:
         if self._kind == 'mysql':
-            return [_program('mariadbd'), '--no-defaults',
+            return [program('mariadbd'), '--no-defaults',
                     f'--datadir={self._data}', f'--port={self._port}',
                     '--bind-address=127.0.0.1',
                     f'--socket={self._folder / "socket"}',
                     f'--pid-file={self._folder / "pid"}',
                     '--max-connections=400',
                     *(_FORGETFUL['mysql'] if self._forgetful else ())]
-        return [_program('postgres'), '-D', self._data, '-p',
+        return [program('postgres'), '-D', self._data, '-p',
                 str(self._port), '-h', '127.0.0.1', '-k', str(self._folder),
                 '-c', 'max_connections=400',
                 # NOTE: else one that is killed leaves its memory behind.
@@ -163,7 +163,7 @@ class OwnServer(fixtures.Fixture):
 
     def _start(self) -> None:
         self._child = child.Child.python(
-            'server', _RUN, [self._user, str(self._group), *self._serve],
+            'server', RUN, [self._user, str(self._group), *self._serve],
             self._folder, self._log_file or self._folder / 'log')
         self._child.wait_until(self._answers, _PATIENCE)
 
@@ -207,8 +207,10 @@ class OwnServer(fixtures.Fixture):
         return found
 
 
-def _program(name: str) -> str:
-    """Return where a program is.
+def program(name: str) -> str:
+    """Return where a program of a server is.
+
+    :param name: of the program.
 
     :raises NotInstalled: it is not there.
     """

@@ -30,6 +30,7 @@ from oslo_db.sqlalchemy import engines
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import postgresql
 from ironic_reservations.db import sqlite_file
 
 #: How long to wait for another migration of the database, in seconds.
@@ -99,6 +100,7 @@ def _engine(database: db_connection.Database) -> Iterator[sa.Engine]:
         database.url, mysql_sql_mode=database.options.mysql_sql_mode,
         connection_parameters=database.options.connection_parameters,
         max_retries=0, thread_checkin=False)
+    sa.event.listen(engine, 'do_connect', postgresql.never_prepare)
     try:
         yield engine
     finally:
