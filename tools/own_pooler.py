@@ -31,6 +31,7 @@ from tools import own_server
 
 #: How long it may take on a machine that has other things to do, in seconds.
 _PATIENCE = 60.0
+PROGRAM = 'pgbouncer'
 _USER = 'postgres'
 _SETTINGS = """\
 [databases]
@@ -66,7 +67,7 @@ class OwnPooler(fixtures.Fixture):
         self.url = ''
 
     def _setUp(self) -> None:
-        program = own_server.program('pgbouncer')
+        program = own_server.program(PROGRAM)
         folder = pathlib.Path(tempfile.mkdtemp(prefix='test-pooler-'))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         self._port = all_in_one.free_port()

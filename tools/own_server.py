@@ -143,6 +143,9 @@ class OwnServer(fixtures.Fixture):
                     '--bind-address=127.0.0.1',
                     f'--socket={self._folder / "socket"}',
                     f'--pid-file={self._folder / "pid"}',
+                    # NOTE: a server that starts deletes what it finds there
+                    # of temporary tables, those of others as well.
+                    f'--tmpdir={self._folder}',
                     '--max-connections=400',
                     *(_FORGETFUL['mysql'] if self._forgetful else ())]
         return [program('postgres'), '-D', self._data, '-p',
@@ -199,19 +202,23 @@ class OwnServer(fixtures.Fixture):
 
     def processes(self) -> list[int]:
         """Return the processes of the server, all of which run in its data."""
-        found = []
-        for folder in pathlib.Path('/proc').glob('[0-9]*/cwd'):
-            with contextlib.suppress(OSError):
-                if folder.readlink() == pathlib.Path(self._data):
-                    found.append(int(folder.parent.name))
-        return found
+        return running_in(pathlib.Path(self._data))
+
+
+def running_in(folder: pathlib.Path) -> list[int]:
+    """Return the processes that run in a folder."""
+    found = []
+    for place in pathlib.Path('/proc').glob('[0-9]*/cwd'):
+        with contextlib.suppress(OSError):
+            if place.readlink() == folder:
+                found.append(int(place.parent.name))
+    return found
 
 
 def program(name: str) -> str:
     """Return where a program of a server is.
 
     :param name: of the program.
-
     :raises NotInstalled: it is not there.
     """
     path = os.pathsep.join((*sorted(glob.glob(_DEBIAN), reverse=True),

@@ -235,8 +235,21 @@ def read_what_is_committed(connection: Any, record: Any) -> None:
     A listener for the ``connect`` event, used unless the operator has set the
     option mysql_wsrep_sync_wait of the group [database].
     """
+    _wait_for_others(connection, 1)
+
+
+def see_what_is_committed(connection: Any, record: Any) -> None:
+    """Have nodes of a Galera cluster do all on what any has committed.
+
+    A listener for the ``connect`` event of connections that migrate.
+    """
+    # NOTE: for reads, and for each statement that changes rows.
+    _wait_for_others(connection, 7)
+
+
+def _wait_for_others(connection: Any, statements: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
         found = cursor.fetchone()
         if found is not None and found[1] == 'ON':
-            cursor.execute('SET SESSION wsrep_sync_wait = 1')
+            cursor.execute(f'SET SESSION wsrep_sync_wait = {statements}')

@@ -39,6 +39,7 @@ from tests.inprocess.db import migrating
 from tests.real import databases
 from tests.real import proxy
 from tools import own_pooler
+from tools import own_server
 
 _LIMITS = ('lock_timeout', 'statement_timeout',
            'idle_in_transaction_session_timeout')
@@ -49,6 +50,10 @@ _OF_SNAPSHOTS = ('5s', '30s', '30s')
 _THREADS = 8
 #: More than psycopg 3 runs a statement before it prepares it.
 _TIMES = 12
+
+
+def _is_installed() -> None:
+    own_server.program(own_pooler.PROGRAM)
 
 
 class _Behind(base.DatabaseTestCase):
@@ -62,6 +67,7 @@ class _Behind(base.DatabaseTestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
+        databases.need(_is_installed)
         super().setUpClass()
         pooler = own_pooler.OwnPooler(cls.url)
         pooler.setUp()
@@ -167,6 +173,10 @@ del _Behind
 class TestCommandsOnPostgresql(migrating.MigrationTestCase):
     """What commands do and say behind a pooler."""
 
+    def setUp(self) -> None:
+        databases.need(_is_installed)
+        super().setUp()
+
     def empty_database(self) -> str:
         made = self.useFixture(databases.Database('postgresql')).url
         return sa.make_url(self.useFixture(own_pooler.OwnPooler(made)).url
@@ -200,6 +210,7 @@ class TestPostgresqlItself(base.DatabaseTestCase):
     kind = 'postgresql'
 
     def test_pooler_of_sessions_is_one(self) -> None:
+        databases.need(_is_installed)
         way = self.useFixture(own_pooler.OwnPooler(self.url, mode='session'))
         for driver in postgresql.DRIVERS:
             with self.opened_with(driver, way.url).read() as reading:
