@@ -40,7 +40,7 @@ NAMED_BY = {'mysql': 'IRONIC_RESERVATIONS_TEST_MYSQL',
 _PATIENCE = 240.0
 #: Runs the server as the user that its name says, until either of us ends.
 # NOTE: signals are for the server, which ends in its own way.
-_RUN = """
+RUN = """
 import signal, subprocess, sys
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, lambda *_: None)
@@ -129,23 +129,26 @@ class OwnServer(fixtures.Fixture):
     @property
     def _make(self) -> list[str]:
         if self._kind == 'mysql':
-            return [_program('mariadb-install-db'), '--no-defaults',
+            return [program('mariadb-install-db'), '--no-defaults',
                     f'--datadir={self._data}', '--skip-test-db',
                     '--auth-root-authentication-method=normal']
-        return [_program('initdb'), '-D', self._data, '-U', 'postgres',
+        return [program('initdb'), '-D', self._data, '-U', 'postgres',
                 '--auth=trust', '--encoding=UTF8', '--no-locale']
 
     @property
     def _serve(self) -> list[str]:
         if self._kind == 'mysql':
-            return [_program('mariadbd'), '--no-defaults',
+            return [program('mariadbd'), '--no-defaults',
                     f'--datadir={self._data}', f'--port={self._port}',
                     '--bind-address=127.0.0.1',
                     f'--socket={self._folder / "socket"}',
                     f'--pid-file={self._folder / "pid"}',
+                    # NOTE: a server that starts deletes what it finds there
+                    # of temporary tables, those of others as well.
+                    f'--tmpdir={self._folder}',
                     '--max-connections=400',
                     *(_FORGETFUL['mysql'] if self._forgetful else ())]
-        return [_program('postgres'), '-D', self._data, '-p',
+        return [program('postgres'), '-D', self._data, '-p',
                 str(self._port), '-h', '127.0.0.1', '-k', str(self._folder),
                 '-c', 'max_connections=400',
                 # NOTE: else one that is killed leaves its memory behind.
@@ -163,7 +166,7 @@ class OwnServer(fixtures.Fixture):
 
     def _start(self) -> None:
         self._child = child.Child.python(
-            'server', _RUN, [self._user, str(self._group), *self._serve],
+            'server', RUN, [self._user, str(self._group), *self._serve],
             self._folder, self._log_file or self._folder / 'log')
         self._child.wait_until(self._answers, _PATIENCE)
 
@@ -199,17 +202,23 @@ class OwnServer(fixtures.Fixture):
 
     def processes(self) -> list[int]:
         """Return the processes of the server, all of which run in its data."""
-        found = []
-        for folder in pathlib.Path('/proc').glob('[0-9]*/cwd'):
-            with contextlib.suppress(OSError):
-                if folder.readlink() == pathlib.Path(self._data):
-                    found.append(int(folder.parent.name))
-        return found
+        return running_in(pathlib.Path(self._data))
 
 
-def _program(name: str) -> str:
-    """Return where a program is.
+def running_in(folder: pathlib.Path) -> list[int]:
+    """Return the processes that run in a folder."""
+    found = []
+    for place in pathlib.Path('/proc').glob('[0-9]*/cwd'):
+        with contextlib.suppress(OSError):
+            if place.readlink() == folder:
+                found.append(int(place.parent.name))
+    return found
 
+
+def program(name: str) -> str:
+    """Return where a program of a server is.
+
+    :param name: of the program.
     :raises NotInstalled: it is not there.
     """
     path = os.pathsep.join((*sorted(glob.glob(_DEBIAN), reverse=True),

@@ -25,9 +25,11 @@ from tools import twins
 
 #: Classes of tests on a database server; those that the gate runs are listed.
 _OF_A_SERVER = re.compile('mysql|mariadb|postgres', re.IGNORECASE)
-#: Tests on all databases, or about their names, which all run.
+#: Tests on all databases, or about what is theirs alone, which all run.
 _ON_EACH_DATABASE = (*twins.ALWAYS, 'tests.inprocess.db.test_sessions.',
-                     'tests.inprocess.db.test_connection.')
+                     'tests.inprocess.db.test_connection.',
+                     'tests.inprocess.db.test_migration_turn.',
+                     'tests.inprocess.db.test_poolers.')
 #: Of the tests with several processes or a browser: beginnings of names.
 _SMOKE = (
     'tests.processes.ansible.test_collection.HostsTest.',

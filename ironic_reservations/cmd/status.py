@@ -24,6 +24,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
+from ironic_reservations.db import postgresql
 from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
 
@@ -47,7 +48,10 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
         try:
             have, want = migrate.version(database), migrate.head()
         except errors.DatabaseUnavailable as exc:
-            return upgradecheck.Result(upgradecheck.Code.FAILURE, str(exc))
+            return upgradecheck.Result(
+                upgradecheck.Code.FAILURE,
+                str(exc.__cause__ if isinstance(
+                    exc.__cause__, sessions.NotServed) else exc))
         finally:
             # NOTE: the files of SQLite beside it, which are looked at next,
             # are there as long as somebody has it open.
@@ -91,9 +95,49 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
             f'{_DRIVERS.get(url.get_backend_name(), "another driver")} in '
             '[database] connection.')
 
+    def _pooler(self) -> upgradecheck.Result:
+        database = connection.Database(self._conf)
+        try:
+            url = database.engine.url
+            if url.get_backend_name() != 'postgresql':
+                return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+            with database.read() as opened:
+                found = postgresql.has_pooler(opened)
+            prepares = postgresql.prepares(url)
+        except errors.DatabaseUnavailable:
+            return upgradecheck.Result(
+                upgradecheck.Code.WARNING,
+                'Whether a pooler is in between is not known: the database '
+                'does not answer.')
+        finally:
+            database.close()
+        if found is None:
+            return upgradecheck.Result(
+                upgradecheck.Code.SUCCESS,
+                'Whether a pooler is in between is not known, since '
+                f'{url.drivername} does not tell. Time limits are set for '
+                'each transaction.')
+        if not found:
+            return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+        said = ('A pooler, such as PgBouncer, is between this host and '
+                'PostgreSQL. Time limits are set for each transaction')
+        if prepares:
+            return upgradecheck.Result(
+                upgradecheck.Code.WARNING,
+                f'{said}, but prepare_threshold has psycopg 3 prepare '
+                'statements, whose names are those of a session: with '
+                'pool_mode = transaction, one statement may be run in place '
+                'of another. Take prepare_threshold out of [database] '
+                'connection, unless the pooler keeps prepared statements '
+                'apart.')
+        return upgradecheck.Result(
+            upgradecheck.Code.SUCCESS,
+            f'{said}, and nothing is prepared on the server.')
+
     _upgrade_checks = (('Database schema', _schema),
                        ('Database file', _database_file),
                        ('Database driver', _database_driver),
+                       ('Database pooler', _pooler),
                        ('Policy file format', _policy_file))
 
 

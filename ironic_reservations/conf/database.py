@@ -37,9 +37,7 @@ OPTS = [
                     'transaction in which nothing happens. A host that loses '
                     'its power keeps its rows locked for this long. A '
                     'transaction is never open while the service waits for '
-                    'anything but the database. MySQL, unlike MariaDB, has no '
-                    'such limit; there, a connection is closed after 60 '
-                    'seconds without a statement.'),
+                    'anything but the database.'),
     cfg.FloatOpt('max_clock_skew', default=5, min=0,
                  help='Maximum difference, in seconds, between the clock of '
                       'this host and that of the database. Only the clock of '

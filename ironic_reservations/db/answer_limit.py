@@ -20,10 +20,8 @@ limit: libpq then finds it closed and raises an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
-import functools
 import os
 import socket
 import threading
@@ -94,57 +92,10 @@ def _begin_anew() -> None:
 os.register_at_fork(after_in_child=_begin_anew)
 
 
-def listener(seconds: float) -> Callable[..., Any]:
-    """Return a listener for SQLAlchemy's ``do_connect`` event.
+def within(connection: Any,
+           seconds: float) -> contextlib.AbstractContextManager[None]:
+    """Shut a connection down unless a block ends in time.
 
-    :param seconds: how long its connections wait for an answer.
+    :param connection: the driver's; its answer is waited for in the block.
     """
-    def on_do_connect(dialect: Any, record: Any, arguments: Any,
-                      parameters: dict[str, Any]) -> Any:
-        driver = dialect.loaded_dbapi
-        if dialect.driver == 'psycopg2':
-            parameters.setdefault('connection_factory', _of_psycopg2(
-                driver.extensions, seconds))
-            return None
-        return _of_psycopg(driver.Connection, seconds).connect(
-            *arguments, **parameters)
-    return on_do_connect
-
-
-@functools.cache
-def _of_psycopg2(extensions: Any, seconds: float) -> Any:
-    """Return a class of connections that wait for a limited time."""
-    class Cursor(extensions.cursor):  # type: ignore[misc]
-        def execute(self, *args: Any, **kwargs: Any) -> Any:
-            with _watch.within(self.connection, seconds):
-                return super().execute(*args, **kwargs)
-
-        def executemany(self, *args: Any, **kwargs: Any) -> Any:
-            with _watch.within(self.connection, seconds):
-                return super().executemany(*args, **kwargs)
-
-    class Connection(extensions.connection):  # type: ignore[misc]
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs)
-            self.cursor_factory = Cursor
-
-        def commit(self) -> None:
-            with _watch.within(self, seconds):
-                super().commit()
-
-        def rollback(self) -> None:
-            with _watch.within(self, seconds):
-                super().rollback()
-
-    return Connection
-
-
-@functools.cache
-def _of_psycopg(base: Any, seconds: float) -> Any:
-    """Return the same for psycopg 3, which waits in one method."""
-    class Connection(base):  # type: ignore[misc]
-        def wait(self, *args: Any, **kwargs: Any) -> Any:
-            with _watch.within(self, seconds):
-                return super().wait(*args, **kwargs)
-
-    return Connection
+    return _watch.within(connection, seconds)

@@ -32,8 +32,8 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.db import answer_limit
 from ironic_reservations.db import kept_connections
+from ironic_reservations.db import postgresql
 from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
 from ironic_reservations.model import proofs
@@ -168,7 +168,7 @@ class Database:
             # return to the pool on MariaDB, and writes would lock gaps.
             if connection.dialect.name != 'sqlite':
                 connection.exec_driver_sql(sessions.snapshot(
-                    connection.dialect.name, self._limits))
+                    connection.dialect, self._limits))
             yield connection
 
     @contextlib.contextmanager
@@ -259,6 +259,12 @@ def translated() -> Iterator[None]:
             ImportError) as exc:
         if _in_the_way(exc):
             raise Locked(str(exc)) from exc
+        if isinstance(exc, sessions.NotServed):
+            LOG.error('The database cannot be used: %s', exc)
+            raise errors.DatabaseUnavailable(
+                'The database server of the reservations is not one that the '
+                'service runs on, so nothing was promised or changed. Tell '
+                'the operator, whose log names it.') from exc
         if _misses_tables(exc):
             raise errors.DatabaseUnavailable(
                 'The tables of the database of the reservations are missing '
@@ -304,18 +310,23 @@ def _misses_tables(exc: BaseException) -> bool:
 
 def _tune(engine: sa.Engine, limits: sessions.Limits) -> None:
     name = engine.dialect.name
-    if name != 'sqlite':
-        sa.event.listen(engine, 'connect', sessions.listener(limits))
-    if engine.dialect.driver in ('psycopg2', 'psycopg'):
-        sa.event.listen(engine, 'do_connect', answer_limit.listener(
-            limits.statement + sessions.MORE))
     if name == 'sqlite':
         sa.event.listen(engine, 'connect', _on_sqlite_connect)
     elif name in _MYSQL:
+        sa.event.listen(engine, 'connect', sessions.mariadb_listener(limits))
         # NOTE: REPEATABLE READ locks the gaps between rows, so that inserts
         # for different nodes deadlock. It is not needed: every write names
         # the generation that was read.
         sa.event.listen(engine, 'connect', _on_mysql_connect)
+    elif name == 'postgresql':
+        sa.event.listen(engine, 'connect', sessions.postgresql_listener())
+        if engine.dialect.driver in postgresql.DRIVERS:
+            sa.event.listen(engine, 'do_connect', postgresql.listener(
+                sessions.begin(limits), limits.statement + sessions.MORE))
+        else:
+            limited = sessions.limit_transaction(limits)
+            sa.event.listen(engine, 'begin', lambda connection:
+                            connection.exec_driver_sql(limited))
 
 
 def _on_sqlite_connect(connection: Any, record: Any) -> None:

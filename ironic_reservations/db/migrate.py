@@ -24,12 +24,16 @@ from alembic import migration
 from alembic import script
 from alembic import util as alembic_util
 from alembic.script import revision as alembic_revision
+from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migration_lock
+from ironic_reservations.db import migration_turn
 from ironic_reservations.db import tables
 from ironic_reservations.model import count_text
+
+LOG = log.getLogger(__name__)
 
 _HERE = pathlib.Path(__file__).parent / 'migrations'
 
@@ -47,6 +51,11 @@ _SINCE = {tables.capabilities: '0002', tables.lease_usage: '0008',
           tables.usage_periods: '0017',
           tables.maintenance_windows: '0018',
           tables.enforcement_terms: '0022'}
+
+#: What alembic says if another one has changed the revision meanwhile.
+_NOT_THE_REVISION = 'expected to match one row'
+#: How often a migration begins that others are in the way of.
+_TIMES = 5
 
 
 class UnknownRevision(Exception):
@@ -170,6 +179,23 @@ def ensure_sqlite(database: db_connection.Database) -> None:
 def _run(database: db_connection.Database,
          step: Callable[[alembic_config.Config, str], None],
          revision: str, wait: float) -> None:
+    for left in reversed(range(_TIMES)):
+        try:
+            _run_once(database, step, revision, wait)
+            return
+        except migration_turn.Overtaken as exc:
+            # NOTE: what the other one has done is skipped.
+            if not left:
+                raise migration_lock.AnotherMigrates(
+                    'another process changes the same tables at the same time '
+                    f'({exc}). Stop it, and run the command again.') from exc
+            LOG.warning('Another migration runs at the same time, so this one '
+                        'begins again: %s', exc)
+
+
+def _run_once(database: db_connection.Database,
+              step: Callable[[alembic_config.Config, str], None],
+              revision: str, wait: float) -> None:
     config = _config()
     with db_connection.translated(), migration_lock.alone(
             database, wait) as connection:
@@ -177,4 +203,6 @@ def _run(database: db_connection.Database,
         try:
             step(config, revision)
         except alembic_util.CommandError as exc:
+            if _NOT_THE_REVISION in str(exc):
+                raise migration_turn.Overtaken(str(exc)) from exc
             raise UnknownRevision(str(exc)) from exc

@@ -12,14 +12,15 @@
 
 """Ensures that one migration of a database runs at a time.
 
-The lock belongs to the database itself, which releases it when the process or
-its host dies: GET_LOCK on MariaDB, an advisory lock on PostgreSQL, and on
-SQLite a lock of a file beside the database.
+The lock is released when the process or its host dies: on PostgreSQL it is an
+advisory lock, on SQLite that of a file beside the database, and on MariaDB a
+row that all nodes of a cluster have (:mod:`.migration_turn`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import fcntl
 import hashlib
@@ -30,6 +31,9 @@ from oslo_db.sqlalchemy import engines
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import migration_turn
+from ironic_reservations.db import postgresql
+from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
 
 #: How long to wait for another migration of the database, in seconds.
@@ -38,6 +42,18 @@ WAIT = 600
 #: How long to wait for the lock of a table, in seconds. Others that need the
 #: table meanwhile wait for the migration.
 _TABLE_WAIT = 30
+
+_MYSQL = ('mysql', 'mariadb')
+#: Variables of the sessions that migrate, on MariaDB.
+_UNLIMITED = {'max_statement_time': 0, 'idle_transaction_timeout': 0,
+              'lock_wait_timeout': _TABLE_WAIT,
+              'innodb_lock_wait_timeout': _TABLE_WAIT}
+#: Of those that say whose turn it is.
+_OF_THE_TURN = {'max_statement_time': 5, 'lock_wait_timeout': 5,
+                'innodb_lock_wait_timeout': 5}
+#: The errors of MariaDB where two make the same change at once: what is to be
+#: made is there, what is to be dropped is gone, or the table is another one.
+_OF_TWO_AT_ONCE = (1050, 1051, 1060, 1061, 1062, 1091, 1213, 1684)
 
 #: The errors of MariaDB and PostgreSQL for a lock timeout.
 _TOO_LONG = (1205, '55P03')
@@ -65,19 +81,23 @@ def alone(database: db_connection.Database,
     :param wait: how long to wait for another migration, in seconds.
     :raises AnotherMigrates: it takes longer than that.
     :raises TableInUse: another program has locked a table.
+    :raises Overtaken: another one, that was taken for dead, was not.
     """
-    with _engine(database) as engine:
+    with _engine(database, _UNLIMITED) as engine:
         name = engine.dialect.name
         if name == 'sqlite':
             opened = _sqlite(engine, wait)
         elif name == 'postgresql':
             opened = _postgresql(engine, wait)
         else:
-            opened = _mysql(engine, wait)
+            opened = _mysql(database, engine, wait)
         with opened as connection:
             try:
                 yield connection
             except Exception as exc:
+                if (name in _MYSQL and migration_turn.error_number(exc)
+                        in _OF_TWO_AT_ONCE):
+                    raise migration_turn.Overtaken(_first_line(exc)) from exc
                 if _took_too_long(exc):
                     raise TableInUse(
                         'a transaction of another program has locked a table '
@@ -88,7 +108,14 @@ def alone(database: db_connection.Database,
 
 
 @contextlib.contextmanager
-def _engine(database: db_connection.Database) -> Iterator[sa.Engine]:
+def _engine(database: db_connection.Database,
+            variables: Mapping[str, float],
+            url: sa.URL | None = None) -> Iterator[sa.Engine]:
+    """Open an engine without the limits of requests.
+
+    :param variables: of sessions of MariaDB.
+    :param url: by default that of the database.
+    """
     usual = database.engine
     if usual.dialect.name == 'sqlite' and usual.url.database in (
             None, '', ':memory:'):
@@ -96,9 +123,15 @@ def _engine(database: db_connection.Database) -> Iterator[sa.Engine]:
         yield usual
         return
     engine = engines.create_engine(
-        database.url, mysql_sql_mode=database.options.mysql_sql_mode,
+        url or database.url, mysql_sql_mode=database.options.mysql_sql_mode,
         connection_parameters=database.options.connection_parameters,
         max_retries=0, thread_checkin=False)
+    sa.event.listen(engine, 'do_connect', postgresql.never_prepare)
+    if engine.dialect.name in _MYSQL:
+        sa.event.listen(
+            engine, 'connect', lambda connection, record:
+            sessions.set_mariadb(connection, variables))
+        sa.event.listen(engine, 'connect', sessions.see_what_is_committed)
     try:
         yield engine
     finally:
@@ -179,25 +212,25 @@ def _set_local_lock_timeout(connection: sa.Connection, wait: float) -> None:
 
 
 @contextlib.contextmanager
-def _mysql(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
-    with engine.connect() as connection:
-        connection.exec_driver_sql(
-            f'SET SESSION max_statement_time = 0, '
-            f'idle_transaction_timeout = 0, '
-            f'lock_wait_timeout = {_TABLE_WAIT}, '
-            f'innodb_lock_wait_timeout = {_TABLE_WAIT}')
-        # NOTE: the name is for the whole server, and at most 64 characters.
-        name = 'ironic_reservations_' + hashlib.sha256(
-            (engine.url.database or '').encode()).hexdigest()[:32]
-        if not connection.scalar(sa.select(sa.func.get_lock(name, wait))):
-            raise _another(wait)
-        connection.commit()
+def _mysql(database: db_connection.Database, engine: sa.Engine,
+           wait: float) -> Iterator[sa.Connection]:
+    options = database.options
+    # NOTE: the wait for an answer is limited as well.
+    url = sessions.with_limits(sa.make_url(database.url), sessions.QUICK,
+                               options.connection_parameters)
+    with _engine(database, _OF_THE_TURN, url) as others:
+        turn = migration_turn.Turn(others)
         try:
-            yield connection
-        finally:
-            if not connection.invalidated:
-                connection.rollback()
-                connection.scalar(sa.select(sa.func.release_lock(name)))
+            with turn.taken(wait), engine.connect() as connection:
+                sa.event.listen(connection, 'before_cursor_execute',
+                                turn.check)
+                try:
+                    yield connection
+                finally:
+                    if not connection.invalidated:
+                        connection.rollback()
+        except migration_turn.StillTaken as exc:
+            raise _another(wait, exc.holder) from exc
 
 
 def _number(name: str) -> int:
@@ -206,9 +239,10 @@ def _number(name: str) -> int:
                           'big') >> 1
 
 
-def _another(wait: float) -> AnotherMigrates:
+def _another(wait: float, holder: str = '') -> AnotherMigrates:
     return AnotherMigrates(
-        'another process is migrating this database and has not finished '
+        'another process is migrating this database'
+        f'{holder and f" ({holder})"} and has not finished '
         f'within {wait:g} s, so nothing was changed. Wait for it, or stop it '
         'if it makes no progress, and run the command again.')
 

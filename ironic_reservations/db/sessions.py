@@ -10,31 +10,40 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Time limits of database sessions.
+"""Time limits of database sessions and transactions.
 
-Each limit is set on each connection, by the means of its server, so that a
-host that loses its power blocks others for seconds only.
+Each limit is set by the means of its server, so that a host that loses its
+power blocks others for seconds only: on MariaDB for a session, on PostgreSQL
+for a transaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import dataclasses
 import json
+import threading
 from typing import Any
 from urllib import parse
 
 from oslo_config import cfg
+from oslo_log import log
 import sqlalchemy as sa
+
+from ironic_reservations.db import postgresql
+
+LOG = log.getLogger(__name__)
 
 #: TCP keepalive: seconds without traffic before a connection is probed, the
 #: number of probes, and the seconds between them.
 _KEEPALIVE = (10, 3, 5)
 #: How long to wait for an answer beyond the limit of statements, in seconds.
 MORE = 5
-#: How long a session may be idle on a server without a limit for idle
-#: transactions, such as MySQL, in seconds.
+#: How long a connection of the clock may be unused, in seconds.
 _ABANDONED = 60
+#: The error of MySQL for a setting that only MariaDB has.
+_NO_SUCH_SETTING = 1193
 
 _MYSQL_DRIVERS = ('mysql+pymysql', 'mysql+mysqldb', 'mariadb+pymysql',
                   'mariadb+mysqldb')
@@ -108,68 +117,116 @@ def knows_silence(url: sa.URL) -> bool:
             in (*_MYSQL_DRIVERS, *_POSTGRESQL_DRIVERS))
 
 
-def listener(limits: Limits) -> Callable[[Any, Any], None]:
-    """Return a listener for SQLAlchemy's ``connect`` event."""
-    def on_connect(connection: Any, record: Any) -> None:
-        if hasattr(connection, 'get_server_info'):
-            _limit_mysql(connection, limits)
-        else:
-            _limit_postgresql(connection, limits)
-    return on_connect
+class NotServed(sa.exc.SQLAlchemyError):
+    """The server is none that this service runs on."""
 
 
-def _limit_mysql(connection: Any, limits: Limits) -> None:
-    mariadb = 'MariaDB' in connection.get_server_info()
+def mariadb_listener(limits: Limits) -> Callable[[Any, Any], None]:
+    """Return a listener for SQLAlchemy's ``connect`` event, for MariaDB."""
     wanted: dict[str, float] = {
         'innodb_lock_wait_timeout': limits.lock,
         'lock_wait_timeout': limits.lock,
-        'net_read_timeout': limits.idle, 'net_write_timeout': limits.idle}
-    if mariadb:
-        wanted.update(
-            max_statement_time=limits.statement,
-            # NOTE: longer, since a reader of a long list needs time between
-            # rows, and has locked nothing.
-            idle_transaction_timeout=limits.statement,
-            idle_write_transaction_timeout=limits.idle)
-        if limits.unused:
-            wanted['wait_timeout'] = limits.unused
-    else:
-        wanted.update(max_execution_time=limits.statement * 1000,
-                      wait_timeout=_ABANDONED)
+        'net_read_timeout': limits.idle, 'net_write_timeout': limits.idle,
+        'max_statement_time': limits.statement,
+        # NOTE: longer, since a reader of a long list needs time between rows,
+        # and has locked nothing.
+        'idle_transaction_timeout': limits.statement,
+        'idle_write_transaction_timeout': limits.idle}
+    if limits.unused:
+        wanted['wait_timeout'] = limits.unused
+
+    def on_connect(connection: Any, record: Any) -> None:
+        set_mariadb(connection, wanted)
+    return on_connect
+
+
+def set_mariadb(connection: Any, wanted: Mapping[str, float]) -> None:
+    """Set variables of a session of MariaDB.
+
+    :param connection: the driver's.
+    :raises NotServed: the server is MySQL, which lacks some of them.
+    """
     with connection.cursor() as cursor:
-        cursor.execute('SET SESSION ' + ', '.join(
-            f'{name} = {value}' for name, value in wanted.items()))
+        try:
+            cursor.execute('SET SESSION ' + ', '.join(
+                f'{name} = {value}' for name, value in wanted.items()))
+        except Exception as exc:
+            if next(iter(exc.args), None) != _NO_SUCH_SETTING:
+                raise
+            raise NotServed(
+                'the database server is not MariaDB 10.3 or newer but '
+                f'{connection.get_server_info()} ({exc.args[-1]}). MySQL is '
+                'not served: nothing there ends the transaction of a dead '
+                'host. Use MariaDB, PostgreSQL or SQLite in [database] '
+                'connection.') from exc
 
 
-def _limit_postgresql(connection: Any, limits: Limits) -> None:
+def postgresql_listener() -> Callable[[Any, Any], None]:
+    """Return a listener for SQLAlchemy's ``connect`` event, for PostgreSQL.
+
+    It sets what is the same for all connections.
+    """
     idle, count, interval = _KEEPALIVE
-    wanted = {
-        'lock_timeout': limits.lock * 1000,
-        'statement_timeout': limits.statement * 1000,
-        'idle_in_transaction_session_timeout': limits.idle * 1000,
+    wanted = json.dumps({
         'tcp_keepalives_idle': idle, 'tcp_keepalives_count': count,
-        'tcp_keepalives_interval': interval, 'tcp_user_timeout': idle * 1000}
-    # NOTE: settings that the server does not know are left out.
-    with connection.cursor() as cursor:
-        cursor.execute(
-            'SELECT set_config(name, value, false) FROM pg_settings '
-            'JOIN json_each_text(%s) AS wanted (name, value) USING (name)',
-            (json.dumps(wanted),))
-    connection.commit()
+        'tcp_keepalives_interval': interval, 'tcp_user_timeout': idle * 1000})
+    said = threading.Event()
+
+    def on_connect(connection: Any, record: Any) -> None:
+        known = postgresql.backend(connection)
+        # NOTE: no transaction is needed.
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            # NOTE: nothing is set where a pooler is in between, whose sessions
+            # are others' as well, nor what the server does not know.
+            cursor.execute(
+                'SELECT pg_backend_pid(), count(set_config(name, value, '
+                'false)) FROM pg_settings JOIN json_each_text(%s) AS wanted '
+                '(name, value) USING (name) WHERE pg_backend_pid() = %s',
+                (wanted, known))
+            serving, _ = cursor.fetchone()
+        connection.autocommit = False
+        if known not in (None, serving) and not said.is_set():
+            said.set()
+            LOG.info('A pooler is between this process and PostgreSQL; time '
+                     'limits are set for each transaction')
+    return on_connect
 
 
-def snapshot(dialect: str, limits: Limits) -> str:
+def limit_transaction(limits: Limits) -> str:
+    """Return the statements that limit the present transaction.
+
+    They are PostgreSQL's.
+    """
+    wanted = {
+        'lock_timeout': limits.lock, 'statement_timeout': limits.statement,
+        'idle_in_transaction_session_timeout': limits.idle}
+    return '; '.join(f'SET LOCAL {name} = {value * 1000}'
+                     for name, value in wanted.items())
+
+
+def begin(limits: Limits) -> str:
+    """Return the statements that begin a transaction on PostgreSQL."""
+    return f'BEGIN; {limit_transaction(limits)}'
+
+
+def snapshot(dialect: sa.Dialect, limits: Limits) -> str:
     """Return the statements that give a transaction one consistent view.
 
-    :param dialect: ``mysql``, ``mariadb`` or ``postgresql``.
+    They come first in it.
+
+    :param dialect: of MariaDB or PostgreSQL.
     """
-    said = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'
-    if dialect == 'postgresql':
-        # NOTE: PostgreSQL has one limit for transactions that only read and
-        # for those that write.
-        said += ('; SET LOCAL idle_in_transaction_session_timeout = '
-                 f'{limits.statement * 1000}')
-    return said
+    isolated = 'ISOLATION LEVEL REPEATABLE READ'
+    if dialect.name != 'postgresql':
+        return f'SET TRANSACTION {isolated}'
+    # NOTE: PostgreSQL has one limit for transactions that only read and for
+    # those that write.
+    limited = limit_transaction(dataclasses.replace(
+        limits, idle=limits.statement))
+    begun = ('BEGIN' if dialect.driver in postgresql.DRIVERS
+             else 'SET TRANSACTION')
+    return f'{begun} {isolated}; {limited}'
 
 
 def read_what_is_committed(connection: Any, record: Any) -> None:
@@ -178,8 +235,21 @@ def read_what_is_committed(connection: Any, record: Any) -> None:
     A listener for the ``connect`` event, used unless the operator has set the
     option mysql_wsrep_sync_wait of the group [database].
     """
+    _wait_for_others(connection, 1)
+
+
+def see_what_is_committed(connection: Any, record: Any) -> None:
+    """Have nodes of a Galera cluster do all on what any has committed.
+
+    A listener for the ``connect`` event of connections that migrate.
+    """
+    # NOTE: for reads, and for each statement that changes rows.
+    _wait_for_others(connection, 7)
+
+
+def _wait_for_others(connection: Any, statements: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
         found = cursor.fetchone()
         if found is not None and found[1] == 'ON':
-            cursor.execute('SET SESSION wsrep_sync_wait = 1')
+            cursor.execute(f'SET SESSION wsrep_sync_wait = {statements}')

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Callable
 import functools
 import os
 import pathlib
@@ -105,11 +106,29 @@ def _reach(kind: str, other: str | None) -> sa.URL:
     except sa.exc.OperationalError as failure:
         text = f'No {kind} server answers at {named}: {failure}'
         cause = failure
-    if (os.environ.get('CI') == 'true'
-            or os.environ.get('IRONIC_RESERVATIONS_REQUIRE_DATABASES')
-            == '1'):
+    if _must_be_there():
         raise Missing(text) from cause
     raise unittest.SkipTest(text) from cause
+
+
+def need(check: Callable[[], object]) -> None:
+    """Skip a test unless what it needs is installed, or need not be.
+
+    :param check: raises NotInstalled.
+    :raises unittest.SkipTest: it is not installed.
+    :raises Missing: it is not, and has to be.
+    """
+    try:
+        check()
+    except own_server.NotInstalled as exc:
+        if _must_be_there():
+            raise Missing(str(exc)) from exc
+        raise unittest.SkipTest(str(exc)) from exc
+
+
+def _must_be_there() -> bool:
+    return (os.environ.get('CI') == 'true' or os.environ.get(
+        'IRONIC_RESERVATIONS_REQUIRE_DATABASES') == '1')
 
 
 @functools.cache

@@ -40,12 +40,14 @@ class Proxy(fixtures.Fixture):
     :param url: of a database.
     :ivar url: of the same, by this way.
     :ivar lost: how many COMMITs have been.
+    :ivar asked: how often a client has said something.
     """
 
     def __init__(self, url: str) -> None:
         super().__init__()
         self._server = sa.make_url(url)
         self.lost = 0
+        self.asked = 0
         self._loses: Loss | None = None
         self._then_down = False
         self._down = False
@@ -128,6 +130,7 @@ class Proxy(fixtures.Fixture):
             if one is server:
                 client.sendall(said)
                 continue
+            self.asked += 1
             if self._loses is not None and b'COMMIT' in said:
                 loss, self._loses = self._loses, None
                 self._down = self._then_down

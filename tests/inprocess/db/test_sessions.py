@@ -14,9 +14,11 @@
 
 from __future__ import annotations
 
+import pymysql
 import sqlalchemy as sa
 import testtools
 
+from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import sessions
 from tests import world
@@ -28,8 +30,9 @@ LIMITS = sessions.Limits(lock=3, statement=20, idle=4, connect=6, unused=600)
 class Server:
     """The driver's connection to a server, which notes what it is told."""
 
-    def __init__(self, version, **variables):
+    def __init__(self, version='10.11.2-MariaDB', refuses=None, **variables):
         self.version = version
+        self.refuses = refuses
         self.variables = variables
         self.told = []
         self.found = None
@@ -47,6 +50,8 @@ class Server:
         return None
 
     def execute(self, statement):
+        if self.refuses:
+            raise self.refuses
         self.told.append(statement)
         name = statement.rpartition("LIKE '")[2].rstrip("'")
         value = self.variables.get(name)
@@ -85,30 +90,35 @@ class TestUrl(testtools.TestCase):
 
 class TestMySQL(testtools.TestCase):
 
-    def told(self, version):
-        server = Server(version)
-        sessions.listener(LIMITS)(server, None)
-        (told,) = server.told
-        self.assertTrue(told.startswith('SET SESSION '))
-        return dict(each.split(' = ') for each in
-                    told.removeprefix('SET SESSION ').split(', '))
+    def test_mysql_is_refused_by_its_name(self):
+        """It has no limit for idle transactions, and is tried by nobody."""
+        server = Server('8.0.36', pymysql.OperationalError(
+            1193, "Unknown system variable 'max_statement_time'"))
+        refused = self.assertRaises(
+            sessions.NotServed, sessions.mariadb_listener(LIMITS), server,
+            None)
+        for said in ('8.0.36', 'MySQL is not served', 'max_statement_time',
+                     'MariaDB'):
+            self.assertIn(said, str(refused))
 
-    def test_mysql_has_other_limits_than_mariadb(self):
-        mariadb, mysql = self.told('10.11.2-MariaDB'), self.told('8.0.36')
-        for both in (mariadb, mysql):
-            self.assertEqual('3', both['innodb_lock_wait_timeout'])
-            self.assertEqual('3', both['lock_wait_timeout'])
-        self.assertEqual('4', mariadb['idle_write_transaction_timeout'])
-        self.assertEqual('20', mariadb['max_statement_time'])
-        self.assertEqual('600', mariadb['wait_timeout'])
-        self.assertNotIn('idle_write_transaction_timeout', mysql)
-        self.assertEqual('20000', mysql['max_execution_time'])
-        self.assertEqual('60', mysql['wait_timeout'])
+    def test_server_that_is_lost_meanwhile_is_not_called_another_one(self):
+        lost = pymysql.OperationalError(2013, 'Lost connection')
+        self.assertIs(lost, self.assertRaises(
+            pymysql.OperationalError, sessions.mariadb_listener(LIMITS),
+            Server(refuses=lost), None))
+
+    def test_whoever_asks_is_told_that_the_operator_has_to_act(self):
+        def refused():
+            with connection.translated():
+                raise sessions.NotServed('the server is 8.0.36')
+        told = self.assertRaises(errors.DatabaseUnavailable, refused)
+        self.assertIn('not one that the service runs on', str(told))
+        self.assertNotIn('8.0.36', str(told))
 
     def test_galera_reads_what_any_node_has_committed(self):
         for variables, waits in (({'wsrep_on': 'ON'}, True),
                                  ({'wsrep_on': 'OFF'}, False), ({}, False)):
-            server = Server('10.11.2-MariaDB', **variables)
+            server = Server(**variables)
             sessions.read_what_is_committed(server, None)
             self.assertEqual(
                 waits, 'SET SESSION wsrep_sync_wait = 1' in server.told)

@@ -32,6 +32,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migrate
+from ironic_reservations.db import migration_turn
 from tests.inprocess.schema import each_database
 from tests.inprocess.schema import seen
 from tests.real import databases
@@ -63,7 +64,8 @@ class Killer:
                  *args: Any) -> None:
         """Die before a statement that is one too many."""
         word = statement.split(maxsplit=1)[0].upper()
-        if word in _LOOKS:
+        # NOTE: whose turn it is, other tests are about.
+        if word in _LOOKS or migration_turn.TABLE.name in statement:
             return
         if len(self.statements) == self.allowed:
             raise _Killed
