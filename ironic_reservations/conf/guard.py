@@ -67,7 +67,7 @@ OPTS = [
                      'administrator.'),
     cfg.ListOpt('open_routes', default=[],
                 item_type=types.String(
-                    regex=r'(POST|PUT|PATCH|DELETE|\*) /\S*$'),
+                    regex=r'^(POST|PUT|PATCH|DELETE|\*) /\S*$'),
                 help="Changes of nodes in Ironic's API that this release does "
                      'not know and that pass nevertheless, whoever has the '
                      'nodes: a method, a space and a path, such as "PUT '

@@ -59,7 +59,7 @@ ROUTES = (
           'they are of the runbook, not of a node'),
     Route(('PUT', 'DELETE'), 'runbooks/*/traits/*',
           'they are of the runbook, not of a node'),
-    Route(('POST', 'DELETE'), 'inspection_rules',
+    Route(('POST',), 'inspection_rules',
           'rules apply to an inspection, which is guarded'),
     Route(_OBJECT, 'inspection_rules/*',
           'rules apply to an inspection, which is guarded'),

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
-import dataclasses
+import math
 import re
 from typing import Any
 from urllib import parse
@@ -34,7 +34,6 @@ from ironic_reservations.guard import bodies
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import callers
 from ironic_reservations.guard import carry
-from ironic_reservations.guard import failed_attempts
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import known_routes
 from ironic_reservations.guard import media
@@ -61,9 +60,6 @@ class UnknownRoutes:
     back; and if it does not name its nodes. An administrator may act on a
     node by its name, whoever holds it.
 
-    NOTE: a node that nobody holds is kept from others meanwhile, since the
-    write may be a deploy.
-
     :param app: Ironic's application.
     :param know_sender: raises unless Ironic knows the sender of a request.
     :param limits: the limits of request bodies.
@@ -79,7 +75,6 @@ class UnknownRoutes:
         self._callers = who
         self._know_sender = know_sender
         self._limits = limits
-        self._failed = failed_attempts.FailedAttempts(who, engine.timer)
         self._opened = [_opened(entry)
                         for entry in engine.conf.guard.open_routes]
 
@@ -120,52 +115,28 @@ class UnknownRoutes:
             path = '/'.join((inward.node_path(nodes[0].uuid),
                              *look.names[2:]))
         distinct = {node.uuid: node for node in nodes}
-        return [*distinct], self._send(
-            environ, look, [distinct[uuid] for uuid in sorted(distinct)],
+        return [*distinct], carry.pass_judged(
+            self._engine, self._app,
+            self._judge(environ, look, distinct.values()),
+            f'node {", ".join(distinct)}',
             inward.rebuilt(environ, path, query, body=document))
 
-    def _send(self, environ: wsgi.Environ, look: routes.Look,
-              nodes: Sequence[callers.Node],
-              request: wsgi.Environ) -> wsgi.Answer:
-        send = self._app
-        for node in nodes:
-            asked = self._asked(node)
-            if not asked.actor.administers and protect.look(
-                    self._engine, node.uuid).anybody:
-                raise _refusal(environ, look, node.uuid)
-            send = self._keeping(environ, look, node, asked, send)
-        return inward.call(send, request)
+    def _judge(self, environ: wsgi.Environ, look: routes.Look,
+               nodes: Iterable[callers.Node]) -> float:
+        """Return the time by the engine's timer until which nobody has nodes.
 
-    def _asked(self, node: callers.Node) -> protect.ChangeRequest:
-        # NOTE: no holder is known by its project or its proof here.
-        return protect.ChangeRequest(dataclasses.replace(
-            self._callers.actor(node, admit.Claim()), project_id=None))
-
-    def _keeping(self, environ: wsgi.Environ, look: routes.Look,
-                 node: callers.Node, asked: protect.ChangeRequest,
-                 send: wsgi.Application) -> wsgi.Application:
-        """Return an application that keeps a node while another one answers.
-
-        :param send: the other one.
+        :raises UnknownRoute: somebody has one.
         """
-        def change(request: wsgi.Environ) -> wsgi.Answer:
-            try:
-                admitted = protect.keep(self._engine, node.uuid, asked)
-            except (errors.ProofRequired, errors.ProofInvalid) as exc:
-                raise _refusal(environ, look, node.uuid) from exc
-            except (errors.DatabaseUnavailable, errors.Contention):
-                # NOTE: an administrator may, whoever holds the node.
-                if not asked.actor.administers:
-                    raise
-                return inward.call(send, request)
-            return carry.change(self._engine, send, admitted, asked, request)
-
-        def application(request: wsgi.Environ,
-                        start_response: wsgi.StartResponse
-                        ) -> Iterable[bytes]:
-            return self._failed.limited(
-                node, None, lambda: change(request)).send(start_response)
-        return application
+        deadline = math.inf
+        for node in nodes:
+            # NOTE: an administrator may, whoever holds the node.
+            if self._callers.actor(node, admit.Claim()).administers:
+                continue
+            holding = protect.look(self._engine, node.uuid)
+            if holding.anybody:
+                raise _refusal(environ, look, node.uuid)
+            deadline = min(deadline, holding.deadline)
+        return deadline
 
 
 def read(method: str, content_type: str, raw: bytes,
