@@ -257,6 +257,15 @@ class NotCanonical(ReservationError):
     status, code = 403, 'guard.not_canonical'
 
 
+class UnknownRoute(ReservationError):
+    """A write of Ironic's API that this release does not know.
+
+    NOTE: to a node that somebody holds, or to nodes that cannot be told.
+    """
+
+    status, code = 403, 'guard.unknown_route'
+
+
 class MaintenanceOfOthers(ReservationError):
     """The holder of a node changes a maintenance that somebody else set."""
 

@@ -28,6 +28,7 @@ from oslo_config import cfg
 from oslo_utils import strutils
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.clouds import sending
 from ironic_reservations.model import handovers
 from ironic_reservations.model import mirrored_node
@@ -144,6 +145,20 @@ class Ironic:
             + ("Ironic does not accept this service's credentials: the "
                'operator should check [ironic] in ironic-reservations.conf.'
                if status in (401, 403) else 'Try again later.'))
+
+    def newest_version(self) -> str | None:
+        """Return the newest version of the API that Ironic serves.
+
+        :returns: ``None`` if it does not tell.
+        """
+        status, body = self._get('/v1')
+        told = body.get('version') if status == 200 else None
+        version = told.get('version') if isinstance(told, dict) else None
+        try:
+            ironic_versions.minor(str(version))
+        except ValueError:
+            return None
+        return str(version)
 
     def node(self, ident: str) -> mirrored_node.Node | None:
         """Return a node.

@@ -16,17 +16,21 @@ from __future__ import annotations
 
 import sys
 
+from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 import sqlalchemy as sa
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
+from ironic_reservations.clouds import ironic
+from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import postgresql
 from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
+from ironic_reservations.engine import ironic_api
 
 #: Which drivers are known to give up in time.
 _DRIVERS = {'postgresql': 'postgresql+psycopg2 or postgresql+psycopg',
@@ -134,11 +138,26 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
             upgradecheck.Code.SUCCESS,
             f'{said}, and nothing is prepared on the server.')
 
+    def _ironic_api(self) -> upgradecheck.Result:
+        newest = ironic_versions.installed()
+        if newest is None:
+            try:
+                newest = ironic.Ironic.over_http(self._conf).newest_version()
+            except (errors.ReservationError, ksa_exc.ClientException) as exc:
+                return upgradecheck.Result(
+                    upgradecheck.Code.SUCCESS,
+                    f'The version of Ironic is not known: {exc}')
+        if newest is None or not ironic_api.not_reviewed(newest):
+            return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+        return upgradecheck.Result(upgradecheck.Code.WARNING,
+                                   ironic_api.warning(newest))
+
     _upgrade_checks = (('Database schema', _schema),
                        ('Database file', _database_file),
                        ('Database driver', _database_driver),
                        ('Database pooler', _pooler),
-                       ('Policy file format', _policy_file))
+                       ('Policy file format', _policy_file),
+                       ('Ironic API', _ironic_api))
 
 
 def main(argv: list[str] | None = None) -> int:

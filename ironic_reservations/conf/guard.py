@@ -65,6 +65,18 @@ OPTS = [
                      'proof. Works with '
                      'keystone only; without it, every caller is an '
                      'administrator.'),
+    cfg.ListOpt('open_routes', default=[],
+                item_type=types.String(
+                    regex=r'^(POST|PUT|PATCH|DELETE|\*) /\S*$'),
+                help="Changes of nodes in Ironic's API that this release does "
+                     'not know and that pass nevertheless, whoever has the '
+                     'nodes: a method, a space and a path, such as "PUT '
+                     '/v1/nodes/*/lockout" or "* /v2/**". A "*" is one '
+                     'segment of the path, or any method; "**" at the end is '
+                     'all the rest. Requests that the guard knows are not '
+                     'affected. By default, those that it does not know are '
+                     'refused on a reserved or leased node, and if they do '
+                     'not name their nodes in a way that is known.'),
     cfg.IntOpt('in_flight_timeout', default=120, min=5,
                deprecated_name='passage_timeout',
                help='Time, in seconds, that an admitted request may take. It '

@@ -29,6 +29,7 @@ from ironic_reservations.db import lease_parts
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import hard_requests
+from ironic_reservations.engine import ironic_api
 from ironic_reservations.engine import key_limit
 from ironic_reservations.engine import notice_quota
 from ironic_reservations.engine import unfinished
@@ -54,6 +55,7 @@ class Engine:
         back.
     :ivar key_limit: the numbers of requests with a key, by project.
     :ivar hard_requests: the requests that take long to plan, by project.
+    :ivar ironic_api: the version of Ironic's API.
     """
 
     conf: cfg.ConfigOpts
@@ -77,6 +79,8 @@ class Engine:
         default_factory=key_limit.KeyLimit)
     hard_requests: hard_requests.HardRequests = dataclasses.field(
         default_factory=hard_requests.HardRequests)
+    ironic_api: ironic_api.IronicApi = dataclasses.field(
+        default_factory=ironic_api.IronicApi)
 
     def serialized(self) -> Engine:
         """Return this engine with a database that is used by one at a time."""

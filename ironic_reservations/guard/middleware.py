@@ -34,10 +34,12 @@ from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.clouds import ironic_objects
+from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.guard import acts
 from ironic_reservations.guard import body_limits
+from ironic_reservations.guard import callers
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import ironic_roles
@@ -50,6 +52,7 @@ from ironic_reservations.guard import resolve
 from ironic_reservations.guard import routes
 from ironic_reservations.guard import service
 from ironic_reservations.guard import tickets
+from ironic_reservations.guard import unknown_routes
 from ironic_reservations.reconciler import loops
 
 _PROVIDERS = {identity.NOAUTH: api_identity.administrator,
@@ -104,6 +107,8 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
     # later.
     migrate.ensure_sqlite(engine.database)
     engine.database.close()
+    if ironic is not None:
+        engine.ironic_api.see(ironic_versions.installed())
     settings = ironic or cfg.ConfigOpts()
     return Guard(app, engine, transport, strategy, gate,
                  body_limits.of_ironic(settings, conf), settings,
@@ -126,6 +131,11 @@ class Guard:
         self._metrics = metrics.Metrics()
         self._acts = acts.Acts(app, engine, transport, strategy, enforcer,
                                limits, objects)
+        self._unknown = unknown_routes.UnknownRoutes(
+            app, engine, resolve.Resolver(app, strategy, objects),
+            callers.Callers(strategy, enforcer,
+                            engine.conf.guard.proof_of_any_project),
+            self._acts.know_sender, limits)
         sessions = strategies.make(
             strategy, ironic, engine.conf,
             functools.partial(identity.identify, app, strategy))
@@ -156,8 +166,10 @@ class Guard:
                       else None)
         except errors.ReservationError as exc:
             return self._refuse(exc, environ, start_response)
-        if look is None or (look.kind is routes.Kind.LIST
-                            and wanted is None):
+        if (look is None
+                or look.kind is routes.Kind.LIST and wanted is None
+                or look.kind is routes.Kind.UNKNOWN and self._unknown.opened(
+                    environ['REQUEST_METHOD'], look.names)):
             return self._app(environ, start_response)
         try:
             answer = (self._look_at(look, environ) if wanted is None
@@ -192,13 +204,15 @@ class Guard:
             case routes.Kind.ACT:
                 assert look.act is not None
                 return self._acts.act(environ, look.act)
-        if look.form:
-            media.check_form(environ.get('CONTENT_TYPE', ''),
-                             self._acts.read_form(environ))
-        answer = inward.call(self._app, environ)
-        if look.ident is not None:
-            acts.poke(look.ident, answer)
-        return answer
+            case routes.Kind.UNKNOWN:
+                uuids, answer = self._unknown.carry(environ, look)
+                for uuid in uuids:
+                    acts.poke(uuid, answer)
+                return answer
+        assert look.kind is routes.Kind.FORM
+        media.check_form(environ.get('CONTENT_TYPE', ''),
+                         self._acts.read_form(environ))
+        return inward.call(self._app, environ)
 
     def _list(self, look: routes.Look, wanted: listing.EligibleList,
               environ: wsgi.Environ) -> wsgi.Answer:

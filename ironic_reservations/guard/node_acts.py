@@ -119,8 +119,14 @@ _PATHS: dict[tuple[str, ...], tuple[Act, tuple[str, ...]]] = {
 #: A segment without which none of the paths above can be reached.
 KEYWORDS = {path[0] if path[-1] == '*' else path[-1]: act
             for path, (act, _) in _PATHS.items()}
-#: Paths below a node at which DELETE does not delete the node.
-_DELETED_BELOW = frozenset(KEYWORDS)
+#: With the methods that reach an act; at a vendor's, every method does.
+_REACHED_BY = {
+    keyword: frozenset(method for path, (_, methods) in _PATHS.items()
+                       if keyword in path for method in methods)
+    for keyword in KEYWORDS}
+_ANY_METHOD = Act.VENDOR
+_WRITES = ('POST', 'PUT', 'DELETE')
+_MAINTENANCE = 'maintenance'
 _VOLUMES = ('targets', 'connectors')
 #: Parameters that may be in the query instead of the body.
 _PARAMETERS = {Act.VMEDIA: frozenset(('device_types',)),
@@ -144,8 +150,8 @@ OF_LESSEES = frozenset((
 _RESET = 'reset_interfaces'
 
 
-def classify(method: str, names: Sequence[str], clean: bool, query: str,
-             protected: Collection[Act]) -> NodeAct | None:
+def classify(method: str, names: Sequence[str], clean: bool,
+             query: str) -> NodeAct | None:
     """Return the act of a request below ``nodes`` or ``chassis``.
 
     :param method: a method that does not only read; for a PATCH, only the
@@ -153,22 +159,24 @@ def classify(method: str, names: Sequence[str], clean: bool, query: str,
     :param names: the segments of the path without ``v1``, as received.
     :param clean: whether no segment is empty.
     :param query: ``QUERY_STRING`` as received.
-    :param protected: the acts that are protected.
     :returns: ``None`` if it has none.
     :raises NotCanonical: it could have one, but is not in canonical form.
     """
     plain = [name.removesuffix(_JSON_SUFFIX) for name in names]
-    could = {KEYWORDS[name] for name in plain[1:] if name in KEYWORDS}
+    of_node = (clean and not query and len(names) > 2
+               and names[0] == 'nodes' and names[1] not in KEYWORDS)
+    could = {KEYWORDS[name] for name in plain[1:] if name in KEYWORDS
+             and not (of_node and _is_beside(method, name, plain[2:]))}
     if method != 'DELETE':
         # NOTE: other requests for an allocation of a node are harmless, or are
         # refused elsewhere.
         could.discard(Act.ALLOCATION)
-    at_node = method == 'DELETE' and not (
+    at_node = method == 'DELETE' and not of_node and not (
         len(names) > 2 and names[0] == 'nodes' and clean
-        and names[2] in _DELETED_BELOW)
+        and names[2] in KEYWORDS)
     if at_node and (names[0] == 'nodes' or 'nodes' in plain):
         could.add(Act.DELETE)
-    if could.isdisjoint(protected):
+    if not could:
         return None
     if clean and names[0] == 'nodes':
         if (at_node and len(names) == 2 and not query
@@ -178,18 +186,17 @@ def classify(method: str, names: Sequence[str], clean: bool, query: str,
         if (found is not None and names[1] not in KEYWORDS
                 and _may_ask(found, query)):
             return NodeAct(found, names[1], tuple(names[2:]))
-    raise _refusal(could & set(protected))
+    raise _refusal(could)
 
 
 def classify_allocation(method: str, names: Sequence[str], clean: bool,
-                        query: str, protected: Collection[Act]
-                        ) -> NodeAct | None:
+                        query: str) -> NodeAct | None:
     """Return the act of a request below ``allocations``.
 
     :raises NotCanonical: it could delete an allocation, but is not in
         canonical form.
     """
-    if method != 'DELETE' or Act.ALLOCATION not in protected:
+    if method != 'DELETE':
         return None
     if clean and len(names) == 2 and not query:
         return NodeAct(Act.ALLOCATION, names[1], of_allocation=True)
@@ -257,6 +264,21 @@ def _of_field(pointer: str) -> Collection[Act]:
 def is_patch_query(query: str) -> bool:
     """Return whether a PATCH may have a query: one that is in Ironic's API."""
     return _names(query) <= {_RESET}
+
+
+def _is_beside(method: str, keyword: str, below: Sequence[str]) -> bool:
+    """Return whether a write below a node does not reach an act.
+
+    NOTE: it may be one of a later Ironic.
+
+    :param below: the path below the node.
+    """
+    if method not in _WRITES or KEYWORDS[keyword] is _ANY_METHOD:
+        return False
+    return method not in _REACHED_BY[keyword] or (
+        # NOTE: Ironic refuses to clear maintenance if there is more.
+        method == 'DELETE' and below[0] == keyword == _MAINTENANCE
+        and len(below) > 1)
 
 
 def _of_path(method: str, below: tuple[str, ...]) -> Act | None:

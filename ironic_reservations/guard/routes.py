@@ -31,18 +31,20 @@ is refused.  With pecan 1.8 there are these ways:
 
 from __future__ import annotations
 
-from collections.abc import Collection
 import dataclasses
 import enum
 from urllib import parse
 
 from ironic_reservations import errors
+from ironic_reservations.guard import known_routes
 from ironic_reservations.guard import media
 from ironic_reservations.guard import node_acts
 
 _METHODS = frozenset(
     ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'))
 _READS = frozenset(('GET', 'HEAD'))
+#: Methods that neither read nor write.
+_ASIDE = frozenset(('OPTIONS', 'TRACE'))
 _ROOTS = frozenset(('nodes', 'chassis', 'allocations', 'volume'))
 #: Segments below ``nodes`` that are not nodes.
 _NOT_A_NODE = frozenset((
@@ -69,8 +71,8 @@ class Kind(enum.Enum):
     LIST = 'list'
     #: Harmless unless its body is a form that overrides the method.
     FORM = 'form'
-    #: Harmless, but it changes the node, which has to be mirrored again.
-    CHANGE = 'change'
+    #: A write that the guard does not know.
+    UNKNOWN = 'unknown'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,27 +81,25 @@ class Look:
 
     :ivar ident: the uuid or name of the node, if the path is canonical.
     :ivar detail: whether a list has all details.
-    :ivar form: whether the body may be a form, which may override the method.
     :ivar act: the protected act.
+    :ivar names: of a write that is not known, the segments of the path without
+        ``v1``.
     """
 
     kind: Kind
     ident: str | None = None
     detail: bool = False
-    form: bool = False
     act: node_acts.NodeAct | None = None
+    names: tuple[str, ...] = ()
 
 
 def classify(method: str, path: str, query: str = '', content_type: str = '',
-             has_body: bool = False,
-             protected: Collection[node_acts.Act] = node_acts.ALL
-             ) -> Look | None:
+             has_body: bool = False) -> Look | None:
     """Return why the guard has to examine a request.
 
     :param path: ``PATH_INFO``: percent-decoded, in Latin-1.
     :param query: ``QUERY_STRING`` as received.
     :param has_body: whether the request has or may have a body.
-    :param protected: the acts that are protected.
     :returns: ``None`` if it does not.
     :raises NotCanonical: it could reach a guarded action, but is not in
         canonical form.
@@ -110,11 +110,8 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
                        'Use GET, POST, PUT, PATCH or DELETE')
     if query and _METHOD_PARAMETER in parse.unquote_plus(query):
         _refuse_method_parameter(query)
-    segments = path.split('/')[1:]
-    names = [segment for segment in segments if segment]
+    names = segments(path)
     suffixed = bool(names) and names[-1].endswith(_SUFFIX)
-    if names and names[0] == 'v1':
-        del names[0]
     if method in _READS:
         return _classify_read(names, query)
     if '/__' in path:
@@ -125,27 +122,36 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
         return None
     root = names[0]
     bare = root[:-len(_SUFFIX)] if suffixed and len(names) == 1 else root
+    clean = path[:1] == '/' and '//' not in path
     if bare not in _ROOTS:
-        return None
-    clean = path[:1] == '/' and '' not in segments[:-1]
-    if bare == 'volume':
-        look: Look | None = Look(Kind.ACT, act=node_acts.classify_volume(
+        look = _classify_unknown(method, names, clean)
+        if look is None:
+            return None
+    elif bare == 'volume':
+        look = Look(Kind.ACT, act=node_acts.classify_volume(
             method, names, clean and not suffixed, query))
     elif bare == 'allocations':
         look = _classify_allocations(method, names, clean and not suffixed,
-                                     query, protected)
+                                     query)
     else:
-        look = _classify_nodes(method, names, clean, suffixed, query,
-                               protected)
+        look = _classify_nodes(method, names, clean, suffixed, query)
+    if look is None:
+        look = _classify_unknown(method, names, clean)
     if not (has_body and media.may_be_form(content_type, method)):
         return look
-    if look is not None and look.kind is Kind.ACT:
+    if look is not None and look.kind in (Kind.ACT, Kind.UNKNOWN):
         raise _refusal('The body could be a form, which could change the '
                        'method of the request.',
                        'Send it as JSON, with Content-Type application/json')
-    if look is None or look.kind is Kind.CHANGE:
-        return dataclasses.replace(look or Look(Kind.FORM), form=True)
-    return look
+    return look or Look(Kind.FORM)
+
+
+def segments(path: str) -> list[str]:
+    """Return the segments of a path without empty ones and ``v1``."""
+    names = [name for name in path.split('/')[1:] if name]
+    if names and names[0] == 'v1':
+        del names[0]
+    return names
 
 
 def _classify_read(names: list[str], query: str) -> Look | None:
@@ -161,11 +167,9 @@ def _classify_read(names: list[str], query: str) -> Look | None:
 
 
 def _classify_allocations(method: str, names: list[str], clean: bool,
-                          query: str, protected: Collection[node_acts.Act]
-                          ) -> Look | None:
+                          query: str) -> Look | None:
     if method != 'POST':
-        act = node_acts.classify_allocation(method, names, clean, query,
-                                            protected)
+        act = node_acts.classify_allocation(method, names, clean, query)
         return None if act is None else Look(Kind.ACT, act=act)
     if clean and len(names) == 1 and not query:
         return Look(Kind.ALLOCATE)
@@ -174,8 +178,7 @@ def _classify_allocations(method: str, names: list[str], clean: bool,
 
 
 def _classify_nodes(method: str, names: list[str], clean: bool,
-                    suffixed: bool, query: str,
-                    protected: Collection[node_acts.Act]) -> Look | None:
+                    suffixed: bool, query: str) -> Look | None:
     plain = [name.removesuffix(_SUFFIX) for name in names]
     under = plain[2:]
     if 'provision' in under:
@@ -191,7 +194,9 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
     if method == 'PATCH':
         if names[0] == 'chassis' and 'nodes' not in plain:
             return None
-        node_acts.classify(method, names, clean, query, protected)
+        node_acts.classify(method, names, clean, query)
+        if len(names) > 2 and names[0] == 'nodes':
+            return _classify_unknown(method, names, clean)
         ident = (names[1] if names[0] == 'nodes' and len(names) == 2
                  and clean and node_acts.is_patch_query(query)
                  and names[1] not in _NOT_A_NODE else None)
@@ -199,15 +204,22 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
     if method == 'POST' and ('allocation' in under or 'inner' in under):
         raise _refusal('This request could create an allocation.',
                        'Send POST /v1/allocations without a query')
-    act = node_acts.classify(method, names, clean, query, protected)
-    if act is not None:
-        return Look(Kind.ACT, act=act)
-    if (clean and names[0] == 'nodes'
-            and (method == 'DELETE' and len(names) == 2
-                 or method in ('PUT', 'DELETE') and len(names) == 3
-                 and names[2] == 'maintenance')):
-        return Look(Kind.CHANGE, ident=names[1])
-    return None
+    act = node_acts.classify(method, names, clean, query)
+    return None if act is None else Look(Kind.ACT, act=act)
+
+
+def _classify_unknown(method: str, names: list[str],
+                      clean: bool) -> Look | None:
+    """Return why the guard examines a write that it does not guard.
+
+    :returns: ``None`` if it needs no look; otherwise it is not known.
+    """
+    if method in _ASIDE or known_routes.pass_unseen(method, names):
+        return None
+    named = (clean and names[0] == 'nodes' and len(names) > 1
+             and names[1] not in _NOT_A_NODE)
+    return Look(Kind.UNKNOWN, ident=names[1] if named else None,
+                names=tuple(names))
 
 
 def _refuse_method_parameter(query: str) -> None:

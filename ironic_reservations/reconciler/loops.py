@@ -52,6 +52,8 @@ from ironic_reservations.reconciler import loop
 #: for leases that start soon.
 _CLEAN_UP = 60
 _SOON = 10
+#: How often an Ironic that is not in this process is asked for its version.
+_UPGRADED = 600
 
 
 def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
@@ -73,6 +75,9 @@ def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
             loop.Task(lambda _: _refresh_all(engine),
                       conf.ironic.full_poll_interval),
             loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval)]
+        if engine.ironic_api.newest is None:
+            tasks.append(loop.Task(lambda _: _see_version(engine), _UPGRADED,
+                                   claimed=False, again=False))
     return loop.Loop('nodes', tasks, claim.Claim(
         engine, 'mirror', claim.new_owner(), conf.ironic.claim_ttl))
 
@@ -83,6 +88,11 @@ def _refresh(engine: Engine, poked: queue.SimpleQueue[str]) -> None:
         uuids.add(poked.get())
     for uuid in uuids:
         mirror.refresh_node(engine, uuid)
+
+
+def _see_version(engine: Engine) -> None:
+    assert engine.ironic is not None
+    engine.ironic_api.see(engine.ironic.newest_version())
 
 
 def _refresh_all(engine: Engine) -> None:

@@ -25,6 +25,7 @@ from prometheus_client import registry as prometheus_registry
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
+from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.engine import counts
 from ironic_reservations.engine import enforcement_commits
@@ -63,6 +64,7 @@ class Metrics:
             buckets=(.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
         self._registry.register(_Live(engine))
         self._registry.register(_Histories(engine))
+        self._registry.register(_IronicApi(engine))
         if isinstance(engine.clock, db_clock.DatabaseClock):
             self._registry.register(_Clock(engine.clock))
         if engine.placement is not None:
@@ -185,6 +187,28 @@ class _Histories(prometheus_registry.Collector):
             'Times that the database had another history than this process '
             'had seen, as after a fail-over or a restored backup.',
             self._engine.snapshots.other_histories)]
+
+
+class _IronicApi(_Gauges):
+    """Gauges of the version of Ironic's API."""
+
+    gauges = (
+        ('ironic_api_reviewed_minor',
+         "Newest minor version of Ironic's API that this release covers.",
+         ()),
+        ('ironic_api_served_minor',
+         "Newest minor version of Ironic's API that Ironic serves.", ()))
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def read(self, families: list[core.GaugeMetricFamily]) -> None:
+        """Add the values, as far as they are known."""
+        reviewed, served = families
+        reviewed.add_metric((), ironic_versions.REVIEWED_MINOR)
+        newest = self._engine.ironic_api.newest
+        if newest is not None:
+            served.add_metric((), ironic_versions.minor(newest))
 
 
 class _Clock(_Gauges):

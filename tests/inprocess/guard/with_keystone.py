@@ -25,8 +25,7 @@ from tools import all_in_one
 
 _ROOT = pathlib.Path(__file__).parents[3]
 _SERVICE = (f'import sys; sys.path.insert(0, {str(_ROOT)!r}); '
-            'from tests.inprocess.guard import keystone_ironic as k; '
-            'k.main()')
+            'from tests.inprocess.guard import {name} as k; k.main()')
 
 
 def token(name: str) -> dict[str, str]:
@@ -35,7 +34,12 @@ def token(name: str) -> dict[str, str]:
 
 
 class WithKeystone(forked_ironic.ForkedIronic):
-    """Runs the script with the tokens instead of the plain service."""
+    """Runs the script with the tokens instead of the plain service.
+
+    :cvar script: the name of its module.
+    """
+
+    script = 'keystone_ironic'
 
     def session(self) -> requests.Session:
         session = super().session()
@@ -43,7 +47,8 @@ class WithKeystone(forked_ironic.ForkedIronic):
         return session
 
     def _spawn(self) -> None:
-        with mock.patch.object(all_in_one, '_SERVICE', _SERVICE):
+        with mock.patch.object(all_in_one, '_SERVICE',
+                               _SERVICE.format(name=self.script)):
             super()._spawn()
 
 

@@ -1,0 +1,225 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Writes of Ironic's API that this release does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+import math
+import re
+from typing import Any
+from urllib import parse
+
+from oslo_utils import uuidutils
+
+from ironic_reservations import errors
+from ironic_reservations.api import log_text
+from ironic_reservations.api import wsgi
+from ironic_reservations.clouds import ironic_versions
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine.in_flight import protect
+from ironic_reservations.guard import bodies
+from ironic_reservations.guard import body_limits
+from ironic_reservations.guard import callers
+from ironic_reservations.guard import carry
+from ironic_reservations.guard import inward
+from ironic_reservations.guard import known_routes
+from ironic_reservations.guard import media
+from ironic_reservations.guard import node_acts
+from ironic_reservations.guard import resolve
+from ironic_reservations.guard import routes
+from ironic_reservations.lifecycle import admit
+
+#: Keys by which a body names nodes.
+_NAMES = frozenset(('node', 'node_ident', 'node_uuid', 'nodes',
+                    'node_idents', 'node_uuids'))
+#: How many nodes a body may name, as each costs a request to Ironic.
+_MOST = 50
+_VERSION = re.compile('v[0-9]+')
+_ANY = '*'
+_REST = '**'
+
+
+class UnknownRoutes:
+    """Passes writes that are not known to Ironic, or refuses them.
+
+    A write may do anything to its nodes. So it is refused on a node that
+    somebody holds, also to the holder, whose acts have to be known to be put
+    back; and if it does not name its nodes. An administrator may act on a
+    node by its name, whoever holds it.
+
+    :param app: Ironic's application.
+    :param know_sender: raises unless Ironic knows the sender of a request.
+    :param limits: the limits of request bodies.
+    """
+
+    def __init__(self, app: wsgi.Application, engine: Engine,
+                 resolver: resolve.Resolver, who: callers.Callers,
+                 know_sender: Callable[[wsgi.Environ], object],
+                 limits: body_limits.BodyLimits) -> None:
+        self._app = app
+        self._engine = engine
+        self._resolver = resolver
+        self._callers = who
+        self._know_sender = know_sender
+        self._limits = limits
+        self._opened = [_opened(entry)
+                        for entry in engine.conf.guard.open_routes]
+
+    def opened(self, method: str, names: Sequence[str]) -> bool:
+        """Return whether the operator lets such requests through.
+
+        :param names: the segments of the path without ``v1``.
+        """
+        return any(wanted in (_ANY, method) and _is_of(pattern, names)
+                   for wanted, pattern in self._opened)
+
+    def carry(self, environ: wsgi.Environ, look: routes.Look
+              ) -> tuple[list[str], wsgi.Answer]:
+        """Have Ironic answer a request, unless somebody holds its nodes.
+
+        :returns: the uuids of the nodes, and the answer.
+        :raises UnknownRoute: somebody does, or it does not name its nodes.
+        """
+        nodes = []
+        if look.ident is None:
+            self._know_sender(environ)
+        else:
+            nodes.append(self._resolver.node(
+                environ, resolve.canonical(look.ident)))
+        document = read(environ['REQUEST_METHOD'],
+                        environ.get('CONTENT_TYPE', ''),
+                        inward.read_body(environ, self._limits.other),
+                        self._limits.deepest)
+        named = _nodes_in(document)
+        query = environ.get('QUERY_STRING', '')
+        if (not nodes and (query or not named) or len(named) > _MOST
+                or 'node' in parse.unquote_plus(query).casefold()):
+            raise _refusal(environ, look, None)
+        nodes += [self._resolver.node(environ, resolve.canonical(ident))
+                  for ident in named]
+        path = environ['PATH_INFO']
+        if look.ident is not None:
+            path = '/'.join((inward.node_path(nodes[0].uuid),
+                             *look.names[2:]))
+        distinct = {node.uuid: node for node in nodes}
+        return [*distinct], carry.pass_judged(
+            self._engine, self._app,
+            self._judge(environ, look, distinct.values()),
+            f'node {", ".join(distinct)}',
+            inward.rebuilt(environ, path, query, body=document))
+
+    def _judge(self, environ: wsgi.Environ, look: routes.Look,
+               nodes: Iterable[callers.Node]) -> float:
+        """Return the time by the engine's timer until which nobody has nodes.
+
+        :raises UnknownRoute: somebody has one.
+        """
+        deadline = math.inf
+        for node in nodes:
+            # NOTE: an administrator may, whoever holds the node.
+            if self._callers.actor(node, admit.Claim()).administers:
+                continue
+            holding = protect.look(self._engine, node.uuid)
+            if holding.anybody:
+                raise _refusal(environ, look, node.uuid)
+            deadline = min(deadline, holding.deadline)
+        return deadline
+
+
+def read(method: str, content_type: str, raw: bytes,
+         deepest: int = bodies.DEEPEST) -> Any:
+    """Parse the body of a write that is not known.
+
+    :param deepest: how deeply it may be nested.
+    :returns: ``None`` if there is none.
+    :raises NotCanonical: it is not plain JSON, or is one that Ironic takes for
+        a change of a node.
+    """
+    if not raw:
+        return None
+    if not media.is_json_patch(content_type):
+        raise errors.NotCanonical(
+            'A change of nodes that others may have reserved must be JSON in '
+            'UTF-8, with Content-Type application/json.')
+    document = bodies.read_json(raw, deepest)
+    if method == 'PATCH' and node_acts.pointers(document):
+        # NOTE: Ironic overlooks what is behind the node in the path.
+        raise errors.NotCanonical(
+            'A change of a node that others may have reserved must be sent as '
+            'PATCH /v1/nodes/<uuid>, with nothing behind it in the path.')
+    return document
+
+
+def _opened(entry: str) -> tuple[str, tuple[str, ...]]:
+    """Return the method and the segments of an entry of open_routes."""
+    method, _, path = entry.partition(' ')
+    return method, tuple(routes.segments(path))
+
+
+def _is_of(pattern: Sequence[str], names: Sequence[str]) -> bool:
+    if pattern[-1:] == (_REST,):
+        pattern, names = pattern[:-1], names[:len(pattern) - 1]
+    return len(pattern) == len(names) and known_routes.matches(pattern, names)
+
+
+def _nodes_in(document: Any) -> tuple[str, ...]:
+    """Return the nodes that a body names, if it is about no others.
+
+    NOTE: anything but texts, numbers and lists of nodes may be a filter that
+    finds more of them.
+    """
+    if not isinstance(document, dict):
+        return ()
+    found: list[str] = []
+    for key, value in document.items():
+        if key in _NAMES:
+            found += value if isinstance(value, list) else [value]
+        elif isinstance(value, dict | list) and value:
+            return ()
+    return tuple(found) if all(
+        isinstance(value, str) and value for value in found) else ()
+
+
+def _refusal(environ: wsgi.Environ, look: routes.Look,
+             node_uuid: str | None) -> errors.UnknownRoute:
+    """Return the error for a request that is not let through.
+
+    :param node_uuid: a node that somebody holds; ``None``: the nodes are not
+        known.
+    """
+    method = environ['REQUEST_METHOD']
+    why = ('It does not say which nodes it is for, and one of them may be '
+           'reserved or leased.' if node_uuid is None else
+           f'Node {node_uuid} is reserved or leased.')
+    return errors.UnknownRoute(
+        f'{method} {log_text.path(environ)} is not known to this release of '
+        f'ironic-reservations, which covers Ironic\'s API up to '
+        f'{ironic_versions.REVIEWED}, so '
+        f'nothing was sent to Ironic. {why} The operator can install a '
+        "release of ironic-reservations that covers this request's version "
+        'of the API, or let such requests through with '
+        f'"{method} {_pattern(look)}" in [guard] open_routes.',
+        reviewed=ironic_versions.REVIEWED,
+        **({} if node_uuid is None else {'node_uuid': node_uuid}))
+
+
+def _pattern(look: routes.Look) -> str:
+    """Return the entry of open_routes for a path."""
+    node = 1 if look.ident is not None else None
+    return log_text.quoted('/'.join(('', *(
+        () if _VERSION.fullmatch(look.names[0]) else ('v1',)), *(
+        _ANY if number == node or uuidutils.is_uuid_like(name) else name
+        for number, name in enumerate(look.names)))))
