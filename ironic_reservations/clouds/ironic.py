@@ -413,7 +413,8 @@ class Ironic:
         if status in (400, 403, 404, 406, 409):
             raise Refused(status, _said(answer))
         raise errors.IronicUnavailable(
-            f'Ironic answered {status} to a change of a node. '
+            f'Ironic answered {status} to a change of a node '
+            f'({method} {path}): {_said(answer).rstrip(".")}. '
             + ("Ironic does not accept this service's credentials: the "
                'operator should check [ironic] in ironic-reservations.conf.'
                if status == 401 else 'The change is tried again later.'))

@@ -93,6 +93,13 @@ OPTS = [
                help='Maximum number of times that a lease can be extended '
                     'after its start. Each change to a later end counts. 0 '
                     'sets no limit.'),
+    cfg.BoolOpt('allow_extension_on_closed_hosts', default=False,
+                help='Whether a lease that has started can be extended while '
+                     'it has a host that was closed to new leases '
+                     '("reservable" is false, closed_nodes or closed_traits) '
+                     'or is retired in Ironic. By default it keeps such a '
+                     'host until the end that was promised, so that the host '
+                     'drains.'),
     cfg.IntOpt('owner_notice', default=0, min=0,
                help='Notice period, in seconds, within which the project that '
                     'owns a node in Ironic can have it back from other '

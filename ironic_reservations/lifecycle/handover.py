@@ -22,6 +22,7 @@ from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import datetime
 from typing import Any
 
 from ironic_reservations.lifecycle import lease_cycle
@@ -64,6 +65,8 @@ class Correction:
     :ivar cleans: whether a cleaning before it does not count.
     :ivar needless_if_refused: whether a refusal, but for a lock, shows that
         there is nothing to put back.
+    :ivar in_use: whether Ironic does all of it only on a node that is
+        available or deployed.
     """
 
     what: str
@@ -73,6 +76,7 @@ class Correction:
     cleared: str | None = None
     cleans: bool = False
     needless_if_refused: bool = False
+    in_use: bool = False
 
     @property
     def act(self) -> in_flight.Act | None:
@@ -97,6 +101,7 @@ class Next:
     :ivar phase: to be written before the step.
     :ivar why: why the node cannot be released yet, in words.
     :ivar flag: whether an operator has to check it.
+    :ivar until: when what is waited for is over at the latest, if known.
     """
 
     act: lease_cycle.Act
@@ -104,6 +109,7 @@ class Next:
     phase: handovers.Phase | None = None
     why: str | None = None
     flag: bool = False
+    until: datetime.datetime | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +164,8 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
         return _manageable(handover, node, found)
     if node.provision_state != node_condition.AVAILABLE:
         return _failed(handover, node)
-    step = _available(handover, found)
+    step = _available(handover, found, () if refused is not None else tuple(
+        _vifs_to_detach(handover.document, now)))
     unknown = [each.why for each in both if isinstance(each, Unknown)]
     if refused is not None:
         unknown.append(refused)
@@ -195,22 +202,31 @@ def _occupied(view: lease_cycle.AtEnd, handover: handovers.Handover,
 def _manageable(handover: handovers.Handover, node: mirrored_node.Node,
                 found: tuple[Correction, ...]) -> Next:
     """Return the next step for a node that is out of use."""
-    if found:
-        return Next(lease_cycle.Act.AGAIN, found, why='is being put back')
-    if node.retired or handover.phase is handovers.Phase.FAILED or (
-            handover.phase is handovers.Phase.LENT
-            and not _led_away(handover)):
-        # NOTE: an operator works on it, or retires it: Ironic makes no
-        # retired node available.
+    # NOTE: an operator works on it, or retires it: Ironic makes no retired
+    # node available.
+    stays = (node.retired or handover.phase is handovers.Phase.FAILED
+             or (handover.phase is handovers.Phase.LENT
+                 and not _led_away(handover)))
+    now = tuple(each for each in found if stays or not each.in_use)
+    if now:
+        return Next(lease_cycle.Act.AGAIN, now, why='is being put back')
+    if stays:
         return Next(lease_cycle.Act.RELEASE)
     return Next(lease_cycle.Act.PROVIDE, phase=handovers.Phase.PROVIDED,
                 why='is being cleaned')
 
 
 def _available(handover: handovers.Handover,
-               found: tuple[Correction, ...]) -> Next:
-    """Return the next step for a node that Ironic could deploy."""
+               found: tuple[Correction, ...],
+               detaching: tuple[Correction, ...]) -> Next:
+    """Return the next step for a node that Ironic could deploy.
+
+    :param detaching: what has to be done before the node is out of use.
+    """
     if _to_clean(handover, found):
+        if detaching:
+            return Next(lease_cycle.Act.AGAIN, detaching,
+                        why='is being put back')
         return Next(lease_cycle.Act.MANAGE, phase=handovers.Phase.MANAGED,
                     why='is taken out of use to be cleaned')
     if found:
@@ -357,9 +373,8 @@ def _escaped(key: str) -> str:
 def _attached(lent: handovers.Document | None,
               now: handovers.Document) -> Iterator[Correction]:
     """Return the requests that detach VIFs and volumes, or attach them."""
+    yield from _vifs_to_detach(lent, now)
     before = handovers.Document({}) if lent is None else lent
-    for vif in sorted(set(now.vifs) - set(before.vifs)):
-        yield Correction(f'VIF {vif}', 'DELETE', f'vifs/{vif}')
     for vif in sorted(set(before.vifs) - set(now.vifs)):
         yield Correction(f'VIF {vif}', 'POST', 'vifs', {'id': vif})
     for kind, there, here, keys in (
@@ -379,6 +394,18 @@ def _attached(lent: handovers.Document | None,
                     'uuid': uuid, 'node_uuid': there[uuid]['node_uuid'],
                     **{key: there[uuid][key] for key in keys
                        if there[uuid].get(key) is not None}})
+
+
+def _vifs_to_detach(lent: handovers.Document | None,
+                    now: handovers.Document) -> Iterator[Correction]:
+    """Return the requests that detach the VIFs of a holder.
+
+    NOTE: Ironic detaches one in any state, but leaves its port bound in
+    Neutron unless the node is available or deployed.
+    """
+    for vif in sorted(set(now.vifs).difference(
+            () if lent is None else lent.vifs)):
+        yield Correction(f'VIF {vif}', 'DELETE', f'vifs/{vif}', in_use=True)
 
 
 def _settings(lent: handovers.Document, acts: Collection[str],

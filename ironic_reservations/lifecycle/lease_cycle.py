@@ -247,11 +247,13 @@ class AtEnd:
 
     :ivar why: why it cannot be released yet, or not as it should be, in words.
     :ivar flag: whether an operator has to check it.
+    :ivar until: when what is waited for is over at the latest, if known.
     """
 
     act: Act
     why: str | None = None
     flag: bool = False
+    until: datetime.datetime | None = None
 
 
 def at_end(node: mirrored_node.Node | None, action: str) -> AtEnd:

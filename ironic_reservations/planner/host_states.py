@@ -75,12 +75,17 @@ class HostState:
 
     @functools.cached_property
     def _unfit(self) -> str | None:
+        return self.closed() or self._unusable() or self._taken()
+
+    def closed(self) -> str | None:
+        """Return how the operator has taken it from new leases, in words.
+
+        :returns: ``None``: it is open.
+        """
         node = self.host.node
         if not self.host.reservable or not node.reservable:
             return 'is closed by the operator'
-        if node.retired:
-            return 'is retired'
-        return self._unusable() or self._taken()
+        return 'is retired' if node.retired else None
 
     def broken(self) -> str | None:
         """Return why the node cannot be used by anybody, in words.

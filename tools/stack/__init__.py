@@ -15,7 +15,7 @@
 
 Keystone, Glance, Placement, Ironic with our middleware, and Nova, all from
 PyPI; MariaDB and RabbitMQ as they run here.  The one thing that is not real
-is Neutron, of which Nova only asks for what there is none of.
+is Neutron, which keeps ports and networks that lead nowhere.
 
 ``python -m tools.stack`` starts it and tells how to talk to it.
 """

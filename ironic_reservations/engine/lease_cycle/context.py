@@ -57,12 +57,15 @@ class Outcome:
     :ivar lease: the lease as it was written; ``None``: it has to be read.
     :ivar closer: whether the step has made progress, so that the next attempt
         comes soon.
+    :ivar until: when something that is waited for is over at the latest, if
+        known.
     """
 
     changed: bool = False
     waits: tuple[str, ...] = ()
     lease: leases.Lease | None = None
     closer: bool = True
+    until: datetime.datetime | None = None
 
 
 @dataclasses.dataclass

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
@@ -28,10 +29,12 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_usage as db_lease_usage
+from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import enforcement_commits
+from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
@@ -141,6 +144,7 @@ class _Sorted:
     :ivar begun: bookings whose handover was begun in this step.
     :ivar flag: whether a node needs the operator.
     :ivar again: whether to look again at once.
+    :ivar until: when something that is waited for is over at the latest.
     """
 
     gone: list[leases.NodeBooking] = dataclasses.field(default_factory=list)
@@ -150,6 +154,12 @@ class _Sorted:
     waits: list[str] = dataclasses.field(default_factory=list)
     flag: bool = False
     again: bool = False
+    until: datetime.datetime | None = None
+
+    def wait(self, until: datetime.datetime | None) -> None:
+        """Keep the earliest time until which something is waited for."""
+        if until is not None:
+            self.until = min(until, self.until or until)
 
 
 def take_back(context: lease_context.Context,
@@ -177,6 +187,8 @@ def take_back(context: lease_context.Context,
             found.gone.append(booking)
             continue
         if booking.node_uuid in busy:
+            if busy[booking.node_uuid] > now:
+                found.wait(busy[booking.node_uuid])
             found.waits.append(lease_context.about(
                 None, booking.node_uuid,
                 'is being changed by a request under way'
@@ -211,7 +223,8 @@ def take_back(context: lease_context.Context,
         after = dataclasses.replace(lease, degraded=True, updated_at=now)
         context.tell(announce.LEASE_UPDATE, after, announce.DEGRADED)
     if not found.gone and not found.untouched and after == lease:
-        return lease_context.Outcome(found.again, tuple(found.waits))
+        return lease_context.Outcome(found.again, tuple(found.waits),
+                                     until=found.until)
     written = [*found.gone, *found.untouched]
     with engine.database.read() as connection:
         # NOTE: other bookings of the nodes do not matter here, and they change
@@ -240,9 +253,23 @@ def take_back(context: lease_context.Context,
            for booking in found.untouched}}
     context.committed(nodes, lease, changed)
     lease_hold.take_back(engine, held)
+    _wake_next(engine, found.gone)
     return lease_context.Outcome(
         True, tuple(found.waits), lease_context.with_bookings(after, {
             row.id: booking for row, booking in changed.items()}))
+
+
+def _wake_next(engine: Engine, gone: Collection[leases.NodeBooking]) -> None:
+    """Make leases due that wait for nodes that have just been freed.
+
+    NOTE: the mirror has made them due when Ironic freed the nodes, which was
+    too soon for them.
+    """
+    if not gone:
+        return
+    with engine.database.write() as connection:
+        db_lease_work.wake(connection, {booking.node_uuid for booking in gone},
+                           engine.clock())
 
 
 def _busy(context: lease_context.Context,
@@ -272,6 +299,7 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
     kept = _restore_lessee(context, booking, node)
     view = _next(context, booking, node, handover, found, puts_back)
     found.flag |= view.flag
+    found.wait(view.until)
     if kept is not None:
         found.waits.append(lease_context.about(node, uuid, kept))
     elif view.act is lease_cycle.Act.RELEASE:
@@ -306,7 +334,7 @@ def _next(context: lease_context.Context, booking: leases.NodeBooking,
         handover = lease_handover.begin(context.engine, booking)
         found.begun.append(booking)
     step = lease_handover.next_step(context, booking, node, handover, view)
-    return lease_cycle.AtEnd(step.act, step.why, step.flag)
+    return lease_cycle.AtEnd(step.act, step.why, step.flag, step.until)
 
 
 def _restore_lessee(context: lease_context.Context,

@@ -71,7 +71,7 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
     if handover.settles_at > context.engine.clock():
         return handover_steps.Next(
             lease_cycle.Act.WAIT, why='may still be changed by a request of '
-            'its holder that is under way')
+            'its holder that is under way', until=handover.settles_at)
     now = context.ironic.document(booking.node_uuid)
     if now is None:
         return handover_steps.Next(lease_cycle.Act.RELEASE)

@@ -112,6 +112,7 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
     context = lease_context.Context(engine, claim.id, claim.due_at,
                                     holds, claim.token)
     waits: list[str] = []
+    until: datetime.datetime | None = None
     attempts = claim.attempts
     for _ in range(_ROUNDS):
         lease = lease or context.read()
@@ -128,19 +129,20 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
                       exc)
             lease = None
             continue
-        waits = list(outcome.waits)
+        waits, until = list(outcome.waits), outcome.until
         if not outcome.changed:
             break
         attempts, lease = 0 if outcome.closer else attempts, outcome.lease
     lease = lease or context.read()
     if lease is not None:
-        _give_back(context, claim, lease, waits, attempts)
+        _give_back(context, claim, lease, waits, attempts, until)
 
 
 def _round(context: lease_context.Context,
            lease: leases.Lease) -> lease_context.Outcome:
     """Take steps until one changes something."""
     waits: list[str] = []
+    until: list[datetime.datetime] = []
     for task in (*lease_cycle.tasks(lease, context.engine.clock()),
                  lease_cycle.Task.KEEP, lease_cycle.Task.NO_SHOW):
         try:
@@ -159,22 +161,28 @@ def _round(context: lease_context.Context,
                 f'the step {task} failed ({type(exc).__name__}); the log of '
                 'the reconciler tells more',))
         waits.extend(outcome.waits)
+        if outcome.until is not None:
+            until.append(outcome.until)
         if outcome.changed:
             return lease_context.Outcome(True, tuple(waits), outcome.lease,
-                                         outcome.closer)
-    return lease_context.Outcome(False, tuple(waits))
+                                         outcome.closer,
+                                         min(until, default=None))
+    return lease_context.Outcome(False, tuple(waits),
+                                 until=min(until, default=None))
 
 
 def _give_back(context: lease_context.Context, claim: db_lease_work.Claim,
-               lease: leases.Lease, waits: list[str], attempts: int) -> None:
+               lease: leases.Lease, waits: list[str], attempts: int,
+               until: datetime.datetime | None) -> None:
     engine, now = context.engine, context.engine.clock()
     due = lease_cycle.next_due(lease, now)
     told = lease_context.sentence(waits)
     if told is not None:
         soon = now + datetime.timedelta(seconds=lease_cycle.backoff(
             attempts, engine.conf.leases.max_backoff, random.random()))
-        later = lease_cycle.next_event(lease, now)
-        due = soon if later is None else min(soon, later)
+        due = min(time for time in (
+            soon, until, lease_cycle.next_event(lease, now))
+            if time is not None)
         LOG.log(logging.INFO if attempts == 0 else logging.DEBUG,
                 'The lease %s waits: %s', lease.id,
                 proofs.left_out(told, lease))

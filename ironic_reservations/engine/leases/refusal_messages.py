@@ -39,6 +39,7 @@ NO_HOST_MATCHES = 'no_host_matches'
 NO_HOST_IS_OPEN = 'no_host_is_open'
 NO_HOST_TAKES_ALL = 'no_host_takes_all'
 HOSTS_ARE_LENT = 'hosts_are_lent'
+HOSTS_ARE_CLOSED = 'hosts_are_closed'
 #: How many blockers an answer lists.
 _TOLD = 20
 _MOVABLE = 'leases that have not started'
@@ -141,6 +142,31 @@ def of_window(place: int, host_id: int,
         'code': plans.Cause.SHORTAGE.value, 'detail': detail,
         'reservation': place, 'hosts_short': 1, 'proved': True,
         'at': window.starts_at.isoformat(), 'blockers': []}, None)
+
+
+def of_closed(place: int, closed: Sequence[host_states.HostState],
+              end: datetime.datetime) -> errors.LeaseRefused:
+    """Return the error for an extension on hosts that have been closed.
+
+    :param place: the index of the reservation that has the hosts.
+    :param closed: these hosts.
+    :param end: the present end of the lease.
+    """
+    told = '; '.join(f'host {here.host.id} {here.closed()}'
+                     for here in closed[:_TOLD])
+    # NOTE: which instances are on a host is not for their owner to choose.
+    without = ('' if any(here.host.node.compute for here in closed) else
+               'Send the later end together with the nodes of these hosts in '
+               '"give_back" (with "min", other hosts are found instead), or ')
+    advice = without + 'make another lease that starts then.'
+    return _unchanged({
+        'code': HOSTS_ARE_CLOSED, 'detail':
+        f'Reservation {place} can keep '
+        f'{count_text.counted(len(closed), "host")} of its hosts only until '
+        f'{time_text.moment(end)}, as promised: {told}. '
+        f'{advice[0].upper()}{advice[1:]}',
+        'reservation': place, 'hosts_short': len(closed), 'proved': True,
+        'at': end.isoformat(), 'blockers': []}, None)
 
 
 def of_overtaken(place: int, host_id: int, end: datetime.datetime,

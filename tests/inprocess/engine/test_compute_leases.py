@@ -142,6 +142,7 @@ class TestChange(compute_leases.ComputeTestCase):
 
         Where no host has room for all of them, the extension is refused.
         """
+        self.configure(allow_extension_on_closed_hosts=True)
         (host,) = self.leasing.compute_hosts(1, vcpus=8)
         first = self.leasing.create(0, 10, leasing.instances(1, 7))
         group = self.leasing.create(

@@ -14,7 +14,6 @@
 
 
 from ironic_reservations import errors
-from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.model import leases
 from tests import leasing
@@ -223,18 +222,6 @@ class TestWindow(timelines.TestCase):
         self.assertNotIn('extended until', str(refusal))
         self.assert_refused(errors.LeaseRefused, active, end=18)
         self.leasing.change(active, end=15)
-        self.assert_sound()
-
-    def test_extension_on_a_host_that_was_closed_is_granted(self):
-        """A host that is closed to new leases keeps those that it has."""
-        (host,) = self.leasing.hosts()
-        lease = self.leasing.create(0, 2)
-        self.leasing.bind()
-        hosts.change(self.engine, self.leasing.host_id(host), {},
-                     reservable=False)
-        self.leasing.change(lease, end=4)
-        self.assertEqual({(leasing.at(0), leasing.at(4))},
-                         self.windows(lease))
         self.assert_sound()
 
 

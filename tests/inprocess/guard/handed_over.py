@@ -24,6 +24,8 @@ class HandedOverTestCase(acts.ActsTestCase):
 
     holder = 'admin-of-one'
     operator = 'the-system'
+    #: Fields of the port of a node.
+    cabled: dict[str, Any] = {}
 
     def ready(self, **fields: Any) -> enrolment.Enrolled:
         """Return a node whose power is known, open to leases."""
@@ -31,7 +33,7 @@ class HandedOverTestCase(acts.ActsTestCase):
         (node,) = self.enroll(
             resource_class=f'class-{uuid.uuid4().hex[:8]}', **fields)
         self.send('POST', '/v1/ports', {
-            'node_uuid': node.uuid, 'address': _address()})
+            'node_uuid': node.uuid, 'address': _address(), **self.cabled})
         self.granted('PUT', f'/v1/nodes/{node.uuid}/states/power',
                      {'target': 'power off'})
         self.wait_for(lambda: self.node(node.uuid)['power_state']

@@ -154,6 +154,8 @@ class TestBooking(windows.MaintenanceTestCase):
         for how in ('fine', 'retired', 'closed', 'maintenance'):
             with self.subTest(how=how):
                 self.begin()
+                self.world.conf.set_override(
+                    'allow_extension_on_closed_hosts', True, 'leases')
                 (node,) = self.leasing.hosts()
                 lease = self.leasing.create(None, 3)
                 self.leasing.bind()

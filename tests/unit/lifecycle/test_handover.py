@@ -30,7 +30,8 @@ _FIELDS = {'created_at': 'then', 'extra': {}, 'boot_mode': None,
 
 class HandoverTest(testtools.TestCase):
 
-    def _next(self, acts, phase=PHASE.LENT, dirty=True, now=None, **node):
+    def _next(self, acts, phase=PHASE.LENT, dirty=True, now=None, vifs=(),
+              **node):
         """Return the next step for a node, with its fields as they are now."""
         lent = handovers.Document(_FIELDS)
         made = dataclasses.replace(handovers.first(
@@ -39,7 +40,23 @@ class HandoverTest(testtools.TestCase):
         known = mirrored_node.Node('node', **node)
         return handover.next_step(
             lease_cycle.at_end(known, 'undeploy'), known, made,
-            handovers.Document({**_FIELDS, **(now or {})}))
+            handovers.Document({**_FIELDS, **(now or {})}, vifs))
+
+    def test_port_was_left_bound_in_neutron(self):
+        """Ironic unbinds it only if the node is available or deployed."""
+        def paths(*known, **more):
+            step = self._next(['vif'], *known, vifs=('his',), **more)
+            return step.act, [each.path for each in step.corrections]
+        detached = (ACT.AGAIN, ['vifs/his'])
+        self.assertEqual(detached, paths())
+        self.assertEqual(detached, paths(now={'power_state': 'power on'}))
+        managed = {'provision_state': 'manageable'}
+        self.assertEqual((ACT.PROVIDE, []), paths(PHASE.MANAGED, **managed))
+        self.assertEqual(detached, paths(PHASE.PROVIDED))
+        # NOTE: these are not available again.
+        self.assertEqual(detached, paths(**managed))
+        self.assertEqual(detached, paths(PHASE.MANAGED, retired=True,
+                                         **managed))
 
     def test_unknown_value_keeps_no_instance_running(self):
         """One refused setting kept the node deployed for ever."""

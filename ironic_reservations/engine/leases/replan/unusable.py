@@ -34,6 +34,28 @@ from ironic_reservations.planner import instance_host_states
 from ironic_reservations.planner import plans
 
 
+def check_closed(task: task_module.Task,
+                 rows: Sequence[leases.NodeBooking]) -> None:
+    """Check that none of these hosts is kept although it is closed.
+
+    :raises LeaseRefused: one would be, beyond the end that it was promised
+        for.
+    """
+    end = task.before.end
+    if (task.after.end <= end
+            or task.engine.conf.leases.allow_extension_on_closed_hosts):
+        return
+    found = {task.number(row): row for row in rows
+             if task.snapshot.host_state(task.number(row)).closed()}
+    if not found:
+        return
+    place = min(task.place(row.reservation_id) for row in found.values())
+    raise refusal_messages.of_closed(
+        place, [task.snapshot.host_state(number)
+                for number, row in sorted(found.items())
+                if task.place(row.reservation_id) == place], end)
+
+
 def check_windows(task: task_module.Task,
                   rows: Sequence[leases.NodeBooking]) -> None:
     """Check that none of these hosts is kept into maintenance.

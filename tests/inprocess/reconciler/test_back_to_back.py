@@ -1,0 +1,94 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A lease that follows another on the same node."""
+
+from __future__ import annotations
+
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.engine.in_flight import acted
+from tests import servers
+from tests.inprocess.reconciler import leases
+
+_SECOND = datetime.timedelta(seconds=1)
+_LONG_AGO = datetime.timedelta(days=1)
+
+
+@servers.also
+class TestBackToBack(leases.TestCase):
+    """The first lease ends at four, when the next one starts."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.first = self.started()
+        self.node = self.node_of(self.first)
+        self.next = self.leasing.create(4, 6)
+
+    def next_is_looked_at_first(self) -> None:
+        """Have the next pass begin with the lease that waits."""
+        lease = tables.leases
+        self.execute(sa.update(lease).where(lease.c.id == self.next.id)
+                     .values(due_at=self.world.clock() - _LONG_AGO))
+
+    def status(self) -> leases.STATUS:
+        """Return the status of the next lease."""
+        return self.lease(self.next).status
+
+    def test_next_lease_slept_on_when_its_node_was_free(self) -> None:
+        """It was looked at before the node was released, and not after."""
+        self.at(4)
+        self.next_is_looked_at_first()
+        self.work()
+        self.assertEqual((leases.STATUS.TERMINATED, leases.STATUS.STARTING), (
+            self.lease(self.first).status, self.status()))
+        self.work()
+        self.assertEqual(leases.STATUS.ACTIVE, self.status())
+
+    def test_node_that_was_cleaned_for_long(self) -> None:
+        """The next lease waited as long again as the cleaning had taken."""
+        self.ironic.change(self.node, provision_state='active')
+        self.ironic.cleaning = 'cleaning'
+        self.work_at(4)
+        for _ in range(8):
+            self.soon(60)
+        self.assertEqual(leases.STATUS.TERMINATING,
+                         self.lease(self.first).status)
+        self.ironic.change(self.node, provision_state='available')
+        self.leasing.refresh()
+        self.next_is_looked_at_first()
+        self.work()
+        self.assertEqual(leases.STATUS.TERMINATED,
+                         self.lease(self.first).status)
+        self.work()
+        self.assertEqual(leases.STATUS.ACTIVE, self.status())
+
+    def test_request_of_the_holder_is_waited_for_no_longer(self) -> None:
+        """The end was tried again at a time of its own, which was later."""
+        self.at(4)
+        self.world.clock.now -= 2 * _SECOND
+        settled = self.world.clock() + 6 * _SECOND
+        acted.write(self.engine, self.node, ('power',), 6)
+        self.at(4)
+        for _ in range(12):
+            self.work()
+            if self.due(self.first) == settled:
+                break
+            self.assertLess(self.due(self.first), settled)
+            self.world.clock.now = self.due(self.first)
+        self.world.clock.now = settled
+        self.work()
+        self.assertEqual(leases.STATUS.TERMINATED,
+                         self.lease(self.first).status)
