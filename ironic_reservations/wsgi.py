@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 import threading
 
-from oslo_log import log
 from oslo_service import backend
 
 # NOTE: before anything loads oslo.messaging, which loads oslo.service, which
@@ -49,6 +48,5 @@ def _made() -> wsgi.Application:
         with _lock:
             if _application is None:
                 conf = project_conf.load(with_logging=True)
-                log.setup(conf, project_conf.PROJECT)
                 _application = standalone.build(conf)
     return _application

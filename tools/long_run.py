@@ -30,6 +30,7 @@ import sys
 import tempfile
 import time
 
+from tools import interpreters
 from tools import summary
 
 #: What examples are drawn with, and storms begin with.
@@ -46,12 +47,15 @@ class Piece:
     :ivar arguments: of :mod:`tools.run_tests`.
     :ivar environment: beside that of this process.
     :ivar tox: the environment of tox that it runs in.
+    :ivar python: the version of Python that it needs, if that is another one;
+        without it, the piece is left out.
     """
 
     covers: str
     arguments: Sequence[str]
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     tox: str = 'py3'
+    python: str | None = None
 
 
 def _folder(name: str) -> tuple[str, ...]:
@@ -81,8 +85,12 @@ PIECES = {
     'cloud': Piece('Keystone, Glance, Placement, Ironic and Nova',
                    (*_folder('stack'), '--serial'),
                    {'IRONIC_RESERVATIONS_STACK': '1'}, 'stack'),
-    'oldest': Piece('the oldest dependencies that requirements.txt allows',
-                    _folder('unit'), tox='oldest'),
+    'oldest': Piece('exactly the oldest dependencies that are allowed, with '
+                    'Ironic 35', ('--without-servers',), tox='oldest'),
+    'py312': Piece('Python 3.12', _folder('unit'), tox='py312',
+                   python='3.12'),
+    'py313': Piece('Python 3.13', _folder('unit'), tox='py313',
+                   python='3.13'),
 }
 
 
@@ -101,6 +109,10 @@ def main(names: Sequence[str]) -> int:
     print(f'The seed of this run is {seed}.', flush=True)
     lines, failures, streams = [], [], []
     for name in names or PIECES:
+        if _is_missing(PIECES[name].python):
+            lines.append(f'{name:10} left out: there is no Python '
+                         f'{PIECES[name].python}')
+            continue
         began = time.monotonic()
         stream = _run(PIECES[name], seed)
         minutes = (time.monotonic() - began) / 60
@@ -121,11 +133,15 @@ def main(names: Sequence[str]) -> int:
                           tell=lambda failure: None)
 
 
+def _is_missing(python: str | None) -> bool:
+    return python is not None and interpreters.find(python) is None
+
+
 def _run(piece: Piece, seed: str) -> bytes:
     """Return the results of a piece, or nothing if it broke down."""
     if piece.tox != 'py3' and subprocess.run(
-            [_TOX, 'run', '-q', '-e', piece.tox, '--notest'],
-            check=False).returncode:
+            [_TOX, 'run', '-q', '-e', piece.tox, '--notest'], check=False,
+            env=interpreters.environment(piece.python)).returncode:
         return b''
     with tempfile.TemporaryDirectory() as folder:
         results = pathlib.Path(folder, 'results')

@@ -13,10 +13,11 @@
 """Run tests: the gate, the long run, or those that are named.
 
 ``python -m tools.run_tests`` without arguments runs the gate, with ``--all``
-the long run or some pieces of it, and with the arguments of ``stestr run``
-those tests of all that these select. The workers are forked from this
-process, which imports all tests once, and share the classes of tests out as
-they go.
+the long run or some pieces of it, with ``--without-servers`` the tests of the
+gate that need neither MariaDB nor PostgreSQL, and with the arguments of
+``stestr run`` those tests of all that these select. The workers are forked
+from this process, which imports all tests once, and share the classes of tests
+out as they go.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument('--all', nargs='?', const='', metavar='PIECES')
     parser.add_argument('--test-path')
     parser.add_argument('--concurrency')
+    parser.add_argument('--without-servers', action='store_true')
     parser.add_argument('--serial', action='store_true')
     parser.add_argument('--results', type=pathlib.Path)
     chosen, others = parser.parse_known_args(list(arguments))
@@ -82,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
         return long_run.main(list(filter(None, chosen.all.split(','))))
     # NOTE: ends as by any exception, with all that was started.
     signal.signal(signal.SIGTERM, _end)
-    named = bool(others or chosen.test_path)
+    named = bool(others or chosen.test_path or chosen.without_servers)
     if not named:
         shutil.rmtree(_STATEMENTS, ignore_errors=True)
         # NOTE: tests read it when they are imported.
@@ -91,6 +93,9 @@ def main(arguments: Sequence[str]) -> int:
         folder = pathlib.Path(tempfile.mkdtemp(prefix='tests-'))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         selected = select(chosen.test_path or _place(others), named)
+        if chosen.without_servers:
+            selected = Selected(list(filter(tiers.without_servers,
+                                            selected.tests)))
         (folder / _LIST).write_text('\n'.join(selected.tests) + '\n')
         environment = {**os.environ, worker.FOLDER_VARIABLE: str(folder)}
         wanted = [each for each in others if not each.startswith('-')]

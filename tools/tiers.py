@@ -45,6 +45,7 @@ _SMOKE = (
     'tests.processes.test_forked_child.',
     'tests.processes.test_journal.',
     'tests.processes.test_kept.',
+    'tests.processes.test_oldest.ImportsTest.',
     'tests.processes.test_operators.',
     'tests.processes.test_own_server.',
     'tests.processes.test_planted.',
@@ -54,6 +55,11 @@ _SMOKE = (
     'tests.processes.test_wire.',
     'tests.processes.test_workers.',
 )
+
+
+#: What needs a server neither by its name nor by itself.
+_WITHOUT_SERVERS = ('tests.unit.', 'tests.inprocess.',
+                    'tests.processes.docs.test_demo.')
 
 
 class Gate:
@@ -85,6 +91,11 @@ def needs_server(test: str) -> bool:
     """Return whether a test is one on MariaDB or PostgreSQL."""
     return bool(_OF_A_SERVER.search(
         durations.class_of(test).rpartition('.')[2]))
+
+
+def without_servers(test: str) -> bool:
+    """Return whether a test of the gate runs without MariaDB or PostgreSQL."""
+    return test.startswith(_WITHOUT_SERVERS) and not needs_server(test)
 
 
 def _beginnings(test: str) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ import threading
 
 from cheroot import wsgi as cheroot_wsgi
 from oslo_config import cfg
-from oslo_log import log
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
@@ -44,7 +43,6 @@ def main(argv: list[str] | None = None) -> int:
         conf = project_conf.load(sys.argv[1:] if argv is None else argv,
                                  prog=_NAME, cli_opts=_cli_opts,
                                  with_logging=True)
-        log.setup(conf, project_conf.PROJECT)
         server = make_server(conf)
     except (cfg.Error, errors.ReservationError, OSError) as exc:
         print(f'{_NAME}: {exc}', file=sys.stderr)

@@ -59,6 +59,10 @@ def _run(conf: cfg.ConfigOpts) -> int:
     return 0
 
 
+def _warn(sentence: str) -> None:
+    print(f'ironic-reservations-dbsync: {sentence}', file=sys.stderr)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command; the exit status tells whether it worked."""
     # NOTE: what goes wrong is told in one sentence, with its cause, and not
@@ -69,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         conf = project_conf.load(sys.argv[1:] if argv is None else argv,
                                  prog='ironic-reservations-dbsync',
-                                 cli_opts=[command])
+                                 cli_opts=[command], tell=_warn)
         return _run(conf)
     except errors.DatabaseUnavailable as exc:
         cause = str(exc.__cause__).partition('\n')[0]

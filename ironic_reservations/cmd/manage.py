@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
                                 handler=_add_commands)
     try:
         conf = project_conf.load(sys.argv[1:] if argv is None else argv,
-                                 prog=_NAME, cli_opts=[command])
+                                 prog=_NAME, cli_opts=[command], tell=_warn)
         if conf.command.name == 'nova':
             return provider_config.run(conf, conf.command)
         if conf.command.name == 'purge':
@@ -95,6 +95,10 @@ def main(argv: list[str] | None = None) -> int:
         return _failed(f'the database cannot be used: {cause}')
     except (errors.ReservationError, ValueError, OSError, cfg.Error) as exc:
         return _failed(str(exc))
+
+
+def _warn(sentence: str) -> None:
+    print(f'{_NAME}: {sentence}', file=sys.stderr)
 
 
 def _failed(why: str) -> int:

@@ -18,7 +18,6 @@ import signal
 import sys
 
 from oslo_config import cfg
-from oslo_log import log
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import engine
@@ -35,7 +34,6 @@ def main(argv: list[str] | None = None) -> int:
     except cfg.Error as exc:
         print(f'ironic-reservations-reconciler: {exc}', file=sys.stderr)
         return 1
-    log.setup(conf, project_conf.PROJECT)
     running = loops.Reconciler(
         engine.build(conf, ironic.Ironic.over_http(conf)))
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -10,11 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""ironic-reservations-status: is it safe to upgrade?"""
+"""ironic-reservations-status: is it safe to upgrade, and what is set?"""
 
 from __future__ import annotations
 
 import sys
+import traceback
 
 from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
@@ -25,6 +26,8 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.clouds import ironic_versions
+from ironic_reservations.cmd import settings
+from ironic_reservations.conf import ignored
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import postgresql
@@ -32,6 +35,9 @@ from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
 from ironic_reservations.engine import ironic_api
 
+_NAME = 'ironic-reservations-status'
+#: The exit status where nothing is known.
+_BROKEN = 255
 #: Which drivers are known to give up in time.
 _DRIVERS = {'postgresql': 'postgresql+psycopg2 or postgresql+psycopg',
             'mysql': 'mysql+pymysql or mysql+mysqldb',
@@ -152,7 +158,15 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
         return upgradecheck.Result(upgradecheck.Code.WARNING,
                                    ironic_api.warning(newest))
 
-    _upgrade_checks = (('Database schema', _schema),
+    def _environment(self) -> upgradecheck.Result:
+        sentences = ignored.variables(self._conf)
+        if not sentences:
+            return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+        return upgradecheck.Result(upgradecheck.Code.WARNING,
+                                   ' '.join(sentences))
+
+    _upgrade_checks = (('Environment variables', _environment),
+                       ('Database schema', _schema),
                        ('Database file', _database_file),
                        ('Database driver', _database_driver),
                        ('Database pooler', _pooler),
@@ -162,17 +176,34 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
 
 def main(argv: list[str] | None = None) -> int:
     """Run the checks; 0 is yes, 1 yes with warnings, 2 no."""
-    arguments = sys.argv[1:] if argv is None else argv
+    command = cfg.SubCommandOpt('command', title='commands',
+                                handler=_add_commands)
     try:
-        conf = project_conf.load(config_files=_config_files(arguments))
+        # NOTE: each command shows the variables that are ignored itself.
+        conf = project_conf.load(
+            sys.argv[1:] if argv is None else argv, prog=_NAME,
+            cli_opts=[command], tell=lambda sentence: None)
+        if conf.command.name == 'config':
+            return settings.run(conf, conf.command.json)
+        # NOTE: oslo.upgradecheck looks there for --json.
+        upgradecheck.CONF = conf
+        return int(Checks(conf).check())
     except cfg.Error as exc:
-        print(f'ironic-reservations-status: {exc}', file=sys.stderr)
-        return 255
-    return int(upgradecheck.main(
-        cfg.ConfigOpts(), project_conf.PROJECT, Checks(conf), arguments))
+        print(f'{_NAME}: {exc}', file=sys.stderr)
+    except Exception:
+        print(f'Error:\n{traceback.format_exc()}')
+    return _BROKEN
 
 
-def _config_files(arguments: list[str]) -> list[str] | None:
-    named = [arguments[index + 1] for index, word in enumerate(arguments[:-1])
-             if word == '--config-file']
-    return named or None
+def _add_commands(subparsers: object) -> None:
+    add = subparsers.add_parser  # type: ignore[attr-defined]
+    upgrade = add('upgrade', help='Check whether it is safe to upgrade. Exit '
+                                  'status: 0 if it is, 1 with warnings, 2 if '
+                                  'it is not, 255 if that is not known.')
+    upgrade.add_argument('check')
+    shown = add('config', help='Show each option that is set, its value, and '
+                               'the file, line or variable that sets it. '
+                               'Secrets are masked.')
+    for parser in (upgrade, shown):
+        parser.add_argument('--json', action='store_true',
+                            help='Print JSON.')

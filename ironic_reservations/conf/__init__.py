@@ -14,14 +14,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import os
 
 from oslo_config import cfg
 from oslo_log import log
 
+from ironic_reservations.conf import environment
+from ironic_reservations.conf import ignored
 from ironic_reservations.conf import leases
 from ironic_reservations.conf import opts
+from ironic_reservations.conf import values
+
+LOG = log.getLogger(__name__)
 
 PROJECT = 'ironic-reservations'
 #: Names the configuration file where the caller has no command line.
@@ -32,7 +38,8 @@ def load(args: Sequence[str] = (),
          config_files: Sequence[str] | None = None,
          prog: str | None = None,
          cli_opts: Sequence[cfg.Opt] = (),
-         with_logging: bool = False) -> cfg.ConfigOpts:
+         with_logging: bool = False,
+         tell: Callable[[str], None] = LOG.warning) -> cfg.ConfigOpts:
     """Read the configuration into an object that nobody else shares.
 
     :param args: the command line without the program's name.
@@ -43,9 +50,11 @@ def load(args: Sequence[str] = (),
     :param cli_opts: what the command line takes besides.
     :param with_logging: whether this process sets up logging; one that is
         embedded in Ironic never does.
+    :param tell: is given a sentence for each variable of the environment that
+        seems to set an option and does not.
     :raises oslo_config.cfg.Error: a file or a value is not valid.
     """
-    conf = cfg.ConfigOpts()
+    conf = environment.OwnConfigOpts()
     opts.register(conf)
     conf.register_cli_opts(cli_opts)
     if with_logging:
@@ -55,5 +64,10 @@ def load(args: Sequence[str] = (),
     conf(args=list(args), project=PROJECT, prog=prog or PROJECT,
          default_config_files=(None if config_files is None
                                else list(config_files)))
+    values.check(conf)
     leases.check(conf)
+    if with_logging:
+        log.setup(conf, PROJECT)
+    for sentence in ignored.variables(conf):
+        tell(sentence)
     return conf

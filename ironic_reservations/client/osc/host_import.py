@@ -15,8 +15,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
 import sys
 from typing import Any
 
@@ -117,9 +119,15 @@ def _opened(manager: host.HostManager, nodes: Sequence[Any],
     A bar shows how far it is, in a terminal.
     """
     screen = console.Console(stderr=True, highlight=False)
-    with progress.Progress(console=screen, transient=True,
-                           disable=not screen.is_terminal) as bar:
-        for node in bar.track(nodes, description='Opening nodes to leases'):
+    with contextlib.ExitStack() as shown:
+        left: Iterable[Any] = nodes
+        if screen.is_terminal:
+            # NOTE: a bar that is switched off prints an empty line at its end
+            # with older releases of rich.
+            left = shown.enter_context(progress.Progress(
+                console=screen, transient=True)).track(
+                    nodes, description='Opening nodes to leases')
+        for node in left:
             try:
                 manager.create(node.uuid, capabilities)
                 yield 'imported'

@@ -54,6 +54,15 @@ class TestGate(testtools.TestCase):
         self.assertFalse(self.gate.has(
             'tests.processes.browser.test_touch.TouchTestCase.test_a'))
 
+    def test_tests_without_servers_start_none(self):
+        for name, has in (
+                ('tests.unit.model.test_a.TestB.test_c', True),
+                ('tests.inprocess.engine.test_a.TestB.test_c', True),
+                ('tests.inprocess.engine.test_a.TestBOnMysql.test_c', False),
+                ('tests.processes.docs.test_demo.JsonTest.test_a', True),
+                ('tests.processes.test_race.TestB.test_c', False)):
+            self.assertEqual(has, tiers.without_servers(name), name)
+
     def test_whatever_is_left_out_has_a_piece_of_the_long_run(self):
         """The pieces cover the tree of tests."""
         covered = {argument.removeprefix('./tests/')

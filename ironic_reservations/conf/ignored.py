@@ -1,0 +1,101 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Variables with our prefix that set nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import difflib
+import os
+import re
+
+from oslo_config import cfg
+
+from ironic_reservations.conf import environment
+from ironic_reservations.conf import known
+
+#: How alike two names have to be for one to be meant by the other.
+_ALIKE = 0.8
+#: The beginnings of the sections of libraries.
+_SECTIONS = (known.DEFAULT, 'keystone_authtoken', 'oslo')
+_HOW = (f'The name of one is {environment.PREFIX}<SECTION>__<OPTION>, in '
+        'upper case.')
+
+
+def variables(conf: cfg.ConfigOpts) -> list[str]:
+    """Return a sentence for each variable with our prefix that sets nothing.
+
+    No sentence has the value of a variable, which may be a secret.
+
+    :param conf: names the files, which may say which options there are.
+    """
+    given = sorted(name for name in os.environ
+                   if name.startswith(environment.PREFIX))
+    if not given:
+        return []
+    own = list(known.own())
+    given = [name for name in given
+             if _is_meant(name, {group for group, _ in own})]
+    names = _names(own)
+    former: dict[str, str] = {}
+    # NOTE: to list the options of libraries, these have to be loaded.
+    if not names.issuperset(given):
+        options = known.everything(conf).options
+        names, former = _names(options), _former(options)
+    return [sentence for name in given
+            if (sentence := _sentence(name, names, former))]
+
+
+def _is_meant(name: str, sections: Iterable[str]) -> bool:
+    """Return whether a variable seems to be meant for an option.
+
+    NOTE: other programs, such as the tests, have variables with our prefix.
+    """
+    rest = name.removeprefix(environment.PREFIX)
+    return '__' in rest or rest.startswith(tuple(
+        f'{section.upper()}_' for section in (*sections, *_SECTIONS)))
+
+
+def _names(options: Iterable[tuple[str, cfg.Opt]]) -> set[str]:
+    return {environment.variable(group, option.dest)
+            for group, option in options}
+
+
+def _former(options: Iterable[tuple[str, cfg.Opt]]) -> dict[str, str]:
+    """Return the variables of former names of options, and today's."""
+    return {environment.variable(old.group or group,
+                                 old.name.replace('-', '_')):
+            environment.variable(group, option.dest)
+            for group, option in options for old in option.deprecated_opts}
+
+
+def _sentence(name: str, names: set[str],
+              former: dict[str, str]) -> str | None:
+    if name in names:
+        return None if environment.value_of(name) else (
+            f'The environment variable {name} is empty and is ignored. Set '
+            'the option in the configuration file if it is to be empty.')
+    meant = former.get(name) or _alike(name, names)
+    return (f'The environment variable {name} is ignored, since it names no '
+            f'option. {_HOW if meant is None else f"Is {meant} meant?"}')
+
+
+def _alike(name: str, names: set[str]) -> str | None:
+    """Return the variable whose name is most like a given one, if any is."""
+    by_words = {_words(each): each for each in sorted(names)}
+    close = difflib.get_close_matches(_words(name), by_words, 1, _ALIKE)
+    return by_words[close[0]] if close else None
+
+
+def _words(name: str) -> str:
+    return re.sub('_+', '_', name.removeprefix(environment.PREFIX))

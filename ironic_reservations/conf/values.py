@@ -1,0 +1,57 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Checks that all values are valid, before one of them is needed."""
+
+from __future__ import annotations
+
+from oslo_config import cfg
+
+from ironic_reservations.conf import environment
+from ironic_reservations.conf import known
+from ironic_reservations.conf import source_lines
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Check each value that is set.
+
+    NOTE: oslo.config does it when a value is read, which may be in the midst
+    of a request.
+
+    :raises oslo_config.cfg.Error: a value is not valid; the message says
+        which one, and where it is set.
+    """
+    for group, option in known.own():
+        values = conf if group == known.DEFAULT else (
+            conf[group] if group in conf else ())
+        if option.dest not in values:
+            continue
+        try:
+            values[option.dest]
+        except (cfg.Error, ValueError) as exc:
+            raise cfg.ConfigFileValueError(
+                f'[{group}] {option.dest} ({_source(conf, group, option)}) is '
+                f'not valid: {_why(exc, option)}') from exc
+
+
+def _source(conf: cfg.ConfigOpts, group: str, option: cfg.Opt) -> str:
+    variable = environment.variable(group, option.dest)
+    if environment.value_of(variable):
+        return f'environment variable {variable}'
+    return source_lines.set_in(conf, group, option) or 'command line'
+
+
+def _why(exc: Exception, option: cfg.Opt) -> str:
+    if option.secret:
+        return 'the value is a secret and is not shown'
+    return str(exc.__context__ if isinstance(exc.__context__, ValueError)
+               else exc)

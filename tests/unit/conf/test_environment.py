@@ -1,0 +1,178 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Our options are read under a prefix of our own, and no others.
+
+OS_DATABASE__CONNECTION, which sets Ironic's database, set ours as well, where
+both run in one process; so did 28 more variables.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from oslo_config import cfg
+from oslo_policy import opts as policy_opts
+
+from ironic_reservations.conf import environment
+from ironic_reservations.conf import known
+from tests import examples
+from tests.unit.conf import configured
+
+_ROOT = pathlib.Path(__file__).parents[3] / 'ironic_reservations'
+
+
+class OfIronicTest(configured.EnvironmentTestCase):
+
+    def test_database_of_ironic_is_not_ours(self):
+        self.set(OS_DATABASE__CONNECTION='sqlite:///of-ironic')
+        ironic = cfg.ConfigOpts()
+        ironic.register_opt(cfg.StrOpt('connection'), 'database')
+        ironic([])
+        self.assertEqual('sqlite:///of-ironic', ironic.database.connection)
+        self.assertIsNone(self.load().database.connection)
+
+    def test_no_option_is_read_under_the_prefix_of_others(self):
+        conf = self.load()
+        for group, option in known.own():
+            with self.subTest(group=group, option=option.dest):
+                if _has(conf, group, option):
+                    self.set(**{f'OS_{group.upper()}__{option.dest.upper()}':
+                                'of Ironic'})
+        before = _values(conf)
+        self.assertGreater(len(before), 150)
+        self.assertEqual(before, _values(self.load()))
+
+    def test_nothing_else_makes_a_configuration(self):
+        """One that is made without the class reads all variables again."""
+        made = {str(path.relative_to(_ROOT)): len(found)
+                for path in sorted(_ROOT.rglob('*.py'))
+                if (found := re.findall(r'\bcfg\.ConfigOpts\(\)',
+                                        path.read_text()))}
+        # NOTE: there it stands in for the configuration of an Ironic that
+        # runs elsewhere, and has no options.
+        self.assertEqual({'guard/middleware.py': 1}, made)
+
+    def test_other_oslo_config_is_refused_and_not_read_past(self):
+        class Other(environment.OwnConfigOpts):
+            """Keeps what reads the environment under another name."""
+
+            def __setattr__(self, name, value):
+                super().__setattr__(name.replace('_env_driver', '_other'),
+                                    value)
+        self.assertIn('oslo.config',
+                      str(self.assertRaises(RuntimeError, Other)))
+
+
+class OursTest(configured.EnvironmentTestCase):
+
+    def test_variable_comes_before_the_file(self):
+        self.set(IRONIC_RESERVATIONS_RESERVATIONS__DEFAULT_TTL='60')
+        conf = self.load('[reservations]\ndefault_ttl = 70\n')
+        self.assertEqual(60, conf.reservations.default_ttl)
+
+    def test_section_of_no_name_is_called_default(self):
+        self.set(IRONIC_RESERVATIONS_DEFAULT__STATE_PATH='/srv')
+        self.assertEqual('/srv', self.load().state_path)
+
+    def test_options_that_come_later_are_read(self):
+        """Libraries register theirs when they are used."""
+        self.set(IRONIC_RESERVATIONS_OSLO_POLICY__POLICY_FILE='of-ours.yaml')
+        conf = self.load()
+        policy_opts._register(conf)
+        self.assertEqual('of-ours.yaml', conf.oslo_policy.policy_file)
+
+    def test_list_is_separated_by_commas(self):
+        self.set(IRONIC_RESERVATIONS_IRONIC__VALID_INTERFACES='public, admin')
+        self.assertEqual(['public', 'admin'],
+                         self.load().ironic.valid_interfaces)
+
+    def test_option_that_a_file_has_on_several_lines_is_no_list_of_letters(
+            self):
+        """oslo.config takes 'a,b' for a, a comma and b."""
+        self.set(IRONIC_RESERVATIONS_OSLO_POLICY__POLICY_DIRS='one, two')
+        conf = self.load()
+        policy_opts._register(conf)
+        self.assertEqual(['one', 'two'], conf.oslo_policy.policy_dirs)
+
+    @examples.settings(100)
+    @given(st.text(st.sampled_from('$\\{}_abc.%@ '), max_size=9))
+    def test_value_is_taken_as_it_is(self, password):
+        """A dollar in a password named another option, and ended the start.
+        """
+        self.set(IRONIC_RESERVATIONS_LEASES__ENFORCEMENT_TOKEN=password)
+        self.assertEqual(password.strip() or None,
+                         self.load().leases.enforcement_token)
+
+    def test_space_round_a_value_is_left_out_as_in_a_file(self):
+        """Kept secrets often end with the end of a line."""
+        self.set(IRONIC_RESERVATIONS_LEASES__ENFORCEMENT_TOKEN=' t0ken\n')
+        self.assertEqual('t0ken', self.load().leases.enforcement_token)
+
+    def test_empty_variable_hides_nothing(self):
+        """A connection that got lost was SQLite, whatever the file had."""
+        self.set(IRONIC_RESERVATIONS_DATABASE__CONNECTION='',
+                 IRONIC_RESERVATIONS_API__PORT=' ')
+        conf = self.load('[database]\nconnection = sqlite:///ours\n')
+        self.assertEqual('sqlite:///ours', conf.database.connection)
+        self.assertEqual(6386, conf.api.port)
+        self.assertEqual(
+            ['The environment variable IRONIC_RESERVATIONS_API__PORT is empty '
+             'and is ignored. Set the option in the configuration file if it '
+             'is to be empty.',
+             'The environment variable '
+             'IRONIC_RESERVATIONS_DATABASE__CONNECTION is empty and is '
+             'ignored. Set the option in the configuration file if it is to '
+             'be empty.'], self.told)
+
+
+class InvalidTest(configured.EnvironmentTestCase):
+    """oslo.config finds it when the value is read: in the midst of a request.
+    """
+
+    def test_variable_is_named(self):
+        self.set(IRONIC_RESERVATIONS_API__PORT='many')
+        for text in ('', '[api]\nport = 7\n'):
+            self.assertEqual(
+                '[api] port (environment variable '
+                'IRONIC_RESERVATIONS_API__PORT) is not valid: invalid literal '
+                "for int() with base 10: 'many'", self.refused(text))
+
+    def test_line_of_the_file_is_named(self):
+        self.assertEqual(
+            f'[api] port ({self.file}, line 4) is not valid: invalid literal '
+            "for int() with base 10: 'many'",
+            self.refused('[guard]\n[api]\nport = 1\nport = many\n'))
+
+    def test_former_name_is_found_as_well(self):
+        self.assertIn(f'[guard] in_flight_timeout ({self.file}, line 2)',
+                      self.refused('[guard]\npassage_timeout = ever\n'))
+
+    def test_option_that_is_not_there_is_named(self):
+        self.assertEqual(
+            f'[database] connection ({self.file}, line 2) is not valid: the '
+            'value is a secret and is not shown',
+            self.refused('[database]\nconnection = x:///$nowhere\n'))
+
+
+def _has(conf, group, option):
+    return option.dest in (conf if group == known.DEFAULT else
+                           conf[group] if group in conf else ())
+
+
+def _values(conf):
+    return {(group, option.dest):
+            (conf if group == known.DEFAULT else conf[group])[option.dest]
+            for group, option in known.own() if _has(conf, group, option)}
