@@ -25,6 +25,7 @@ from tests.processes import cloud
 from tests.processes import exchange
 from tests.processes import journal
 from tests.processes import operators
+from tests.processes.checker import handed
 from tests.processes.checker import quiet
 
 #: How long it may take until there is quiet, in seconds.
@@ -114,9 +115,9 @@ class Aftermath:
                                 for row in rows]
         nodes = self._read(
             '/v1/nodes?fields=uuid,provision_state,instance_uuid,lessee,'
-            'reservation,maintenance,maintenance_reason,resource_class',
-            'nodes')
-        return {'tables': tables, 'nodes': nodes,
+            f'reservation,resource_class,{handed.FIELDS}', 'nodes')
+        volumes = self._read('/v1/volume/targets?detail=True', 'targets')
+        return {'tables': tables, 'nodes': nodes, 'volumes': volumes,
                 'placement': (None if self._cloud.placement is None
                               else self._cloud.placement.seen()),
                 'allocations': self._read('/v1/allocations', 'allocations'),

@@ -205,6 +205,7 @@ def run(options: Options, folder: pathlib.Path) -> Report:
                 written.write('host', uuid=uuid,
                               capacity=compute_hosts.CAPACITY)
         _open_hosts(there, operator)
+        operators.take_stock(operator)
         began = time.monotonic()
         taken: collections.deque[str] = collections.deque(maxlen=_TAKEN)
         crowd = [threading.Thread(target=tenants.Tenant(exchange.Asker(
@@ -219,8 +220,8 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         crowd.extend(threading.Thread(target=operators.Operator(
             exchange.Asker(people.OPERATOR, there.balancer.port, written,
                            there.times.client, random.Random(seed.random()),
-                           over), there.nodes, dict(cloud.SIZES),
-            there.owners, mix, taken).run, name=name, daemon=True)
+                           over), there.nodes, there.owners,
+            mix, taken).run, name=name, daemon=True)
             for name, mix in at_work.items())
         weather = faults.Faults(
             there, random.Random(seed.random()), written, over,

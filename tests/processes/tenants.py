@@ -22,6 +22,7 @@ import datetime
 import json
 from typing import Any
 
+from tests.processes import acting
 from tests.processes import exchange
 from tests.processes import mix as mixes
 
@@ -53,7 +54,7 @@ class Tenant:
         """Live on until the storm is over."""
         lives = {'reserve': self._reserve, 'linger': self._linger,
                  'lease': self._lease, 'repeat': self._repeat,
-                 'squat': self._squat,
+                 'act': self._act, 'squat': self._squat,
                  'intrude': self._intrude, 'allocate': self._allocate,
                  'look_round': self._look_round}
         often = [self._mix.lives.get(name, 0) for name in lives]
@@ -83,6 +84,7 @@ class Tenant:
         if given is None:
             return
         self._taken.append(given['node_uuid'])
+        self._look_over(given['node_uuid'])
         path = f'/v1/reservations/{given["uuid"]}'
         for _ in range(self._choice.randint(0, 3)):
             if not self._asker.wait(*self._mix.between):
@@ -175,6 +177,39 @@ class Tenant:
                     'lease', 'POST', '/v1/leases', body,
                     key=key).status == 409:
                 return
+
+    def _act(self) -> None:
+        """Have a node, change whatever a holder can, and leave it so."""
+        end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+            seconds=self._choice.choice(self._mix.held_for))
+        lease = self._insist('lease', 'POST', '/v1/leases', {
+            'name': f'storm-{self._asker.uuid()[:8]}', 'start_date': 'now',
+            'end_date': _date(end), 'reservations': [{
+                'resource_type': 'physical:host', 'min': 1, 'max': 1,
+                'hypervisor_properties': '', 'resource_properties': ''}]},
+            'lease', key=self._asker.uuid())
+        if lease is None:
+            return
+        path = f'/v1/leases/{lease["id"]}'
+        while not _booked(lease):
+            if not self._asker.wait(0.2, 1) or lease['status'] not in (
+                    'PENDING', 'STARTING', 'ACTIVE'):
+                return
+            shown = self._asker.ask('show-lease', 'GET', path)
+            if shown.status == 404:
+                return
+            if shown.status == 200:
+                lease = shown.document['lease']
+        reservation, node = _booked(lease)[0]
+        self._taken.append(node)
+        if self._choice.random() < 0.2:
+            self._use(node, reservation)
+        holder = acting.Holder(self._asker, node, reservation, self._owns)
+        holder.act(end)
+        if self._choice.random() < self._mix.ended:
+            self._insist_gone('end-lease', path)
+            holder.act_once_more()
+        self._look_over(node)
 
     def _when(self) -> dict[str, Any]:
         """Return the dates of a lease, or what is left open of them."""
@@ -270,6 +305,7 @@ class Tenant:
     def _use_lease(self, lease: dict[str, Any]) -> None:
         for reservation, node in _booked(lease)[:1]:
             self._taken.append(node)
+            self._look_over(node)
             after = self._mix.no_show.get(self._nodes.get(node, ''))
             if after is not None and self._choice.random() < 0.5 and (
                     not self._wait_until(_read(lease['start_date'])
@@ -279,6 +315,10 @@ class Tenant:
             self._use(node, reservation, undeploy=self._choice.random() < 0.5)
 
     # What is done to nodes
+
+    def _look_over(self, node: str) -> None:
+        """Look what a node is like, whoever had it before."""
+        self._asker.ask('look-over', 'GET', f'/v1/nodes/{node}')
 
     def _use(self, node: str, proof: str, undeploy: bool = True) -> None:
         deployed = self._asker.ask(

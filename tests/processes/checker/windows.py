@@ -24,6 +24,7 @@ from collections.abc import Iterator
 import dataclasses
 from typing import Any
 
+from tests.processes.checker import handed
 from tests.processes.checker import history
 from tests.processes.checker import owners
 from tests.processes.checker import promises
@@ -221,7 +222,8 @@ def meddled(told: history.History, sure: list[Sure]
         reason = values.get('maintenance_reason')
         if values.get('maintenance') is not False:
             last[done.uuid] = done, reason
-        if before is None or MARK in (before[1] or ''):
+        if before is None or MARK in (before[1] or '') or (
+                handed.is_of_holder(before[1])):
             continue
         since = before[0].ended + _LOOKED
         told.judged['maintenance of another'] += any(
