@@ -54,18 +54,17 @@ class Holder:
         self._kinds = [*self._of_lessees, self._describe, self._switch_on,
                        self._maintain, self._manage]
 
-    def act(self, until: datetime.datetime) -> None:
-        """Do some of it at once, and half of the time more in the end.
-
-        :param until: when the lease ends.
-        """
+    def act(self) -> None:
+        """Look at the node, and do some of it."""
         self._asker.ask('look-over', 'GET', self._path)
         self._some()
-        if self._choice.random() < 0.5:
-            left = (until - datetime.datetime.now(datetime.UTC)
-                    ).total_seconds() - self._choice.uniform(*_LAST)
-            if self._asker.wait(max(left, 0.0), max(left, 0.0)):
-                self._some()
+
+    def act_until(self, end: datetime.datetime) -> None:
+        """Do some of it when the lease is about to end."""
+        left = (end - datetime.datetime.now(datetime.UTC)
+                ).total_seconds() - self._choice.uniform(*_LAST)
+        if self._asker.wait(max(left, 0.0), max(left, 0.0)):
+            self._some()
 
     def act_once_more(self) -> None:
         """Do one thing, whether or not the lease has been ended.

@@ -59,7 +59,7 @@ GUSTS: Mapping[str, int] = {
     'short_write': 8, 'mute': 1, 'kill_session': 5}
 #: How often a tenant does what.
 LIVES: Mapping[str, int] = {
-    'reserve': 5, 'linger': 1, 'lease': 5, 'repeat': 1, 'act': 5, 'squat': 2,
+    'reserve': 5, 'linger': 1, 'lease': 5, 'repeat': 1, 'act': 8, 'squat': 2,
     'intrude': 6, 'allocate': 1, 'look_round': 1}
 #: How often an operator does what.
 ACTS: Mapping[str, int] = {'maintain': 2, 'recreate': 1, 'reclass': 1,
@@ -98,7 +98,8 @@ class Mix:
     :ivar sizes: how many VCPUs these ask for.
     :ivar starts: in how many seconds leases start.
     :ivar lengths: how many seconds they last.
-    :ivar held_for: how many seconds those last whose holders change the node.
+    :ivar held_for: how many seconds those last whose holders change the node,
+        unless they end them before.
     :ivar open_dates: how many of all leases leave their dates open.
     :ivar reopened: how many changes of a lease that has not started are of
         what is left open of its dates.
@@ -146,7 +147,7 @@ class Mix:
     sizes: tuple[int, ...] = (1, 4, 8)
     starts: tuple[int, ...] = (0, 0, 0, 3, 10)
     lengths: tuple[int, ...] = (10, 15, 25, 40)
-    held_for: tuple[int, ...] = (10, 12, 15)
+    held_for: tuple[int, ...] = (20, 30)
     open_dates: float = 0.0
     reopened: float = 0.0
     fix_before: tuple[int, ...] = (0, 2, 5)

@@ -27,6 +27,8 @@ from tests.processes import exchange
 from tests.processes import mix as mixes
 
 _RETRIES = 4
+#: In how many seconds a lease ends whose holder does not wait for its end.
+_SOON = 4
 
 
 class Tenant:
@@ -205,10 +207,17 @@ class Tenant:
         if self._choice.random() < 0.2:
             self._use(node, reservation)
         holder = acting.Holder(self._asker, node, reservation, self._owns)
-        holder.act(end)
+        holder.act()
         if self._choice.random() < self._mix.ended:
             self._insist_gone('end-lease', path)
             holder.act_once_more()
+        else:
+            soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+                seconds=_SOON)
+            if soon < end:
+                self._asker.ask('change-lease', 'PUT', path, {
+                    'end_date': _date(soon)})
+            holder.act_until(min(soon, end))
         self._look_over(node)
 
     def _when(self) -> dict[str, Any]:

@@ -45,7 +45,9 @@ KEPT_BY: Mapping[str, tuple[str, ...]] = {
         'test_volume_target',
         'tests.inprocess.guard.test_handover.LesseeActsTestCase.test_power',
         'tests.unit.lifecycle.test_handover.HandoverTest.'
-        'test_keys_with_slashes_are_put_back'),
+        'test_keys_with_slashes_are_put_back',
+        'tests.unit.lifecycle.test_handover.HandoverTest.'
+        'test_node_that_was_acted_on_is_cleaned_before_its_release'),
     'lost': (
         'tests.inprocess.reconciler.test_sweep.TestSweep.'
         'test_reservation_renewed_while_it_is_swept_stays',
