@@ -16,11 +16,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import time
 from typing import Any
 
 import sqlalchemy as sa
 
+from tests.processes import acting
 from tests.processes import cloud
 from tests.processes import exchange
 from tests.processes import journal
@@ -37,6 +39,8 @@ _LEFT_OUT = ('payload',)
 _PAUSE = 1.0
 #: For how long, in seconds, one looks on at how leases start in quiet.
 _LOOKS_ON = 40.0
+#: How many nodes are changed by their holders then, at most.
+_ACTED_ON = 4
 
 
 class Aftermath:
@@ -46,17 +50,22 @@ class Aftermath:
     :param first: whether it ends where there is none.
     :param looks_on: whether one looks on when there is quiet, while promises
         go on.
+    :param holders: who of a project changes the nodes that it has before
+        their leases are ended.
     """
 
     def __init__(self, over_there: cloud.Cloud, operator: exchange.Asker,
                  written: journal.Journal, within: float = WITHIN,
-                 first: bool = False, looks_on: bool = False) -> None:
+                 first: bool = False, looks_on: bool = False,
+                 holders: Mapping[str, exchange.Asker] | None = None
+                 ) -> None:
         self._cloud = over_there
         self._operator = operator
         self._written = written
         self._within = within
         self._first = first
         self._looks_on = looks_on
+        self._holders = holders or {}
         self._database = over_there.tables()
 
     def run(self) -> None:
@@ -65,6 +74,8 @@ class Aftermath:
         left = self._wait('the last fault', quiet.unsettled)
         if not left and self._looks_on:
             self._look_on()
+        if not left:
+            self._act()
         if not (left and self._first):
             self._wait('the end of all promises', quiet.left_over,
                        self._end_all)
@@ -80,6 +91,20 @@ class Aftermath:
                     for each in shown.document['leases']):
                 break
             time.sleep(_PAUSE)
+
+    def _act(self) -> None:
+        """Have nodes changed by those who have them, while nothing fails."""
+        shown = self._operator.ask('audit', 'GET', '/v1/leases?limit=1000')
+        had = [(lease['project_id'], *node)
+               for lease in (shown.document['leases']
+                             if shown.status == 200 else ())
+               if lease['status'] == 'ACTIVE'
+               and lease['project_id'] in self._holders
+               for node in acting.booked(lease)
+               if node[1] in self._cloud.nodes]
+        for project, proof, node in had[:_ACTED_ON]:
+            acting.Holder(self._holders[project], node, proof, project in
+                          self._cloud.owners.values()).act()
 
     def _wait(self, phase: str,
               look: Callable[[quiet.Snapshot], list[quiet.Left]],

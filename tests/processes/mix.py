@@ -105,6 +105,7 @@ class Mix:
         what is left open of its dates.
     :ivar fix_before: how many seconds before their start these are fixed.
     :ivar queued: how many of the others wait where they do not fit.
+    :ivar lined_up: how many of those wait for one node, which somebody has.
     :ivar ended: how many of them are ended before.
     :ivar no_show: after how many seconds a node that a lease has not deployed
         is released, by its class.
@@ -152,6 +153,7 @@ class Mix:
     reopened: float = 0.0
     fix_before: tuple[int, ...] = (0, 2, 5)
     queued: float = 0.0
+    lined_up: float = 0.0
     ended: float = 0.6
     no_show: Mapping[str, int] = dataclasses.field(default_factory=dict)
     of_class: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -180,6 +182,7 @@ class Mix:
                    leisure=(0.05, 0.6), lengths=(10, 15, 15, 25, 40, 75),
                    classes={'gold': 8, 'silver': 6},
                    open_dates=0.25, reopened=0.4, queued=0.4,
+                   lined_up=0.6,
                    no_show={'silver': 8}, booking=True,
                    of_class={'gold': 2, 'silver': 2},
                    reserved_of_class={'gold': 1}, owned=0.4, owner_notice=90)

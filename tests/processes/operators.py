@@ -40,15 +40,19 @@ class Operator:
     :param nodes: of Ironic, with their classes.
     :param owners: the projects that some of them belong to.
     :param mix: how often what is done.
-    :param taken: nodes where it is worth trying what must not be done.
+    :param taken: nodes that some tenant has had lately.
+    :param booked: nodes that are booked for maintenance: where it is worth
+        trying what must not be done.
     """
 
     def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
                  owners: dict[str, str],
                  mix: mixes.Mix,
-                 taken: collections.deque[str]) -> None:
+                 taken: collections.deque[str],
+                 booked: collections.deque[str]) -> None:
         self._asker = asker
         self._taken = taken
+        self._booked = booked
         self._nodes = nodes
         self._owners = owners
         self._mix = mix
@@ -105,7 +109,7 @@ class Operator:
             booked = self._asker.ask('book', 'POST', '/v1/maintenances', body,
                                      key=key)
         if booked.status == 201:
-            self._taken.extend(nodes)
+            self._booked.extend(nodes)
         self._asker.wait(1, 3)
         if booked.status == 201 and choice.random() < 0.3:
             self._asker.wait(1, 8)

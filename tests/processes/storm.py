@@ -208,10 +208,11 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         operators.take_stock(operator)
         began = time.monotonic()
         taken: collections.deque[str] = collections.deque(maxlen=_TAKEN)
+        booked: collections.deque[str] = collections.deque(maxlen=_TAKEN)
         crowd = [threading.Thread(target=tenants.Tenant(exchange.Asker(
             person, there.balancer.port, written, there.times.client,
             random.Random(seed.random()), over), there.nodes, taken,
-            mix, set(there.owners.values())).run,
+            mix, set(there.owners.values()), booked).run,
             name=person.name, daemon=True) for person in people.ALL_TENANTS]
         at_work = {'operator': mix}
         if mix.booking:
@@ -221,7 +222,7 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             exchange.Asker(people.OPERATOR, there.balancer.port, written,
                            there.times.client, random.Random(seed.random()),
                            over), there.nodes, there.owners,
-            mix, taken).run, name=name, daemon=True)
+            mix, taken, booked).run, name=name, daemon=True)
             for name, mix in at_work.items())
         weather = faults.Faults(
             there, random.Random(seed.random()), written, over,
@@ -246,9 +247,14 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             weather.end()
             for thread in crowd:
                 thread.join(_PATIENT)
+            holders = {str(person.project): exchange.Asker(
+                person, there.balancer.port, written, _PATIENT,
+                random.Random(seed.random()), all_over)
+                for person in people.ALL_TENANTS} if (
+                    mix.lives.get('act')) else {}
             aftermath.Aftermath(there, operator, written,
                                 options.within, options.first,
-                                options.seconds >= _LONG).run()
+                                options.seconds >= _LONG, holders).run()
         lasted = time.monotonic() - began
     # NOTE: nobody writes to a file that is closed, or that is another by then.
     for thread in crowd:

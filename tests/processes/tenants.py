@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Collection
-from collections.abc import Sequence
 import datetime
 import json
 from typing import Any
@@ -39,15 +38,18 @@ class Tenant:
         trying what must not be done.
     :param mix: how often what is done.
     :param owners: the projects that nodes belong to.
+    :param booked: nodes that were booked for maintenance lately.
     """
 
     def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
                  taken: collections.deque[str],
                  mix: mixes.Mix | None = None,
-                 owners: Collection[str] = ()) -> None:
+                 owners: Collection[str] = (),
+                 booked: Collection[str] = ()) -> None:
         self._asker = asker
         self._owns = asker.person.project in owners
         self._taken = taken
+        self._booked = booked
         self._nodes = nodes
         self._choice = asker.choice
         self._mix = mix or mixes.Mix()
@@ -133,8 +135,12 @@ class Tenant:
     # Leases
 
     def _lease(self) -> None:
+        when, wanted = self._when(), self._wanted()
+        if 'on_refusal' in when and self._taken and (
+                self._choice.random() < self._mix.lined_up):
+            wanted = _this(self._choice.choice(list(self._taken)))
         body = {'name': f'storm-{self._asker.uuid()[:8]}',
-                **self._when(), 'reservations': [self._wanted()]}
+                **when, 'reservations': [wanted]}
         if self._choice.random() < 0.2:
             self._asker.ask('try', 'POST', '/v1/leases?dry_run=true', body)
         lease = self._insist('lease', 'POST', '/v1/leases', body, 'lease',
@@ -186,14 +192,12 @@ class Tenant:
             seconds=self._choice.choice(self._mix.held_for))
         lease = self._insist('lease', 'POST', '/v1/leases', {
             'name': f'storm-{self._asker.uuid()[:8]}', 'start_date': 'now',
-            'end_date': _date(end), 'reservations': [{
-                'resource_type': 'physical:host', 'min': 1, 'max': 1,
-                'hypervisor_properties': '', 'resource_properties': ''}]},
+            'end_date': _date(end), 'reservations': [_host('')]},
             'lease', key=self._asker.uuid())
         if lease is None:
             return
         path = f'/v1/leases/{lease["id"]}'
-        while not _booked(lease):
+        while not acting.booked(lease):
             if not self._asker.wait(0.2, 1) or lease['status'] not in (
                     'PENDING', 'STARTING', 'ACTIVE'):
                 return
@@ -202,7 +206,7 @@ class Tenant:
                 return
             if shown.status == 200:
                 lease = shown.document['lease']
-        reservation, node = _booked(lease)[0]
+        reservation, node = acting.booked(lease)[0]
         self._taken.append(node)
         if self._choice.random() < 0.2:
             self._use(node, reservation)
@@ -285,7 +289,7 @@ class Tenant:
                 body = {'end_date': _date(end - datetime.timedelta(
                     seconds=self._choice.choice((3, 6))))}
             case _:
-                booked = _booked(lease)
+                booked = acting.booked(lease)
                 if len(booked) < 2:
                     return
                 reservation, node = self._choice.choice(booked)
@@ -312,7 +316,7 @@ class Tenant:
         return {name: body[name] for name in sorted({*needed, *chosen})}
 
     def _use_lease(self, lease: dict[str, Any]) -> None:
-        for reservation, node in _booked(lease)[:1]:
+        for reservation, node in acting.booked(lease)[:1]:
             self._taken.append(node)
             self._look_over(node)
             after = self._mix.no_show.get(self._nodes.get(node, ''))
@@ -339,7 +343,8 @@ class Tenant:
     def _squat(self) -> None:
         """Take a node without any reservation, free or in maintenance."""
         node = self._choice.choice(self._choice.choice((
-            list(self._nodes), list(self._taken) or list(self._nodes))))
+            list(self._nodes), *(list(each) for each in (
+                self._taken, self._booked) if each))))
         deployed = self._asker.ask(
             'deploy', 'PUT', f'/v1/nodes/{node}/states/provision',
             {'target': 'active'})
@@ -439,10 +444,13 @@ class Tenant:
                 return
 
 
-def _booked(lease: dict[str, Any]) -> Sequence[tuple[str, str]]:
-    return [(reservation['id'], node['uuid'])
-            for reservation in lease['reservations']
-            for node in reservation['nodes'] if node['state'] == 'bound']
+def _host(properties: str) -> dict[str, Any]:
+    return {'resource_type': 'physical:host', 'min': 1, 'max': 1,
+            'hypervisor_properties': '', 'resource_properties': properties}
+
+
+def _this(node: str) -> dict[str, Any]:
+    return _host(json.dumps(['==', '$node_uuid', node]))
 
 
 def _date(when: datetime.datetime) -> str:

@@ -319,13 +319,14 @@ def _untrue(case: Case) -> Iterator[Finding]:
         if each.op == 'reserve' and isinstance(each.body, dict):
             tries.setdefault(str(each.body.get('uuid')), []).append(each)
     for each in case.told.exchanges:
-        if each.op != 'probe' or each.status != 200:
+        if each.op != 'probe' or each.status not in (200, 404):
             continue
         uuid = each.plain_path.rpartition('/')[2]
         before = [one for one in tries.get(uuid, ())
                   if one.sent < each.got]
         case.count('untrue answer', bool(before))
-        if before and all(_says_nothing(one) for one in before):
+        if each.status == 200 and before and all(
+                _says_nothing(one) for one in before):
             yield Finding('untrue answer', before[-1].got, uuid,
                           f'{before[-1].status} {before[-1].codes} says that '
                           'nothing was promised, and it was')

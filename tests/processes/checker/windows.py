@@ -209,6 +209,7 @@ def meddled(told: history.History, sure: list[Sure]
             ) -> Iterator[tuple[history.Done, str]]:
     """Return what the service did to maintenance that others had set."""
     asked = {each.id for each in told.exchanges}
+    by_service = [passed for passed in told.passed if passed.request is None]
     last: dict[str, tuple[history.Done, str | None]] = {}
     for done in told.done:
         values = done.values
@@ -228,7 +229,9 @@ def meddled(told: history.History, sure: list[Sure]
         since = before[0].ended + _LOOKED
         told.judged['maintenance of another'] += any(
             each.node == done.uuid and max(since, each.starts)
-            < min(done.began, each.ends) for each in sure)
+            < min(done.began, each.ends) for each in sure) or any(
+                since < passed.began < done.began for passed in by_service
+                if passed.path.startswith(f'/v1/nodes/{done.uuid}'))
         if done.request in asked:
             continue
         if since < _handed(told, done):
