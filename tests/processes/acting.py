@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""What one who has a node by a lease does to it, and leaves on it."""
+"""What one who has a node does to it, and leaves on it."""
 
 from __future__ import annotations
 
@@ -40,15 +40,17 @@ def booked(lease: dict[str, Any]) -> Sequence[tuple[str, str]]:
 
 
 class Holder:
-    """One who has a node until some time, and changes what a holder can.
+    """One who has a node, and changes what a holder can.
 
-    :param proof: of the lease.
+    :param proof: of the lease, or the reservation.
+    :param leased: whether it is a lease: only then does Ironic know its
+        project.
     :param owns: whether the holder may own nodes, too: what an owner does to
         a node that nobody has is nobody's to put back.
     """
 
     def __init__(self, asker: exchange.Asker, node: str, proof: str,
-                 owns: bool) -> None:
+                 owns: bool, leased: bool = True) -> None:
         self._asker = asker
         self._choice = asker.choice
         self._node = node
@@ -59,8 +61,9 @@ class Holder:
             self._add_a_key, self._write_a_key, self._configure,
             self._add_a_volume,
             *(() if owns else (self._delete_the_volume,))]
-        self._kinds = [*self._of_lessees, self._describe, self._switch_on,
-                       self._maintain, self._manage]
+        self._kinds = [*(self._of_lessees if leased else ()),
+                       self._describe, self._switch_on, self._maintain,
+                       self._manage]
 
     def act(self) -> None:
         """Look at the node, and do some of it."""

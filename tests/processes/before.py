@@ -34,7 +34,8 @@ _SINCE: Mapping[str, Mapping[str, Any]] = {
     'fix_before': {'open_dates': 0.0},
     'on_refusal': {'queued': 0.0},
     'handovers': {'lives': {name: often for name, often
-                            in mixes.LIVES.items() if name != 'act'}},
+                            in mixes.LIVES.items() if name != 'act'},
+                  'acted_on': 0.0},
     'planned_at': {'lives': {name: often for name, often
                              in mixes.LIVES.items()
                              if name not in ('act', 'repeat')}},

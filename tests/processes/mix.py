@@ -87,6 +87,7 @@ class Mix:
     :ivar leisure: between two things that a tenant does, likewise.
     :ivar between: between two looks at a reservation, likewise.
     :ivar used: how many reservations are.
+    :ivar acted_on: how many of their nodes are changed by their holders.
     :ivar keyed: how many requests for reservations and windows have a key,
         which says which one they are, and no other name.
     :ivar rounds: between two things that an operator does, likewise; each
@@ -139,6 +140,7 @@ class Mix:
     leisure: tuple[float, float] = (0.1, 1.5)
     between: tuple[float, float] = (0.1, 2.0)
     used: float = 0.5
+    acted_on: float = 0.0
     keyed: float = 0.3
     rounds: tuple[float, float] = (2.0, 6.0)
     classes: Mapping[str, int] = dataclasses.field(
@@ -182,7 +184,7 @@ class Mix:
                    leisure=(0.05, 0.6), lengths=(10, 15, 15, 25, 40, 75),
                    classes={'gold': 8, 'silver': 6},
                    open_dates=0.25, reopened=0.4, queued=0.4,
-                   lined_up=0.6,
+                   lined_up=0.6, acted_on=0.3,
                    no_show={'silver': 8}, booking=True,
                    of_class={'gold': 2, 'silver': 2},
                    reserved_of_class={'gold': 1}, owned=0.4, owner_notice=90)

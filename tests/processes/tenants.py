@@ -107,6 +107,9 @@ class Tenant:
                     self._asker.ask('list', 'GET', '/v1/reservations')
         if self._choice.random() < self._mix.used:
             self._use(given['node_uuid'], given['uuid'])
+        if self._choice.random() < self._mix.acted_on:
+            acting.Holder(self._asker, given['node_uuid'], given['uuid'],
+                          self._owns, leased=False).act()
         if self._choice.random() < 0.7:
             self._insist_gone('release', path)
 

@@ -67,8 +67,8 @@ class Act:
     :ivar node: that it is about.
     :ivar mark: in what it writes; empty where it writes none.
     :ivar effects: when Ironic began to write what it asks for.
-    :ivar surely: whether a lease of its project surely had the node when it
-        was handed to Ironic, or nobody else may have done it.
+    :ivar surely: whether its project surely had the node when it was handed
+        to Ironic, or nobody else may have done it.
     """
 
     asked: history.Exchange
@@ -196,7 +196,7 @@ class Handed:
             return True
         handed = self._told.handed.get(each.id)
         return handed is not None and any(
-            sure.lease and sure.project == each.project
+            sure.project == each.project
             and sure.covers(handed, handed)
             for sure in self._sure.get(node, ()))
 
