@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Sequence
 import datetime
 from typing import Any
 
@@ -30,13 +29,6 @@ _DIES = (0.01, 0.3)
 _DEATHS = 0.15
 #: So long before the end of the lease the last acts come, in seconds.
 _LAST = (0.05, 1.5)
-
-
-def booked(lease: dict[str, Any]) -> Sequence[tuple[str, str]]:
-    """Return the nodes that a lease has, each after what proves that."""
-    return [(reservation['id'], node['uuid'])
-            for reservation in lease['reservations']
-            for node in reservation['nodes'] if node['state'] == 'bound']
 
 
 class Holder:

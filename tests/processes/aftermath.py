@@ -16,17 +16,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Sequence
+import threading
 import time
 from typing import Any
 
 import sqlalchemy as sa
 
-from tests.processes import acting
 from tests.processes import cloud
 from tests.processes import exchange
 from tests.processes import journal
 from tests.processes import operators
+from tests.processes import tenants
 from tests.processes.checker import handed
 from tests.processes.checker import quiet
 
@@ -39,8 +40,6 @@ _LEFT_OUT = ('payload',)
 _PAUSE = 1.0
 #: For how long, in seconds, one looks on at how leases start in quiet.
 _LOOKS_ON = 40.0
-#: How many nodes are changed by their holders then, at most.
-_ACTED_ON = 4
 
 
 class Aftermath:
@@ -50,22 +49,21 @@ class Aftermath:
     :param first: whether it ends where there is none.
     :param looks_on: whether one looks on when there is quiet, while promises
         go on.
-    :param holders: who of a project changes the nodes that it has before
-        their leases are ended.
+    :param holders: who have a node and change it, before all leases are
+        ended.
     """
 
     def __init__(self, over_there: cloud.Cloud, operator: exchange.Asker,
                  written: journal.Journal, within: float = WITHIN,
                  first: bool = False, looks_on: bool = False,
-                 holders: Mapping[str, exchange.Asker] | None = None
-                 ) -> None:
+                 holders: Sequence[tenants.Tenant] = ()) -> None:
         self._cloud = over_there
         self._operator = operator
         self._written = written
         self._within = within
         self._first = first
         self._looks_on = looks_on
-        self._holders = holders or {}
+        self._holders = holders
         self._database = over_there.tables()
 
     def run(self) -> None:
@@ -94,17 +92,12 @@ class Aftermath:
 
     def _act(self) -> None:
         """Have nodes changed by those who have them, while nothing fails."""
-        shown = self._operator.ask('audit', 'GET', '/v1/leases?limit=1000')
-        had = [(lease['project_id'], *node)
-               for lease in (shown.document['leases']
-                             if shown.status == 200 else ())
-               if lease['status'] == 'ACTIVE'
-               and lease['project_id'] in self._holders
-               for node in acting.booked(lease)
-               if node[1] in self._cloud.nodes]
-        for project, proof, node in had[:_ACTED_ON]:
-            acting.Holder(self._holders[project], node, proof, project in
-                          self._cloud.owners.values()).act()
+        acting = [threading.Thread(target=holder.change_a_node)
+                  for holder in self._holders]
+        for thread in acting:
+            thread.start()
+        for thread in acting:
+            thread.join()
 
     def _wait(self, phase: str,
               look: Callable[[quiet.Snapshot], list[quiet.Left]],

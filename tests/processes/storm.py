@@ -61,6 +61,8 @@ _PATIENT = 60.0
 _LOOK_EVERY = 10.0
 #: How many of the nodes that were taken last are remembered.
 _TAKEN = 5
+#: How many tenants change a node each when there is quiet.
+_HOLDERS = 3
 #: From how many seconds on a storm is long, so that one looks on afterwards.
 _LONG = 60.0
 
@@ -247,11 +249,13 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             weather.end()
             for thread in crowd:
                 thread.join(_PATIENT)
-            holders = {str(person.project): exchange.Asker(
+            owners = set(there.owners.values())
+            holders = [tenants.Tenant(exchange.Asker(
                 person, there.balancer.port, written, _PATIENT,
-                random.Random(seed.random()), all_over)
-                for person in people.ALL_TENANTS} if (
-                    mix.lives.get('act')) else {}
+                random.Random(seed.random()), all_over), there.nodes, taken,
+                mix) for person in people.ALL_TENANTS
+                if person.project not in owners][:_HOLDERS] if (
+                    mix.lives.get('act')) else []
             aftermath.Aftermath(there, operator, written,
                                 options.within, options.first,
                                 options.seconds >= _LONG, holders).run()

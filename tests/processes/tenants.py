@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Collection
+from collections.abc import Sequence
 import datetime
 import json
 from typing import Any
@@ -193,24 +194,10 @@ class Tenant:
         """Have a node, change whatever a holder can, and leave it so."""
         end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
             seconds=self._choice.choice(self._mix.held_for))
-        lease = self._insist('lease', 'POST', '/v1/leases', {
-            'name': f'storm-{self._asker.uuid()[:8]}', 'start_date': 'now',
-            'end_date': _date(end), 'reservations': [_host('')]},
-            'lease', key=self._asker.uuid())
-        if lease is None:
+        had = self._have_a_node(end)
+        if had is None:
             return
-        path = f'/v1/leases/{lease["id"]}'
-        while not acting.booked(lease):
-            if not self._asker.wait(0.2, 1) or lease['status'] not in (
-                    'PENDING', 'STARTING', 'ACTIVE'):
-                return
-            shown = self._asker.ask('show-lease', 'GET', path)
-            if shown.status == 404:
-                return
-            if shown.status == 200:
-                lease = shown.document['lease']
-        reservation, node = acting.booked(lease)[0]
-        self._taken.append(node)
+        path, reservation, node = had
         if self._choice.random() < 0.2:
             self._use(node, reservation)
         holder = acting.Holder(self._asker, node, reservation, self._owns)
@@ -226,6 +213,41 @@ class Tenant:
                     'end_date': _date(soon)})
             holder.act_until(min(soon, end))
         self._look_over(node)
+
+    def change_a_node(self) -> None:
+        """Have a node for a minute, and change it."""
+        had = self._have_a_node(datetime.datetime.now(datetime.UTC)
+                                + datetime.timedelta(minutes=1))
+        if had is not None:
+            _, reservation, node = had
+            acting.Holder(self._asker, node, reservation, self._owns).act()
+
+    def _have_a_node(self, end: datetime.datetime
+                     ) -> tuple[str, str, str] | None:
+        """Lease a node, and wait for it.
+
+        :returns: the path of the lease, what proves it, and the node.
+        """
+        lease = self._insist('lease', 'POST', '/v1/leases', {
+            'name': f'storm-{self._asker.uuid()[:8]}', 'start_date': 'now',
+            'end_date': _date(end), 'reservations': [_host('')]},
+            'lease', key=self._asker.uuid())
+        if lease is None:
+            return None
+        path = f'/v1/leases/{lease["id"]}'
+        while not _booked(lease):
+            if not self._asker.wait(0.2, 1) or lease['status'] not in (
+                    'PENDING', 'STARTING', 'ACTIVE') or (
+                        datetime.datetime.now(datetime.UTC) > end):
+                return None
+            shown = self._asker.ask('show-lease', 'GET', path)
+            if shown.status == 404:
+                return None
+            if shown.status == 200:
+                lease = shown.document['lease']
+        reservation, node = _booked(lease)[0]
+        self._taken.append(node)
+        return path, reservation, node
 
     def _when(self) -> dict[str, Any]:
         """Return the dates of a lease, or what is left open of them."""
@@ -292,7 +314,7 @@ class Tenant:
                 body = {'end_date': _date(end - datetime.timedelta(
                     seconds=self._choice.choice((3, 6))))}
             case _:
-                booked = acting.booked(lease)
+                booked = _booked(lease)
                 if len(booked) < 2:
                     return
                 reservation, node = self._choice.choice(booked)
@@ -319,7 +341,7 @@ class Tenant:
         return {name: body[name] for name in sorted({*needed, *chosen})}
 
     def _use_lease(self, lease: dict[str, Any]) -> None:
-        for reservation, node in acting.booked(lease)[:1]:
+        for reservation, node in _booked(lease)[:1]:
             self._taken.append(node)
             self._look_over(node)
             after = self._mix.no_show.get(self._nodes.get(node, ''))
@@ -445,6 +467,12 @@ class Tenant:
             reply = self._asker.ask(op, 'DELETE', path)
             if not reply.unknown or not self._asker.wait(0.2, 2):
                 return
+
+
+def _booked(lease: dict[str, Any]) -> Sequence[tuple[str, str]]:
+    return [(reservation['id'], node['uuid'])
+            for reservation in lease['reservations']
+            for node in reservation['nodes'] if node['state'] == 'bound']
 
 
 def _host(properties: str) -> dict[str, Any]:
