@@ -16,6 +16,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence
+import threading
 import time
 from typing import Any
 
@@ -25,6 +27,8 @@ from tests.processes import cloud
 from tests.processes import exchange
 from tests.processes import journal
 from tests.processes import operators
+from tests.processes import tenants
+from tests.processes.checker import handed
 from tests.processes.checker import quiet
 
 #: How long it may take until there is quiet, in seconds.
@@ -45,17 +49,21 @@ class Aftermath:
     :param first: whether it ends where there is none.
     :param looks_on: whether one looks on when there is quiet, while promises
         go on.
+    :param holders: who have a node and change it, before all leases are
+        ended.
     """
 
     def __init__(self, over_there: cloud.Cloud, operator: exchange.Asker,
                  written: journal.Journal, within: float = WITHIN,
-                 first: bool = False, looks_on: bool = False) -> None:
+                 first: bool = False, looks_on: bool = False,
+                 holders: Sequence[tenants.Tenant] = ()) -> None:
         self._cloud = over_there
         self._operator = operator
         self._written = written
         self._within = within
         self._first = first
         self._looks_on = looks_on
+        self._holders = holders
         self._database = over_there.tables()
 
     def run(self) -> None:
@@ -64,6 +72,8 @@ class Aftermath:
         left = self._wait('the last fault', quiet.unsettled)
         if not left and self._looks_on:
             self._look_on()
+        if not left:
+            self._act()
         if not (left and self._first):
             self._wait('the end of all promises', quiet.left_over,
                        self._end_all)
@@ -79,6 +89,15 @@ class Aftermath:
                     for each in shown.document['leases']):
                 break
             time.sleep(_PAUSE)
+
+    def _act(self) -> None:
+        """Have nodes changed by those who have them, while nothing fails."""
+        acting = [threading.Thread(target=holder.change_a_node)
+                  for holder in self._holders]
+        for thread in acting:
+            thread.start()
+        for thread in acting:
+            thread.join()
 
     def _wait(self, phase: str,
               look: Callable[[quiet.Snapshot], list[quiet.Left]],
@@ -114,9 +133,9 @@ class Aftermath:
                                 for row in rows]
         nodes = self._read(
             '/v1/nodes?fields=uuid,provision_state,instance_uuid,lessee,'
-            'reservation,maintenance,maintenance_reason,resource_class',
-            'nodes')
-        return {'tables': tables, 'nodes': nodes,
+            f'reservation,resource_class,{handed.FIELDS}', 'nodes')
+        volumes = self._read('/v1/volume/targets?detail=True', 'targets')
+        return {'tables': tables, 'nodes': nodes, 'volumes': volumes,
                 'placement': (None if self._cloud.placement is None
                               else self._cloud.placement.seen()),
                 'allocations': self._read('/v1/allocations', 'allocations'),

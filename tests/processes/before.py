@@ -33,8 +33,12 @@ _SINCE: Mapping[str, Mapping[str, Any]] = {
     'closed_traits': {'all_hosts': 0.0},
     'fix_before': {'open_dates': 0.0},
     'on_refusal': {'queued': 0.0},
+    'handovers': {'lives': {name: often for name, often
+                            in mixes.LIVES.items() if name != 'act'},
+                  'acted_on': 0.0},
     'planned_at': {'lives': {name: often for name, often
-                             in mixes.LIVES.items() if name != 'repeat'}},
+                             in mixes.LIVES.items()
+                             if name not in ('act', 'repeat')}},
     'maintenances': {'booking': False},
     'no_show_after': {'no_show': {}},
     'max_hosts_per_class': {'of_class': {}},

@@ -36,6 +36,8 @@ from tests.processes import balancer
 from tests.processes import before
 from tests.processes import compute_hosts
 from tests.processes import database_proxy
+from tests.processes import enrolled
+from tests.processes import exchange
 from tests.processes import mix as mixes
 from tests.processes import mutations
 from tests.processes import people
@@ -61,7 +63,6 @@ _NOTICED = 2.0
 _WARNED_BEFORE = 3
 #: Which processes run another release, where there is one.
 _BESIDE = ('api-0', 'reconciler-0')
-SIZES = {'cpus': 8, 'memory_mb': 16384, 'local_gb': 100}
 
 
 class Cloud(fixtures.Fixture):
@@ -418,7 +419,7 @@ class Cloud(fixtures.Fixture):
 
     def _enroll(self) -> None:
         with self.session() as session:
-            session.headers['X-OpenStack-Ironic-API-Version'] = '1.109'
+            session.headers[exchange.IRONIC_VERSION] = '1.109'
             for name, count in self.mix.classes.items():
                 for number in range(count):
                     uuid = str(uuid_module.UUID(
@@ -431,18 +432,11 @@ class Cloud(fixtures.Fixture):
 
     def _enroll_one(self, session: requests.Session, uuid: str, name: str,
                     resource_class: str) -> None:
-        path = f'{self.url}/v1/nodes'
-        # NOTE: up to 1.10 a new node is born available.
-        _insist(session, 'POST', path, {
-            'driver': 'fake-hardware', 'name': name, 'uuid': uuid},
-            {'X-OpenStack-Ironic-API-Version': '1.10'})
-        _insist(session, 'PATCH', f'{path}/{uuid}', [
-            {'op': 'add', 'path': f'/{field}', 'value': value}
-            for field, value in (('resource_class', resource_class),
-                                 ('properties', SIZES),
-                                 ('owner', self.owners.get(uuid)))])
-        _insist(session, 'PUT', f'{path}/{uuid}/states/power',
-                {'target': 'power off'})
+        for step in enrolled.steps(uuid, name, resource_class,
+                                   self.owners.get(uuid)):
+            _insist(session, step.method, self.url + step.path, step.body,
+                    None if step.version is None else {
+                        exchange.IRONIC_VERSION: step.version})
 
 
 def _by_class(numbers: Mapping[str, int]) -> str:

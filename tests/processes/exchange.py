@@ -77,12 +77,15 @@ class Asker:
 
     def ask(self, op: str, method: str, path: str, body: Any = None, *,
             proof: str | None = None, key: str | None = None,
-            version: str | None = None) -> Reply:
+            version: str | None = None,
+            timeout: float | None = None) -> Reply:
         """Send a request, and record it with what came back.
 
         :param op: what the request is for, in a word.
         :param key: an idempotency key.
         :param version: of Ironic's API; by default the one of all.
+        :param timeout: until this request is given up, in seconds, where that
+            is another one.
         """
         marked = f'req-{uuid.uuid4()}'
         headers = {**_VERSIONS, 'X-Auth-Token': self.person.token,
@@ -104,16 +107,19 @@ class Asker:
                  'sent': journal.now()}
         # NOTE: before, too: what it does may be seen before its answer.
         self._written.write('sending', **asked)
-        reply, error = self._exchange(method, path, raw, headers)
+        reply, error = self._exchange(
+            method, path, raw, headers,
+            self._timeout if timeout is None else timeout)
         self._written.write('exchange', **asked, got=journal.now(),
                             status=reply.status, answer=reply.document,
                             error=error)
         return reply
 
     def _exchange(self, method: str, path: str, raw: bytes | None,
-                  headers: dict[str, str]) -> tuple[Reply, str | None]:
+                  headers: dict[str, str], timeout: float
+                  ) -> tuple[Reply, str | None]:
         connection = http.client.HTTPConnection(
-            '127.0.0.1', self._port, timeout=self._timeout)
+            '127.0.0.1', self._port, timeout=timeout)
         try:
             connection.request(method, path, raw, headers)
             answer = connection.getresponse()

@@ -59,7 +59,7 @@ GUSTS: Mapping[str, int] = {
     'short_write': 8, 'mute': 1, 'kill_session': 5}
 #: How often a tenant does what.
 LIVES: Mapping[str, int] = {
-    'reserve': 5, 'linger': 1, 'lease': 5, 'repeat': 1, 'squat': 2,
+    'reserve': 5, 'linger': 1, 'lease': 5, 'repeat': 1, 'act': 8, 'squat': 2,
     'intrude': 6, 'allocate': 1, 'look_round': 1}
 #: How often an operator does what.
 ACTS: Mapping[str, int] = {'maintain': 2, 'recreate': 1, 'reclass': 1,
@@ -87,6 +87,7 @@ class Mix:
     :ivar leisure: between two things that a tenant does, likewise.
     :ivar between: between two looks at a reservation, likewise.
     :ivar used: how many reservations are.
+    :ivar acted_on: how many of their nodes are changed by their holders.
     :ivar keyed: how many requests for reservations and windows have a key,
         which says which one they are, and no other name.
     :ivar rounds: between two things that an operator does, likewise; each
@@ -98,11 +99,14 @@ class Mix:
     :ivar sizes: how many VCPUs these ask for.
     :ivar starts: in how many seconds leases start.
     :ivar lengths: how many seconds they last.
+    :ivar held_for: how many seconds those last whose holders change the node,
+        unless they end them before.
     :ivar open_dates: how many of all leases leave their dates open.
     :ivar reopened: how many changes of a lease that has not started are of
         what is left open of its dates.
     :ivar fix_before: how many seconds before their start these are fixed.
     :ivar queued: how many of the others wait where they do not fit.
+    :ivar lined_up: how many of those wait for one node, which somebody has.
     :ivar ended: how many of them are ended before.
     :ivar no_show: after how many seconds a node that a lease has not deployed
         is released, by its class.
@@ -136,6 +140,7 @@ class Mix:
     leisure: tuple[float, float] = (0.1, 1.5)
     between: tuple[float, float] = (0.1, 2.0)
     used: float = 0.5
+    acted_on: float = 0.0
     keyed: float = 0.3
     rounds: tuple[float, float] = (2.0, 6.0)
     classes: Mapping[str, int] = dataclasses.field(
@@ -145,10 +150,12 @@ class Mix:
     sizes: tuple[int, ...] = (1, 4, 8)
     starts: tuple[int, ...] = (0, 0, 0, 3, 10)
     lengths: tuple[int, ...] = (10, 15, 25, 40)
+    held_for: tuple[int, ...] = (20, 30)
     open_dates: float = 0.0
     reopened: float = 0.0
     fix_before: tuple[int, ...] = (0, 2, 5)
     queued: float = 0.0
+    lined_up: float = 0.0
     ended: float = 0.6
     no_show: Mapping[str, int] = dataclasses.field(default_factory=dict)
     of_class: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -177,6 +184,7 @@ class Mix:
                    leisure=(0.05, 0.6), lengths=(10, 15, 15, 25, 40, 75),
                    classes={'gold': 8, 'silver': 6},
                    open_dates=0.25, reopened=0.4, queued=0.4,
+                   lined_up=0.6, acted_on=0.3,
                    no_show={'silver': 8}, booking=True,
                    of_class={'gold': 2, 'silver': 2},
                    reserved_of_class={'gold': 1}, owned=0.4, owner_notice=90)

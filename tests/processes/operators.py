@@ -20,12 +20,13 @@ import datetime
 import threading
 from typing import Any
 
+from tests.processes import enrolled
 from tests.processes import exchange
 from tests.processes import mix as mixes
+from tests.processes.checker import handed
 from tests.processes.checker import quiet
 
 _RETRIES = 20
-_FAKE = 'fake-hardware'
 #: For how long a node is deployed before an operator looks after it.
 _LONG = datetime.timedelta(seconds=20)
 #: The way back of a node whose cleaning has failed. A conductor that dies in
@@ -37,20 +38,22 @@ class Operator:
     """Does one thing after another, and takes each back in the end.
 
     :param nodes: of Ironic, with their classes.
-    :param sizes: the properties of each.
     :param owners: the projects that some of them belong to.
     :param mix: how often what is done.
-    :param taken: nodes where it is worth trying what must not be done.
+    :param taken: nodes that some tenant has had lately.
+    :param booked: nodes that are booked for maintenance: where it is worth
+        trying what must not be done.
     """
 
     def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
-                 sizes: dict[str, Any], owners: dict[str, str],
+                 owners: dict[str, str],
                  mix: mixes.Mix,
-                 taken: collections.deque[str]) -> None:
+                 taken: collections.deque[str],
+                 booked: collections.deque[str]) -> None:
         self._asker = asker
         self._taken = taken
+        self._booked = booked
         self._nodes = nodes
-        self._sizes = sizes
         self._owners = owners
         self._mix = mix
         self._pause = threading.Event()
@@ -68,8 +71,15 @@ class Operator:
             # NOTE: for the checker, who looks whether all of it fits.
             self._asker.ask('audit', 'GET', '/v1/leases?limit=1000')
             self._asker.ask('windows', 'GET', '/v1/maintenances')
+            take_stock(self._asker)
+
+    def _taken_one(self, node: str) -> str:
+        """Return a node that somebody has had lately, half of the time."""
+        choice = self._asker.choice
+        return choice.choice([node, choice.choice([*self._taken, node])])
 
     def _maintain(self, node: str) -> None:
+        node = self._taken_one(node)
         path = f'/v1/nodes/{node}/maintenance'
         self._asker.ask('operate-maintenance', 'PUT', path,
                         {'reason': 'storm'})
@@ -99,7 +109,7 @@ class Operator:
             booked = self._asker.ask('book', 'POST', '/v1/maintenances', body,
                                      key=key)
         if booked.status == 201:
-            self._taken.extend(nodes)
+            self._booked.extend(nodes)
         self._asker.wait(1, 3)
         if booked.status == 201 and choice.random() < 0.3:
             self._asker.wait(1, 8)
@@ -141,30 +151,38 @@ class Operator:
         if gone.status is not None and 400 <= gone.status < 500:
             return
         self._asker.wait(0.5, 5)
-        path = f'/v1/nodes/{node}'
-        self._insist('operate-enroll', 'POST', '/v1/nodes', {
-            'driver': _FAKE, 'name': name, 'uuid': node}, version='1.10')
-        self._insist('operate-enroll', 'PATCH', path, [
-            *_class(self._nodes[node]), *_owner(self._owners.get(node)),
-            {'op': 'add', 'path': '/properties', 'value': self._sizes}])
-        self._insist('operate-enroll', 'PUT', path + '/states/power',
-                     {'target': 'power off'})
+        for step in enrolled.steps(node, name, self._nodes[node],
+                                   self._owners.get(node)):
+            self._insist('operate-enroll', step.method, step.path, step.body,
+                         version=step.version)
 
     def _tidy(self, _: str) -> None:
-        """Undeploy what has been deployed for long: nobody may know of it."""
+        """Bring back what nobody may know of.
+
+        Such as what has been deployed for long, or what a request has done
+        that came when its sender no longer had the node.
+        """
         seen = self._asker.ask(
             'look', 'GET',
-            '/v1/nodes?fields=uuid,provision_state,provision_updated_at')
+            '/v1/nodes?fields=uuid,provision_state,provision_updated_at,'
+            'maintenance,maintenance_reason')
         if seen.status != 200:
             return
         long_ago = (datetime.datetime.now(datetime.UTC) - _LONG).isoformat()
         for node in seen.document['nodes']:
-            if node['provision_state'] in ('active', 'deploy failed') and (
-                    node['provision_updated_at'] or '') < long_ago:
-                self._asker.ask(
-                    'undeploy', 'PUT',
-                    f'/v1/nodes/{node["uuid"]}/states/provision',
-                    {'target': 'deleted'})
+            path = f'/v1/nodes/{node["uuid"]}'
+            if (node['maintenance_reason'] or '').startswith(handed.MARK):
+                self._asker.ask('operate-maintenance', 'DELETE',
+                                f'{path}/maintenance')
+            if (node['provision_updated_at'] or '') >= long_ago:
+                continue
+            if node['provision_state'] in ('active', 'deploy failed'):
+                self._asker.ask('undeploy', 'PUT', f'{path}/states/provision',
+                                {'target': 'deleted'})
+            elif node['provision_state'] == 'manageable':
+                self._asker.ask('bring-back', 'PUT',
+                                f'{path}/states/provision',
+                                {'target': 'provide'})
 
     def _insist(self, op: str, method: str, path: str, body: Any = None,
                 version: str | None = None) -> None:
@@ -178,6 +196,12 @@ class Operator:
             self._pause.wait(1)
 
 
+def take_stock(asker: exchange.Asker) -> None:
+    """Read all nodes whole, with their volumes, for the checker."""
+    asker.ask('stock', 'GET', f'/v1/nodes?fields=uuid,{handed.FIELDS}')
+    asker.ask('stock', 'GET', '/v1/volume/targets?detail=True')
+
+
 def bring_back(asker: exchange.Asker, node: dict[str, Any]) -> None:
     """Take the next step with a node that waits for an operator.
 
@@ -185,8 +209,10 @@ def bring_back(asker: exchange.Asker, node: dict[str, Any]) -> None:
 
     :param node: as Ironic shows it; one in another state is left alone.
     """
-    # NOTE: what a window has set, it has to take back itself.
-    if node.get('maintenance') and quiet.window_of(node) is None:
+    # NOTE: what a window has set, it has to take back itself; and what the
+    # holder of a lease has set, the end of the lease.
+    if node.get('maintenance') and quiet.window_of(node) is None and (
+            not handed.is_of_holder(node.get('maintenance_reason'))):
         asker.ask('operate-maintenance', 'DELETE',
                   f'/v1/nodes/{node["uuid"]}/maintenance')
     target = _WAY_BACK.get(node['provision_state'])

@@ -15,9 +15,10 @@
 
 ``factory`` is a middleware: innermost of all, it sees what the guard hands
 to Ironic.  :func:`record_objects` sees what an API or a conductor writes of
-a node or an allocation.  A client marks each request with a request id of
-its own, which Ironic passes on to its conductors: with it each write is
-known to be of that request, and one without is of nobody who was asked.
+a node, an allocation or a volume target.  A client marks each request with a
+request id of its own, which Ironic passes on to its conductors: with it each
+write is known to be of that request, and one without is of nobody who was
+asked.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ VARIABLE = 'STORM_JOURNAL'
 _REQUEST_ID = 'HTTP_X_OPENSTACK_REQUEST_ID'
 _NODE_FIELDS = ('provision_state', 'target_provision_state', 'instance_uuid',
                 'lessee', 'maintenance', 'maintenance_reason',
-                'resource_class', 'target_power_state')
+                'resource_class', 'target_power_state', 'power_state',
+                'extra', 'description', 'instance_info')
 _ALLOCATION_FIELDS = ('node_id', 'state')
+_VOLUME_FIELDS = ('node_id', 'volume_id')
 
 
 @functools.cache
@@ -93,8 +96,10 @@ def record_objects() -> None:
     """Have this process of Ironic record what it writes."""
     from ironic.objects import allocation
     from ironic.objects import node
+    from ironic.objects import volume_target
     _record(node.Node, 'node', _NODE_FIELDS)
     _record(allocation.Allocation, 'allocation', _ALLOCATION_FIELDS)
+    _record(volume_target.VolumeTarget, 'volume', _VOLUME_FIELDS)
 
 
 def _record(which: Any, kind: str, fields: tuple[str, ...]) -> None:

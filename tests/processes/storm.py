@@ -61,6 +61,8 @@ _PATIENT = 60.0
 _LOOK_EVERY = 10.0
 #: How many of the nodes that were taken last are remembered.
 _TAKEN = 5
+#: How many tenants change a node each when there is quiet.
+_HOLDERS = 3
 #: From how many seconds on a storm is long, so that one looks on afterwards.
 _LONG = 60.0
 
@@ -205,12 +207,14 @@ def run(options: Options, folder: pathlib.Path) -> Report:
                 written.write('host', uuid=uuid,
                               capacity=compute_hosts.CAPACITY)
         _open_hosts(there, operator)
+        operators.take_stock(operator)
         began = time.monotonic()
         taken: collections.deque[str] = collections.deque(maxlen=_TAKEN)
+        booked: collections.deque[str] = collections.deque(maxlen=_TAKEN)
         crowd = [threading.Thread(target=tenants.Tenant(exchange.Asker(
             person, there.balancer.port, written, there.times.client,
             random.Random(seed.random()), over), there.nodes, taken,
-            mix, set(there.owners.values())).run,
+            mix, set(there.owners.values()), booked).run,
             name=person.name, daemon=True) for person in people.ALL_TENANTS]
         at_work = {'operator': mix}
         if mix.booking:
@@ -219,8 +223,8 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         crowd.extend(threading.Thread(target=operators.Operator(
             exchange.Asker(people.OPERATOR, there.balancer.port, written,
                            there.times.client, random.Random(seed.random()),
-                           over), there.nodes, dict(cloud.SIZES),
-            there.owners, mix, taken).run, name=name, daemon=True)
+                           over), there.nodes, there.owners,
+            mix, taken, booked).run, name=name, daemon=True)
             for name, mix in at_work.items())
         weather = faults.Faults(
             there, random.Random(seed.random()), written, over,
@@ -245,9 +249,16 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             weather.end()
             for thread in crowd:
                 thread.join(_PATIENT)
+            owners = set(there.owners.values())
+            holders = [tenants.Tenant(exchange.Asker(
+                person, there.balancer.port, written, _PATIENT,
+                random.Random(seed.random()), all_over), there.nodes, taken,
+                mix) for person in people.ALL_TENANTS
+                if person.project not in owners][:_HOLDERS] if (
+                    mix.lives.get('act')) else []
             aftermath.Aftermath(there, operator, written,
                                 options.within, options.first,
-                                options.seconds >= _LONG).run()
+                                options.seconds >= _LONG, holders).run()
         lasted = time.monotonic() - began
     # NOTE: nobody writes to a file that is closed, or that is another by then.
     for thread in crowd:

@@ -22,10 +22,13 @@ import datetime
 import json
 from typing import Any
 
+from tests.processes import acting
 from tests.processes import exchange
 from tests.processes import mix as mixes
 
 _RETRIES = 4
+#: In how many seconds a lease ends whose holder does not wait for its end.
+_SOON = 4
 
 
 class Tenant:
@@ -36,15 +39,18 @@ class Tenant:
         trying what must not be done.
     :param mix: how often what is done.
     :param owners: the projects that nodes belong to.
+    :param booked: nodes that were booked for maintenance lately.
     """
 
     def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
                  taken: collections.deque[str],
                  mix: mixes.Mix | None = None,
-                 owners: Collection[str] = ()) -> None:
+                 owners: Collection[str] = (),
+                 booked: Collection[str] = ()) -> None:
         self._asker = asker
         self._owns = asker.person.project in owners
         self._taken = taken
+        self._booked = booked
         self._nodes = nodes
         self._choice = asker.choice
         self._mix = mix or mixes.Mix()
@@ -53,7 +59,7 @@ class Tenant:
         """Live on until the storm is over."""
         lives = {'reserve': self._reserve, 'linger': self._linger,
                  'lease': self._lease, 'repeat': self._repeat,
-                 'squat': self._squat,
+                 'act': self._act, 'squat': self._squat,
                  'intrude': self._intrude, 'allocate': self._allocate,
                  'look_round': self._look_round}
         often = [self._mix.lives.get(name, 0) for name in lives]
@@ -83,6 +89,7 @@ class Tenant:
         if given is None:
             return
         self._taken.append(given['node_uuid'])
+        self._look_over(given['node_uuid'])
         path = f'/v1/reservations/{given["uuid"]}'
         for _ in range(self._choice.randint(0, 3)):
             if not self._asker.wait(*self._mix.between):
@@ -101,6 +108,9 @@ class Tenant:
                     self._asker.ask('list', 'GET', '/v1/reservations')
         if self._choice.random() < self._mix.used:
             self._use(given['node_uuid'], given['uuid'])
+        if self._choice.random() < self._mix.acted_on:
+            acting.Holder(self._asker, given['node_uuid'], given['uuid'],
+                          self._owns, leased=False).act()
         if self._choice.random() < 0.7:
             self._insist_gone('release', path)
 
@@ -129,8 +139,12 @@ class Tenant:
     # Leases
 
     def _lease(self) -> None:
+        when, wanted = self._when(), self._wanted()
+        if 'on_refusal' in when and self._taken and (
+                self._choice.random() < self._mix.lined_up):
+            wanted = _this(self._choice.choice(list(self._taken)))
         body = {'name': f'storm-{self._asker.uuid()[:8]}',
-                **self._when(), 'reservations': [self._wanted()]}
+                **when, 'reservations': [wanted]}
         if self._choice.random() < 0.2:
             self._asker.ask('try', 'POST', '/v1/leases?dry_run=true', body)
         lease = self._insist('lease', 'POST', '/v1/leases', body, 'lease',
@@ -175,6 +189,65 @@ class Tenant:
                     'lease', 'POST', '/v1/leases', body,
                     key=key).status == 409:
                 return
+
+    def _act(self) -> None:
+        """Have a node, change whatever a holder can, and leave it so."""
+        end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+            seconds=self._choice.choice(self._mix.held_for))
+        had = self._have_a_node(end)
+        if had is None:
+            return
+        path, reservation, node = had
+        if self._choice.random() < 0.2:
+            self._use(node, reservation)
+        holder = acting.Holder(self._asker, node, reservation, self._owns)
+        holder.act()
+        if self._choice.random() < self._mix.ended:
+            self._insist_gone('end-lease', path)
+            holder.act_once_more()
+        else:
+            soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+                seconds=_SOON)
+            if soon < end:
+                self._asker.ask('change-lease', 'PUT', path, {
+                    'end_date': _date(soon)})
+            holder.act_until(min(soon, end))
+        self._look_over(node)
+
+    def change_a_node(self) -> None:
+        """Have a node for a minute, and change it."""
+        had = self._have_a_node(datetime.datetime.now(datetime.UTC)
+                                + datetime.timedelta(minutes=1))
+        if had is not None:
+            _, reservation, node = had
+            acting.Holder(self._asker, node, reservation, self._owns).act()
+
+    def _have_a_node(self, end: datetime.datetime
+                     ) -> tuple[str, str, str] | None:
+        """Lease a node, and wait for it.
+
+        :returns: the path of the lease, what proves it, and the node.
+        """
+        lease = self._insist('lease', 'POST', '/v1/leases', {
+            'name': f'storm-{self._asker.uuid()[:8]}', 'start_date': 'now',
+            'end_date': _date(end), 'reservations': [_host('')]},
+            'lease', key=self._asker.uuid())
+        if lease is None:
+            return None
+        path = f'/v1/leases/{lease["id"]}'
+        while not _booked(lease):
+            if not self._asker.wait(0.2, 1) or lease['status'] not in (
+                    'PENDING', 'STARTING', 'ACTIVE') or (
+                        datetime.datetime.now(datetime.UTC) > end):
+                return None
+            shown = self._asker.ask('show-lease', 'GET', path)
+            if shown.status == 404:
+                return None
+            if shown.status == 200:
+                lease = shown.document['lease']
+        reservation, node = _booked(lease)[0]
+        self._taken.append(node)
+        return path, reservation, node
 
     def _when(self) -> dict[str, Any]:
         """Return the dates of a lease, or what is left open of them."""
@@ -270,6 +343,7 @@ class Tenant:
     def _use_lease(self, lease: dict[str, Any]) -> None:
         for reservation, node in _booked(lease)[:1]:
             self._taken.append(node)
+            self._look_over(node)
             after = self._mix.no_show.get(self._nodes.get(node, ''))
             if after is not None and self._choice.random() < 0.5 and (
                     not self._wait_until(_read(lease['start_date'])
@@ -279,6 +353,10 @@ class Tenant:
             self._use(node, reservation, undeploy=self._choice.random() < 0.5)
 
     # What is done to nodes
+
+    def _look_over(self, node: str) -> None:
+        """Look what a node is like, whoever had it before."""
+        self._asker.ask('look-over', 'GET', f'/v1/nodes/{node}')
 
     def _use(self, node: str, proof: str, undeploy: bool = True) -> None:
         deployed = self._asker.ask(
@@ -290,7 +368,8 @@ class Tenant:
     def _squat(self) -> None:
         """Take a node without any reservation, free or in maintenance."""
         node = self._choice.choice(self._choice.choice((
-            list(self._nodes), list(self._taken) or list(self._nodes))))
+            list(self._nodes), *(list(each) for each in (
+                self._taken, self._booked) if each))))
         deployed = self._asker.ask(
             'deploy', 'PUT', f'/v1/nodes/{node}/states/provision',
             {'target': 'active'})
@@ -394,6 +473,15 @@ def _booked(lease: dict[str, Any]) -> Sequence[tuple[str, str]]:
     return [(reservation['id'], node['uuid'])
             for reservation in lease['reservations']
             for node in reservation['nodes'] if node['state'] == 'bound']
+
+
+def _host(properties: str) -> dict[str, Any]:
+    return {'resource_type': 'physical:host', 'min': 1, 'max': 1,
+            'hypervisor_properties': '', 'resource_properties': properties}
+
+
+def _this(node: str) -> dict[str, Any]:
+    return _host(json.dumps(['==', '$node_uuid', node]))
 
 
 def _date(when: datetime.datetime) -> str:

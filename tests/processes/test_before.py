@@ -43,9 +43,16 @@ class BeforeTestCase(testtools.TestCase):
         self.assertEqual(({}, {}, {}, 0, 0.0, 0.0), (
             mix.of_class, mix.reserved_of_class, mix.no_show,
             mix.owner_notice, mix.owned, mix.all_hosts))
-        self.assertNotIn('repeat', mix.lives)
+        self.assertTrue({'repeat', 'act'}.isdisjoint(mix.lives))
         self.assertTrue(mix.booking)
         self.assertEqual(mixes.Mix.of_all().queued, mix.queued)
+
+    def test_one_that_puts_nothing_back_has_no_holders_who_act(self) -> None:
+        checkout = self._checkout('planned_at')
+        mix = before.Release.checked_out(checkout).narrow(
+            mixes.Mix.of_all())
+        self.assertNotIn('act', mix.lives)
+        self.assertIn('repeat', mix.lives)
 
     def test_one_without_notices_tells_nobody(self) -> None:
         release = before.Release.checked_out(self._checkout('fix_before'))

@@ -22,6 +22,7 @@ from typing import Any
 
 from tests.processes.checker import commits
 from tests.processes.checker import dates
+from tests.processes.checker import handed
 from tests.processes.checker import history
 from tests.processes.checker import kept
 from tests.processes.checker import notices
@@ -140,7 +141,8 @@ def _done_to_anothers(case: Case) -> Iterator[Finding]:
 
 def _wrong(done: history.Done, by: history.Exchange | None,
            sure: owners.Sure) -> Iterator[str]:
-    shows = by is not None and by.proof in sure.proofs
+    shows = by is not None and (by.proof in sure.proofs or (
+        by.op == 'act' and by.project == sure.project))
     state = done.values.get('provision_state')
     if state == 'deploying' and not shows:
         yield 'deployed'
@@ -174,6 +176,12 @@ def _switched(case: Case) -> Iterator[Finding]:
                 yield Finding('done to the node of another', done.began,
                               done.uuid, f'switched {_by(by)}, while '
                               f'{_name(sure)} had it', (sure.owner,))
+
+
+def _not_as_lent(case: Case) -> Iterator[Finding]:
+    """Somebody has a node as its holder before has left it."""
+    for at, node, text, others in handed.Handed(case.told, case.sure).wrong():
+        yield Finding('not as lent', at, node, text, others)
 
 
 def _allocated(case: Case) -> Iterator[Finding]:
@@ -311,13 +319,14 @@ def _untrue(case: Case) -> Iterator[Finding]:
         if each.op == 'reserve' and isinstance(each.body, dict):
             tries.setdefault(str(each.body.get('uuid')), []).append(each)
     for each in case.told.exchanges:
-        if each.op != 'probe' or each.status != 200:
+        if each.op != 'probe' or each.status not in (200, 404):
             continue
         uuid = each.plain_path.rpartition('/')[2]
         before = [one for one in tries.get(uuid, ())
                   if one.sent < each.got]
         case.count('untrue answer', bool(before))
-        if before and all(_says_nothing(one) for one in before):
+        if each.status == 200 and before and all(
+                _says_nothing(one) for one in before):
             yield Finding('untrue answer', before[-1].got, uuid,
                           f'{before[-1].status} {before[-1].codes} says that '
                           'nothing was promised, and it was')
@@ -482,7 +491,8 @@ RULES: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     _errors, _untrue, _over_promised, _too_much, _lent_too_long,
     _dates_moved, _started_late,
     _in_maintenance, _not_told, _charged_wrong, _made_twice, _left_over,
-    _switched, _lost_from_a_list, _booked_twice, _odd_reservations)
+    _switched, _not_as_lent, _lost_from_a_list, _booked_twice,
+    _odd_reservations)
 
 
 def _name(sure: owners.Sure) -> str:

@@ -39,6 +39,15 @@ KEPT_BY: Mapping[str, tuple[str, ...]] = {
         'test_good_one_is_good_once',
         'tests.inprocess.guard.test_stands_still.TestGuardPaused.'
         'test_stranger'),
+    'not as lent': (
+        'tests.inprocess.guard.test_handover.LesseeActsTestCase.test_extra',
+        'tests.inprocess.guard.test_handover.LesseeActsTestCase.'
+        'test_volume_target',
+        'tests.inprocess.guard.test_handover.LesseeActsTestCase.test_power',
+        'tests.unit.lifecycle.test_handover.HandoverTest.'
+        'test_keys_with_slashes_are_put_back',
+        'tests.unit.lifecycle.test_handover.HandoverTest.'
+        'test_node_that_was_acted_on_is_cleaned_before_its_release'),
     'lost': (
         'tests.inprocess.reconciler.test_sweep.TestSweep.'
         'test_reservation_renewed_while_it_is_swept_stays',

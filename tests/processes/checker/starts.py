@@ -52,9 +52,10 @@ def late(told: history.History) -> Iterator[tuple[float, str, str]]:
             if before.promised is None or before.status == 'ACTIVE':
                 continue
             latest = _latest(told, max(before.promised, before.exchange.got))
-            if latest < min(before.until, end):
-                judged.add(lease)
             began = started.get(lease)
+            if latest < min(before.until, end) or (
+                    began is not None and before.exchange.got < began):
+                judged.add(lease)
             if began is not None and latest < began < before.until:
                 yield began, lease, _text(before, f'has at {began:.2f}')
                 break

@@ -78,3 +78,27 @@ class CountedTestCase(unittest.TestCase):
         for count, asked in ((0, (made,)), (1, (made, again)), (1, (twice,)),
                              (2, (twice, again))):
             self.assertEqual(count, self.count('made twice', *asked))
+
+    def test_reservation_that_is_looked_for_after_a_503(self) -> None:
+        """Whether it is there or not."""
+        given = by_hand.asked(
+            'reserve', 'POST', '/v1/reservations', 10, 503,
+            {'code': 'service.database_unavailable'}, body={'uuid': 'u'})
+        for count, status in ((1, 200), (1, 404), (0, None)):
+            self.assertEqual(count, self.count(
+                'untrue answer', given, by_hand.about(
+                    'u', 'probe', 'GET', 11, status)))
+
+    def test_maintenance_of_an_operator_while_the_service_works(self) -> None:
+        """On that node."""
+        on = by_hand.asked('operate-maintenance', 'PUT', '/v1/nodes', 10, 202)
+        off = by_hand.asked('operate-maintenance', 'DELETE', '/v1/nodes', 50,
+                            202)
+        for count, node, at in ((1, N, 30), (0, M, 30), (0, N, 11),
+                                (0, N, 60)):
+            self.assertEqual(count, self.count(
+                'maintenance of another', on, off, done=(
+                    by_hand.wrote(10, on, maintenance=True),
+                    by_hand.wrote(51, off, maintenance=False)),
+                passed=(history.Passed(
+                    at, 'PATCH', f'/v1/nodes/{node}', None, 200),)))

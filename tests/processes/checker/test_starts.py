@@ -60,6 +60,18 @@ class StartsTestCase(unittest.TestCase):
                                        queued(170, 100, True)))
         self.assertEqual([], self.late(first, rows=(('started', 159),)))
 
+    def test_one_that_has_started_is_counted(self) -> None:
+        """Whether or not it would have been late by the end."""
+        for rows, count in (((('started', 105),), 1), ((('started', 5),), 0),
+                            ((), 0)):
+            told = history.History(
+                (queued(10, 100), queued(120, 100, bool(rows))), late=LATE,
+                snapshots=({'at': 130.0, 'tables': {'outbox': [
+                    {'kind': kind, 'lease_id': 'l', 'created_at': date(at)}
+                    for kind, at in rows]}},))
+            self.assertEqual([], list(starts.late(told)))
+            self.assertEqual(count, told.judged['started late'])
+
     def test_one_that_has_not_started(self) -> None:
         """Though it was promised."""
         first = queued(10, 100)

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 import dataclasses
 from typing import Any
 
+from tests.processes.checker import handed
 from tests.processes.checker import history
 from tests.processes.checker import owners
 from tests.processes.checker import promises
@@ -208,6 +209,7 @@ def meddled(told: history.History, sure: list[Sure]
             ) -> Iterator[tuple[history.Done, str]]:
     """Return what the service did to maintenance that others had set."""
     asked = {each.id for each in told.exchanges}
+    by_service = [passed for passed in told.passed if passed.request is None]
     last: dict[str, tuple[history.Done, str | None]] = {}
     for done in told.done:
         values = done.values
@@ -221,12 +223,15 @@ def meddled(told: history.History, sure: list[Sure]
         reason = values.get('maintenance_reason')
         if values.get('maintenance') is not False:
             last[done.uuid] = done, reason
-        if before is None or MARK in (before[1] or ''):
+        if before is None or MARK in (before[1] or '') or (
+                handed.is_of_holder(before[1])):
             continue
         since = before[0].ended + _LOOKED
         told.judged['maintenance of another'] += any(
             each.node == done.uuid and max(since, each.starts)
-            < min(done.began, each.ends) for each in sure)
+            < min(done.began, each.ends) for each in sure) or any(
+                since < passed.began < done.began for passed in by_service
+                if passed.path.startswith(f'/v1/nodes/{done.uuid}'))
         if done.request in asked:
             continue
         if since < _handed(told, done):

@@ -58,6 +58,16 @@ class HandoverTest(testtools.TestCase):
         self.assertEqual(detached, paths(PHASE.MANAGED, retired=True,
                                          **managed))
 
+    def test_node_that_was_acted_on_is_cleaned_before_its_release(self):
+        """Whatever is left to put back; one that was not is as it is."""
+        for now in ({}, {'extra': {'a': 1}}):
+            step = self._next(['/extra/a'], now=now)
+            self.assertEqual((ACT.MANAGE, PHASE.MANAGED),
+                             (step.act, step.phase))
+        self.assertIs(ACT.RELEASE, self._next(
+            ['/extra/a'], PHASE.PROVIDED).act)
+        self.assertIs(ACT.RELEASE, self._next([], dirty=False).act)
+
     def test_unknown_value_keeps_no_instance_running(self):
         """One refused setting kept the node deployed for ever."""
         now = {'boot_mode': 'uefi'}
