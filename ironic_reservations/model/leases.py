@@ -427,6 +427,7 @@ class LeaseReservationChange:
     """A change of one reservation of a lease; ``None``: unchanged.
 
     :ivar amount: the number of instances, if it is for instances.
+    :ivar resource_type: sent by clients that name it; it cannot be changed.
     :ivar give_back: the uuids of nodes to give back.
     """
 
@@ -438,6 +439,8 @@ class LeaseReservationChange:
     give_back: tuple[str, ...] = ()
     amount: int | None = None
     instances: instance_reservations.InstanceChange | None = None
+    before_end: str | None = None
+    resource_type: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,7 +23,7 @@ NOW: Literal['now'] = 'now'
 
 _DATE = re.compile(
     r'[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}'
-    r'(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?')
+    r'(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}(:?[0-5][0-9])?)?')
 _SHOWN = 40
 #: The limits leave room for computations around a date.
 _FIRST_YEAR, _LAST_YEAR = 1970, instants.LAST_YEAR

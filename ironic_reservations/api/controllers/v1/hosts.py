@@ -83,7 +83,7 @@ class HostsController(_Controller):
                                 f'&marker={page[-1].id}')
         return expose.answer(document)
 
-    @expose.expose()
+    @expose.expose(query=basic.BlazarQuery)
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Return the host."""
         self._authorize(call, 'get')

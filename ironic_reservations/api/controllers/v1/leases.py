@@ -133,7 +133,7 @@ class LeasesController(rest.Controller):
         base = url.root(call.environ, self._engine.conf)
         return f'{base}{_PATH}?{parse.urlencode(asked)}'
 
-    @expose.expose()
+    @expose.expose(query=basic.BlazarQuery)
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Return the lease."""
         return self._answer(call, self._find(call, ident))
