@@ -356,6 +356,12 @@ class Host:
     capabilities: Mapping[str, str] = dataclasses.field(default_factory=dict)
     excluded: bool = False
 
+    @property
+    def hypervisor_hostname(self) -> str:
+        """The name in Nova: of a node its uuid, of a compute host its name."""
+        node = self.node
+        return (node.compute and node.name) or node.uuid
+
 
 @dataclasses.dataclass(frozen=True)
 class LeaseReservationRequest:

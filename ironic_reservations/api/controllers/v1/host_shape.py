@@ -32,7 +32,7 @@ KEYS = frozenset((
     'id', 'vcpus', 'cpu_info', 'hypervisor_type', 'hypervisor_version',
     'hypervisor_hostname', 'service_name', 'memory_mb', 'local_gb', 'status',
     'availability_zone', 'trust_id', 'reservable', 'created_at',
-    'updated_at', 'node_uuid', 'resource_class'))
+    'updated_at', 'node_uuid', 'name', 'resource_class'))
 
 
 def shape(host: leases.Host,
@@ -42,8 +42,6 @@ def shape(host: leases.Host,
     :param public: names of capabilities; others are left out. ``None``: all.
     """
     node = host.node
-    # NOTE: never null, since clients sort by it.
-    name = node.name or node.uuid
     there = host_inventories.of(node)
     arch = dict(node.properties).get('cpu_arch')
     updated = host.updated_at
@@ -55,8 +53,9 @@ def shape(host: leases.Host,
         'cpu_info': json.dumps({'arch': arch} if arch else {}),
         'hypervisor_type': 'compute' if node.compute else 'ironic',
         'hypervisor_version': 1,
-        'hypervisor_hostname': name,
-        'service_name': name,
+        'hypervisor_hostname': host.hypervisor_hostname,
+        # NOTE: never null, since clients sort by it.
+        'service_name': node.name or node.uuid,
         'memory_mb': _total(there, flavors.MEMORY_MB),
         'local_gb': _total(there, flavors.DISK_GB),
         'status': node.provision_state,
@@ -66,6 +65,7 @@ def shape(host: leases.Host,
         'created_at': dates.write_short(host.created_at),
         'updated_at': None if updated is None else dates.write_short(updated),
         'node_uuid': node.uuid,
+        'name': node.name,
         'resource_class': node.resource_class,
     }
 
