@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from tests.inprocess.api import asking
@@ -86,3 +87,58 @@ class TestName(HostsCase):
         """A host has a name already."""
         self.assertIn('name', self.ask(
             'PUT', '/v1/os-hosts/1', 400, {'name': 'x'})['error_message'])
+
+
+class TestAllocations(HostsCase):
+    """What is promised of each host."""
+
+    def made(self, **what: Any) -> Any:
+        """Make a lease of a host."""
+        return self.ask('POST', '/v1/leases', 201, {
+            **_DAY, 'name': 'one', 'reservations': asking.hosts(), **what,
+        })['lease']
+
+    def listed(self, query: str = '') -> dict[str, list[Any]]:
+        """Return what is promised, by the ids of the hosts."""
+        found = self.ask('GET', f'/v1/os-hosts/allocations{query}')
+        return {each['resource_id']: each['reservations']
+                for each in found['allocations']}
+
+    def test_of_hosts_that_are_free(self) -> None:
+        """They are in the list, with nothing."""
+        self.assertEqual({'1': [], '2': []}, self.listed())
+        lease = self.made()
+        reservation, = lease['reservations']
+        self.assertEqual(
+            [[], [{'id': reservation['id'], 'lease_id': lease['id'],
+                   'start_date': '2050-01-01T10:00:00.000000',
+                   'end_date': '2050-01-02T10:00:00.000000'}]],
+            sorted(self.listed().values(), key=len))
+
+    def test_of_one_lease(self) -> None:
+        """A filter narrows what is promised, and not the hosts, as in Blazar.
+        """
+        first, second = self.made(), self.made(name='two')
+        for query in (f'?lease_id={first["id"]}',
+                      f'?reservation_id={first["reservations"][0]["id"]}'):
+            listed = self.listed(query)
+            self.assertEqual({'1', '2'}, set(listed))
+            self.assertEqual(
+                [first['id']], [each['lease_id'] for promised in
+                                listed.values() for each in promised])
+        self.assertNotEqual(first['id'], second['id'])
+
+    def test_start_is_that_of_the_lease(self) -> None:
+        """It is not the time at which a host came to it."""
+        lease = self.made(start_date='now')
+        self.served.clock.ahead += datetime.timedelta(hours=1)
+        grown = self.ask('PUT', f'/v1/leases/{lease["id"]}', 200, {
+            'reservations': [{'id': lease['reservations'][0]['id'],
+                              'min': 2, 'max': 2}]})['lease']
+        self.assertEqual(2, len(grown['reservations'][0]['nodes']))
+        for promised in (*self.listed().values(), *(
+                self.ask('GET', f'/v1/os-hosts/{ident}/allocation')[
+                    'allocation']['reservations'] for ident in '12')):
+            self.assertEqual([(lease['start_date'], lease['end_date'])],
+                             [(each['start_date'], each['end_date'])
+                              for each in promised])

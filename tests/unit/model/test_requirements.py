@@ -446,7 +446,8 @@ class TestHost(testtools.TestCase):
         self.assertEqual(
             {'id': '1', 'hypervisor_hostname': frozenset({'aa'}),
              'node_uuid': 'aa', 'hypervisor_type': 'ironic',
-             'reservable': 'False', 'traits': frozenset()}, requirements.of_host(bare))
+             'reservable': 'False', 'traits': frozenset()},
+            requirements.of_host(bare))
 
     @hypothesis.given(strategies.nodes())
     def test_capability_never_stands_for_what_ironic_says(self, node):

@@ -138,7 +138,7 @@ class AllocationsController(_Allocations):
 
     @expose.expose(query=host_types.AllocationQuery)
     def get_all(self, call: expose.Call) -> pecan.Response:
-        """List the hosts that have bookings, with these."""
+        """List all hosts, with their bookings."""
         shape = self._shaper(call)
         return expose.answer({'allocations': [
             shape(*each) for each in hosts.allocations(
