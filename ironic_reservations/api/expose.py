@@ -44,12 +44,15 @@ class Call:
     """A parsed request.
 
     :ivar minor: the version in use.
+    :ivar own_minor: the version of our own line, which requests in Blazar's
+        format may ask for beside Blazar's.
     :ivar query: of the type that the handler declared.
     :ivar document: the JSON of the body, if the handler takes one.
     """
 
     environ: wsgi.Environ
     minor: int
+    own_minor: int
     query: Any
     document: Any = None
 
@@ -91,7 +94,9 @@ def expose(query: type[basic.Parts] = basic.NoQuery, takes_body: bool = False,
             if not takes_body and dialects.of(
                     environ['PATH_INFO']) is not dialects.BLAZAR:
                 carried.expect_nothing()
-            return method(self, Call(environ, minor, read, document),
+            return method(self, Call(environ, minor,
+                                           environ[front.OWN_MINOR], read,
+                                           document),
                           *environ[strict.SEGMENTS])
         handle.since = since
         handle.__doc__ = method.__doc__
