@@ -60,6 +60,13 @@ def read(text: object) -> datetime.datetime | Literal['now']:
         'is UTC; or ISO 8601 with seconds and a zone; or "now"')
 
 
+def in_minutes(text: object) -> bool:
+    """Return whether a date is sent without seconds, as by Blazar's clients.
+    """
+    found = _DATE.fullmatch(text) if isinstance(text, str) else None
+    return found is not None and found[1] is None
+
+
 def write(date: datetime.datetime) -> str:
     """Return the text of a start, an end or the time of an event."""
     return date.isoformat(timespec='microseconds')[:26]

@@ -38,6 +38,9 @@ _SINCE = {'between': versions.FLEXIBLE, 'duration': versions.FLEXIBLE,
 #: The same for requests that change a lease.
 _CHANGES_SINCE = dict.fromkeys(('between', 'duration', 'fix_before'),
                                versions.OPEN_DATES)
+#: The keys of dates in a change, with the attributes of a lease.
+_DATES = {'start_date': 'start', 'start': 'start', 'end_date': 'end',
+          'end': 'end', 'before_end_date': 'before_end'}
 #: The types of reservations, by resource_type.
 _KINDS = {
     leases.PHYSICAL_HOST: lease_types.NewReservation,
@@ -197,6 +200,26 @@ def lease_change(document: Any, now: datetime.datetime,
         before_end=at(basic.given(wanted.before_end_date), now),
         reservations=requested, heal=bool(basic.given(wanted.heal)),
         opened=_opened(wanted, now))
+
+
+def sent_back(document: Any, change: leases.LeaseChange,
+              lease: leases.Lease) -> leases.LeaseChange:
+    """Return a change without the dates that a client sends back in minutes.
+
+    NOTE: Blazar's clients have no seconds, and "now" does. Such a date is the
+    one that the lease has.
+
+    :param document: the body of the request for the change.
+    :param lease: as it is.
+    """
+    same = {}
+    for key, name in _DATES.items():
+        held = getattr(lease, name)
+        if held is not None and dates.in_minutes(document.get(key)) and (
+                getattr(change, name) == held.replace(second=0,
+                                                      microsecond=0)):
+            same[name] = held
+    return dataclasses.replace(change, **same)
 
 
 def _check_once(changes: Iterable[leases.LeaseReservationChange]) -> None:
