@@ -33,6 +33,8 @@ class Dialect:
     """The format of the answers to a client.
 
     :ivar line: the versions of its service type.
+    :ivar beside: versions that a request may ask for as well, which add to
+        the format.
     :ivar details_since: the first version in which errors carry data.
     :ivar render: returns status and body of an error; called with the error,
         the request id and whether it may carry data.
@@ -41,11 +43,23 @@ class Dialect:
     line: versions.Line
     details_since: int
     render: _Render
+    beside: versions.Line | None = None
+
+    def negotiated(self, header: str | None
+                   ) -> dict[versions.Line, int | None]:
+        """Return the lines that an answer names, before they are agreed on.
+
+        :param header: the value of ``OpenStack-API-Version``.
+        """
+        lines: dict[versions.Line, int | None] = {self.line: None}
+        if self.beside is not None and self.beside.named(header):
+            lines[self.beside] = None
+        return lines
 
 
 OWN = Dialect(versions.OWN, versions.REASONS, faults.render)
 BLAZAR = Dialect(versions.BLAZAR, versions.BLAZAR.minimum,
-                 faults.render_as_blazar)
+                 faults.render_as_blazar, versions.OWN)
 
 
 def of(path: str) -> Dialect:

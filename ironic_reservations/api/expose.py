@@ -26,6 +26,7 @@ from oslo_context import context as oslo_context
 import pecan
 
 from ironic_reservations import errors
+from ironic_reservations.api import dialects
 from ironic_reservations.api import identity
 from ironic_reservations.api import versions
 from ironic_reservations.api import wsgi
@@ -43,12 +44,15 @@ class Call:
     """A parsed request.
 
     :ivar minor: the version in use.
+    :ivar own_minor: the version of our own line, which requests in Blazar's
+        format may ask for beside Blazar's.
     :ivar query: of the type that the handler declared.
     :ivar document: the JSON of the body, if the handler takes one.
     """
 
     environ: wsgi.Environ
     minor: int
+    own_minor: int
     query: Any
     document: Any = None
 
@@ -68,7 +72,7 @@ def expose(query: type[basic.Parts] = basic.NoQuery, takes_body: bool = False,
 
     :param query: the WSME type of its query.
     :param takes_body: whether it takes a JSON document; otherwise bodies are
-        refused.
+        refused, or left unread in the format of Blazar.
     :param since: the version that added it.
     :param repeated: names of query parameters that may be repeated; their
         values are lists.
@@ -84,9 +88,15 @@ def expose(query: type[basic.Parts] = basic.NoQuery, takes_body: bool = False,
             read = basic.read(query, _parameters(environ, repeated), minor,
                               'query parameter')
             carried = environ[body.KEY]
-            document = (carried.expect_json() if takes_body
-                        else carried.expect_nothing())
-            return method(self, Call(environ, minor, read, document),
+            document = carried.expect_json() if takes_body else None
+            # NOTE: Blazar reads no body where none belongs, and its clients
+            # send some.
+            if not takes_body and dialects.of(
+                    environ['PATH_INFO']) is not dialects.BLAZAR:
+                carried.expect_nothing()
+            return method(self, Call(environ, minor,
+                                           environ[front.OWN_MINOR], read,
+                                           document),
                           *environ[strict.SEGMENTS])
         handle.since = since
         handle.__doc__ = method.__doc__

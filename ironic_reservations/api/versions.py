@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import dataclasses
 import re
 
@@ -146,8 +147,8 @@ class Line:
         """
         wanted: set[str] = set()
         for part in (header or '').split(','):
-            service, _, version = part.strip().partition(' ')
-            if service.lower() == self.service_type:
+            if self._is_ours(part):
+                version = part.strip().partition(' ')[2]
                 wanted.add(version.strip().lower())
         if not wanted:
             return self.minimum
@@ -159,23 +160,22 @@ class Line:
             return self.maximum
         match = _NUMBER.fullmatch(version)
         if match is None:
-            raise self._refusal(f'The version {version[:40]!r} in the header '
-                                f'{HEADER} cannot be read.')
+            raise self._refusal(f'The version {version[:40]!r} of '
+                                f'{self.service_type} in the header {HEADER} '
+                                'cannot be read.')
         major, minor = int(match[1]), int(match[2])
         if major != MAJOR or not self.minimum <= minor <= self.maximum:
-            raise self._refusal(f'The version {version} was asked for but is '
+            raise self._refusal(f'The version {version} of '
+                                f'{self.service_type} was asked for but is '
                                 'not served here.')
         return minor
 
-    def besides(self, header: str | None) -> int:
-        """Return the version of this line that a request of another asks for.
+    def named(self, header: str | None) -> bool:
+        """Return whether a request asks for any version of this line."""
+        return any(self._is_ours(part) for part in (header or '').split(','))
 
-        :returns: the oldest if it asks for none that is served.
-        """
-        try:
-            return self.requested(header)
-        except errors.VersionNotAcceptable:
-            return self.minimum
+    def _is_ours(self, part: str) -> bool:
+        return part.strip().partition(' ')[0].lower() == self.service_type
 
     def _refusal(self, sentence: str) -> errors.VersionNotAcceptable:
         oldest, latest = text(self.minimum), text(self.maximum)
@@ -183,17 +183,27 @@ class Line:
             f'{sentence} Ask for {oldest} to {latest}, or for "latest".',
             min_version=oldest, max_version=latest)
 
-    def headers(self, minor: int | None) -> list[tuple[str, str]]:
-        """Return the version headers of an answer.
+    def shown(self, minor: int) -> str:
+        """Return a version with its service type."""
+        return f'{self.service_type} {text(minor)}'
 
-        :param minor: the version in use; ``None`` if none could be agreed on.
-        """
-        out = [(MINIMUM_HEADER, f'{self.service_type} {text(self.minimum)}'),
-               (MAXIMUM_HEADER, f'{self.service_type} {text(self.maximum)}'),
-               ('Vary', HEADER)]
-        if minor is not None:
-            out.append((HEADER, f'{self.service_type} {text(minor)}'))
-        return out
+
+def headers(used: Mapping[Line, int | None]) -> list[tuple[str, str]]:
+    """Return the version headers of an answer.
+
+    :param used: the version in use of each line; ``None`` if none could be
+        agreed on.
+    """
+    out = [(MINIMUM_HEADER, ', '.join(
+               line.shown(line.minimum) for line in used)),
+           (MAXIMUM_HEADER, ', '.join(
+               line.shown(line.maximum) for line in used)),
+           ('Vary', HEADER)]
+    agreed = [line.shown(minor) for line, minor in used.items()
+              if minor is not None]
+    if agreed:
+        out.append((HEADER, ', '.join(agreed)))
+    return out
 
 
 OWN = Line(SERVICE_TYPE, HISTORY)

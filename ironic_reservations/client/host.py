@@ -23,9 +23,9 @@ from ironic_reservations.client import resource
 from ironic_reservations.client import session
 
 #: What each host has; all else is what the operator says of it.
-FIELDS = ('id', 'hypervisor_hostname', 'node_uuid', 'resource_class',
-          'status', 'reservable', 'vcpus', 'memory_mb', 'local_gb',
-          'cpu_info', 'hypervisor_type', 'hypervisor_version',
+FIELDS = ('id', 'hypervisor_hostname', 'node_uuid', 'name',
+          'resource_class', 'status', 'reservable', 'vcpus', 'memory_mb',
+          'local_gb', 'cpu_info', 'hypervisor_type', 'hypervisor_version',
           'service_name', 'availability_zone', 'trust_id', 'created_at',
           'updated_at')
 
@@ -33,12 +33,18 @@ FIELDS = ('id', 'hypervisor_hostname', 'node_uuid', 'resource_class',
 class Host(resource.Resource):
     """A node that an operator has opened to leases.
 
-    Its attributes are those of the API: ``id``, ``node_uuid``,
+    Its attributes are those of the API: ``id``, ``node_uuid``, ``name``,
     ``hypervisor_hostname``, ``resource_class``, ``reservable`` and so on,
     and the capabilities that the operator has given it.
     """
 
     envelope = 'host'
+
+    @property
+    def shown_name(self) -> str:
+        """The name of the node, or its UUID if it has no name."""
+        # NOTE: older services have no name, but the name as the hostname.
+        return str(self._info.get('name') or self.hypervisor_hostname)
 
     @property
     def capabilities(self) -> dict[str, str]:

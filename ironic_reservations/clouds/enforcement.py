@@ -19,6 +19,7 @@ Blazar's external service filter. :func:`commit` is our own.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from collections.abc import Mapping
 import datetime
 from typing import Any
 import urllib.parse
@@ -29,10 +30,14 @@ import requests
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import posting
+from ironic_reservations.model import host_document
 from ironic_reservations.model import leases
 from ironic_reservations.model import nesting
 
 LOG = log.getLogger(__name__)
+
+#: The hosts of leases by the uuids of their nodes.
+Hosts = Mapping[str, leases.Host]
 
 #: The maximum nesting of an answer that is parsed.
 _DEEPEST = 16
@@ -50,30 +55,38 @@ def terms(lease: leases.Lease) -> Hashable:
         len(each.bookings) for each in lease.reservations)
 
 
-def check_create(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
+def check_create(conf: cfg.ConfigOpts, lease: leases.Lease,
+                 hosts: Hosts) -> None:
     """Ask whether a new lease is permitted.
 
+    :param hosts: those of the lease.
     :raises LeaseNotPermitted: it is not, or the service does not answer.
     """
     _ask(conf, 'check-create', lease.project_id, lease.user_id,
-         {'lease': _document(lease)})
+         {'lease': _document(lease, hosts)})
 
 
 def check_update(conf: cfg.ConfigOpts, before: leases.Lease,
-                 after: leases.Lease) -> None:
+                 after: leases.Lease, hosts: Hosts) -> None:
     """Ask whether a change of a lease is permitted.
 
+    :param hosts: those before and after the change.
     :raises LeaseNotPermitted: it is not, or the service does not answer.
     """
     _ask(conf, 'check-update', before.project_id, before.user_id,
-         {'current_lease': _document(before), 'lease': _document(after)})
+         {'current_lease': _document(before, hosts),
+          'lease': _document(after, hosts)})
 
 
-def on_end(conf: cfg.ConfigOpts, lease: leases.Lease) -> None:
-    """Report the end of a lease; a refusal is only logged."""
+def on_end(conf: cfg.ConfigOpts, lease: leases.Lease,
+           hosts: Hosts) -> None:
+    """Report the end of a lease; a refusal is only logged.
+
+    :param hosts: those of the lease.
+    """
     try:
         _ask(conf, 'on-end', lease.project_id, lease.user_id,
-             {'lease': _document(lease)})
+             {'lease': _document(lease, hosts)})
     except errors.LeaseNotPermitted as exc:
         LOG.warning('The enforcement service could not be told that the lease '
                     '%s has ended: %s',
@@ -109,7 +122,13 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
     options = conf.leases
     if options.enforcement_url is None:
         return
-    context = {'context': {'project_id': project_id, 'user_id': user_id}}
+    context = {'context': {
+        'project_id': project_id, 'user_id': user_id,
+        # NOTE: the registered options depend on the authentication plugin.
+        'auth_url': options.enforcement_auth_url or getattr(
+            conf.ironic, 'auth_url', None),
+        'region_name': options.enforcement_region_name
+        or conf.ironic.region_name}}
     try:
         answer = requests.post(
             f'{options.enforcement_url.rstrip("/")}/{what}',
@@ -155,7 +174,7 @@ def _message(answer: requests.Response) -> str | None:
     return message if isinstance(message, str) else None
 
 
-def _document(lease: leases.Lease) -> dict[str, Any]:
+def _document(lease: leases.Lease, hosts: Hosts) -> dict[str, Any]:
     return {
         'id': lease.id, 'name': lease.name,
         'start_date': _date(lease.start), 'end_date': _date(lease.end),
@@ -164,16 +183,30 @@ def _document(lease: leases.Lease) -> dict[str, Any]:
             'id': each.id, 'resource_type': each.resource_type,
             'resource_properties': each.resource_properties,
             **_asked(each),
-            'allocations': [{'id': booking.node_uuid,
-                             'hypervisor_hostname': booking.node_uuid}
+            'allocations': [_allocation(booking.node_uuid, hosts)
                             for booking in each.bookings]}
             for each in lease.reservations]}
+
+
+def _allocation(node_uuid: str, hosts: Hosts) -> dict[str, Any]:
+    """Return a host as Blazar sends it.
+
+    NOTE: the reference of Blazar has the capabilities in "extra", and its code
+    sends them beside the other keys. Services read either.
+    """
+    host = hosts.get(node_uuid)
+    if host is None:
+        # NOTE: it was deleted while its lease was ending.
+        return {'id': None, 'hypervisor_hostname': node_uuid, 'extra': {}}
+    return {**host.capabilities, **host_document.of(host),
+            'extra': dict(host.capabilities)}
 
 
 def _asked(each: leases.LeaseReservation) -> dict[str, Any]:
     wanted = each.instances
     if wanted is None:
         return {'min': each.least, 'max': each.most,
+                'before_end': each.before_end,
                 'hypervisor_properties': each.hypervisor_properties}
     return {'amount': wanted.amount, 'vcpus': wanted.vcpus,
             'memory_mb': wanted.memory_mb, 'disk_gb': wanted.disk_gb,

@@ -79,6 +79,15 @@ OPTS = [
              'other properties (hypervisor_hostname, name, node_uuid, owner, '
              'status, id, reservable) can be used by callers who may do so by '
              'the policy rule reservation:host:list_private_properties.'),
+    cfg.StrOpt('default_resource_properties', default='',
+               help='The resource_properties of each reservation of a new '
+                    'lease that has none, and of availability queries '
+                    'without any, such as ["!=", "$$node_type", "gpu"], with '
+                    '$$ for $. They may use any property, and users see them '
+                    'in their leases. A property that a host does not have '
+                    'matches no comparison, not even "!=": where compute '
+                    'hosts are leased as well, allow these with ["or", ["==", '
+                    '"$$hypervisor_type", "compute"], ...].'),
     cfg.IntOpt('max_duration', default=31622400, min=0,
                help='Maximum duration of a lease, in seconds. The default is '
                     '366 days. 0 sets no limit.'),
@@ -202,6 +211,13 @@ OPTS = [
     cfg.StrOpt('enforcement_token', secret=True,
                help='The token that is sent to the enforcement service as '
                     'X-Auth-Token, with questions and with commits.'),
+    cfg.URIOpt('enforcement_auth_url', schemes=['http', 'https'],
+               help='The URL of Keystone in requests to the enforcement '
+                    'service, as it is reached from there. By default '
+                    '[ironic] auth_url.'),
+    cfg.StrOpt('enforcement_region_name',
+               help='The name of the region in requests to the enforcement '
+                    'service. By default [ironic] region_name.'),
     cfg.FloatOpt('enforcement_timeout', default=10, min=0.1,
                  help='Time, in seconds, within which the enforcement service '
                       'must answer. If it does not, the lease is refused; '

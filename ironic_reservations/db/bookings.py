@@ -170,17 +170,22 @@ def read_of_hosts(connection: sa.Connection, lease_id: str | None = None,
                   ) -> list[tuple[leases.NodeBooking, str]]:
     """Return bookings with the IDs of their leases, ordered by start.
 
-    Each parameter that is given restricts the result.
+    Each starts with its lease, whenever the lease has got the host. Each
+    parameter that is given restricts the result.
     """
-    query = (sa.select(*_COLUMNS, _l.lease_id)
-             .join_from(tables.reservations, tables.lease_reservations,
-                        _r.lease_reservation_id == _l.id)
-             .order_by(_r.starts_at, _r.id))
+    # SELECT ..., lease_id, leases.starts_at FROM reservations
+    #   JOIN lease_reservations ON ... JOIN leases ON ... WHERE ...
+    of_lease = tables.leases.c
+    query = (sa.select(*_COLUMNS, _l.lease_id, of_lease.starts_at)
+             .select_from(sa.join(_LEASED, tables.leases,
+                                  _l.lease_id == of_lease.id))
+             .order_by(of_lease.starts_at, _r.id))
     for column, value in ((_l.lease_id, lease_id), (_l.id, reservation_id),
                           (_r.node_uuid, node_uuid)):
         if value is not None:
             query = query.where(column == value)
-    return [(_booking(row), row[11]) for row in connection.execute(query)]
+    return [(dataclasses.replace(_booking(row), starts_at=row[12]), row[11])
+            for row in connection.execute(query)]
 
 
 def read_of_project(connection: sa.Connection, project_id: str | None,

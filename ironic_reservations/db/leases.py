@@ -336,6 +336,7 @@ def update(connection: sa.Connection, before: leases.Lease,
                         most=each.most,
                         hypervisor_properties=each.hypervisor_properties,
                         resource_properties=each.resource_properties,
+                        before_end=each.before_end,
                         missing_resources=each.missing_resources,
                         resources_changed=each.resources_changed,
                         updated_at=each.updated_at)), 1, _PART)

@@ -28,6 +28,7 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import default_condition
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import ironic_api
 from ironic_reservations.engine import key_limit
@@ -95,6 +96,7 @@ def build(conf: cfg.ConfigOpts,
 
     :param clock: the clock; by default that of the database.
     """
+    default_condition.check(conf)
     database = connection.Database(conf)
     return Engine(conf=conf, database=database,
                   clock=clock or db_clock.DatabaseClock(

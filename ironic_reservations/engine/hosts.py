@@ -256,7 +256,11 @@ def allocations(engine: Engine, lease_id: str | None = None,
                 host_id: int | None = None
                 ) -> list[tuple[leases.Host,
                                 list[tuple[leases.NodeBooking, str]]]]:
-    """Read the bookings of hosts, each with the id of its lease."""
+    """Read hosts with their bookings, each with the id of its lease.
+
+    :param lease_id: leaves out bookings of other leases, and no host.
+    :param reservation_id: likewise.
+    """
     with engine.database.snapshot() as connection:
         rows = db_hosts.read(
             connection, ids=None if host_id is None else (host_id,))
@@ -268,8 +272,7 @@ def allocations(engine: Engine, lease_id: str | None = None,
                 else None):
             promised.setdefault(booking.node_uuid, []).append(
                 (booking, of_lease))
-    return [(host, promised.get(host.node.uuid, [])) for host in hosts
-            if host_id is not None or host.node.uuid in promised]
+    return [(host, promised.get(host.node.uuid, [])) for host in hosts]
 
 
 def properties(engine: Engine, with_private: bool) -> list[Property]:

@@ -362,6 +362,12 @@ class Host:
     capabilities: Mapping[str, str] = dataclasses.field(default_factory=dict)
     excluded: bool = False
 
+    @property
+    def hypervisor_hostname(self) -> str:
+        """The name in Nova: of a node its uuid, of a compute host its name."""
+        node = self.node
+        return (node.compute and node.name) or node.uuid
+
 
 @dataclasses.dataclass(frozen=True)
 class LeaseReservationRequest:
@@ -433,6 +439,7 @@ class LeaseReservationChange:
     """A change of one reservation of a lease; ``None``: unchanged.
 
     :ivar amount: the number of instances, if it is for instances.
+    :ivar resource_type: sent by clients that name it; it cannot be changed.
     :ivar give_back: the uuids of nodes to give back.
     """
 
@@ -444,6 +451,8 @@ class LeaseReservationChange:
     give_back: tuple[str, ...] = ()
     amount: int | None = None
     instances: instance_reservations.InstanceChange | None = None
+    before_end: str | None = None
+    resource_type: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -201,7 +201,9 @@ def of_host(host: leases.Host) -> dict[str, conditions.Value]:
         name: value for name, value in host.capabilities.items()
         if name not in BUILTIN}
     known.update(
-        id=str(host.id), hypervisor_hostname=node.name or node.uuid,
+        id=str(host.id),
+        # NOTE: Nova has one of them, and both are known to its users.
+        hypervisor_hostname=frozenset(filter(None, (node.uuid, node.name))),
         hypervisor_type='compute' if node.compute else 'ironic',
         reservable=str(host.reservable), node_uuid=node.uuid,
         traits=node.traits)

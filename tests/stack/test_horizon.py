@@ -135,20 +135,19 @@ class TestHorizon(base.TestCase, browser_base.Browsing):
         page.locator('[name=extra_caps]').fill('{"rack": "r1"}')
         page.get_by_role('button', name='Create Hosts').click()
         self.said(page, f'Host {node} was successfully created')
-        name = self.node(node)['name']
-        page.get_by_role('link', name=name).click()
+        page.get_by_role('link', name=node).click()
         sync_api.expect(page.locator('dl', has_text='rack')
                         ).to_contain_text('r1')
         page.goto(f'{self.url}{HOSTS}')
-        self.row(page, name).get_by_role('link', name='Update Host').click()
+        self.row(page, node).get_by_role('link', name='Update Host').click()
         page.locator('[name=values]').fill('{"rack": "r2"}')
         page.get_by_role('button', name='Update').click()
         self.said(page, 'Host was successfully updated')
-        page.get_by_role('link', name=name).click()
+        page.get_by_role('link', name=node).click()
         sync_api.expect(page.locator('dl', has_text='rack')
                         ).to_contain_text('r2')
         page.goto(f'{self.url}{HOSTS}')
-        self.confirm(page, self.row(page, name), 'Delete Host')
+        self.confirm(page, self.row(page, node), 'Delete Host')
         self.said(page, 'Deleted Host')
         self.assertEqual([], self.cloud.ask(
             base.SYSTEM, 'GET',
@@ -163,11 +162,11 @@ class TestHorizon(base.TestCase, browser_base.Browsing):
         with page.expect_response(re.compile('resources.json$')) as answer:
             page.reload()
         chart = page.locator('#blazar-calendar-host svg')
-        for name in (self.node(node)['name'] for node in self.nodes):
-            sync_api.expect(chart.get_by_text(name).first).to_be_visible()
+        for node in self.nodes:
+            sync_api.expect(chart.get_by_text(node).first).to_be_visible()
         shown = answer.value.json()
         self.assertEqual(
-            sorted(self.node(node)['name'] for node in self.nodes_of(theirs)),
+            sorted(self.nodes_of(theirs)),
             sorted(each['hypervisor_hostname']
                    for each in shown['reservations']))
         self.assertEqual(1, len({each['reservation_id']

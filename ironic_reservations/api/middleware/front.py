@@ -22,6 +22,7 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.api import dialects
 from ironic_reservations.api import log_text
+from ironic_reservations.api import versions
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import audited
 from ironic_reservations.api.middleware import errors as api_errors
@@ -30,8 +31,10 @@ from ironic_reservations.engine import audit
 
 LOG = log.getLogger(__name__)
 
-#: The key of the environ for the minor version in use.
+#: The keys of the environ for the minor version in use, and for that of our
+#: own line: the same one, or the one that is asked for beside Blazar's.
 MINOR = 'ironic_reservations.minor'
+OWN_MINOR = 'ironic_reservations.own_minor'
 
 
 class Front:
@@ -50,18 +53,22 @@ class Front:
         # to be restored for its log lines.
         before = oslo_context.get_current()
         dialect = dialects.of(environ.get('PATH_INFO', ''))
-        minor: int | None = None
+        asked = environ.get('HTTP_OPENSTACK_API_VERSION')
+        used = dialect.negotiated(asked)
         code = None
         try:
-            minor = dialect.line.requested(
-                environ.get('HTTP_OPENSTACK_API_VERSION'))
-            environ[MINOR] = minor
+            # NOTE: all or none, so that a client can tell that it must ask
+            # for another one.
+            used = {line: line.requested(asked) for line in used}
+            environ[MINOR] = used[dialect.line]
+            environ[OWN_MINOR] = used.get(versions.OWN, versions.OWN.minimum)
             _make_plain(environ)
             answer = wsgi.call(self._application, environ)
         except Exception as exc:
             error = api_errors.translated(exc, environ)
             code = error.code
-            answer = api_errors.answer(error, environ, dialect, minor)
+            answer = api_errors.answer(error, environ, dialect,
+                                       used[dialect.line])
         finally:
             if before is not None:
                 before.update_store()
@@ -70,7 +77,7 @@ class Front:
         LOG.info('[%s] %s %s - %d%s', environ.get('openstack.request_id'),
                  log_text.quoted(method), log_text.path(environ),
                  answer.status, '' if code is None else f' {code}')
-        answer.headers.extend(dialect.line.headers(minor))
+        answer.headers.extend(versions.headers(used))
         return answer.send(start_response, with_body=method != 'HEAD')
 
 

@@ -206,6 +206,12 @@ def to_boolean(value: Any) -> bool:
     return value
 
 
+def to_truth(value: Any) -> bool:
+    """Return true or false, or what a word says: Blazar's commands send text.
+    """
+    return to_flag(value) if isinstance(value, str) else to_boolean(value)
+
+
 def to_flag(value: Any) -> bool:
     """Return true or false in a query, case-insensitive."""
     word = value.lower()
@@ -268,10 +274,12 @@ class attribute(wtypes.wsattr):
     :param datatype: a type of WSME, or a function that returns the value, and
         raises ValueError with what is expected instead.
     :param since: the version that added it.
+    :param null: what null means in :class:`BlazarParts`; by default, that the
+        part is left out.
     """
 
     def __init__(self, datatype: Any, since: int = versions.SEED,
-                 **kwargs: Any) -> None:
+                 null: str | None = None, **kwargs: Any) -> None:
         if isinstance(datatype, types.FunctionType):
             datatype = _Parsed(datatype)
         super().__init__(datatype, **kwargs)
@@ -279,6 +287,7 @@ class attribute(wtypes.wsattr):
         # serve the first requests of a process, do that at the same time.
         self.datatype = wtypes.registry.resolve_type(datatype)
         self.since = since
+        self.null = null
 
 
 class Parts(wtypes.Base):
@@ -290,6 +299,21 @@ class Parts(wtypes.Base):
         cls._wsme_attr_order = list(dict.fromkeys(
             name for base in cls.__mro__ for name, part in vars(base).items()
             if isinstance(part, attribute)))
+
+
+class BlazarParts(Parts):
+    """The parts of a body in the format of Blazar.
+
+    Null means that a part is left out, or what the part says of it.
+    """
+
+
+class BlazarQuery(Parts):
+    """The query of a request in Blazar's format that only reads.
+
+    Unknown parameters are ignored, as by Blazar. Requests that write refuse
+    them, since a misspelt ``dry_run`` would be carried out.
+    """
 
 
 #: The keys of a reservation in answers, with the version that added each.
@@ -394,6 +418,11 @@ def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
         raise errors.InvalidValue(
             f'The body is {shown(document)}, and an object is expected.')
     known = {part.name: part for part in wtypes.list_attributes(datatype)}
+    if issubclass(datatype, BlazarParts):
+        document = _without_nulls(known, document)
+    if issubclass(datatype, BlazarQuery):
+        document = {name: value for name, value in document.items()
+                    if name in known}
     for name, value in document.items():
         _check_part(known, name, value, minor, what)
     for name, part in known.items():
@@ -408,6 +437,15 @@ def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
         if name in document and isinstance(part.datatype, OneOf):
             part.datatype.check(name, getattr(out, name), minor)
     return out
+
+
+def _without_nulls(known: Mapping[str, attribute],
+                   document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with what null means in each of its parts."""
+    meant = {name: known[name].null if value is None and name in known
+             else value for name, value in document.items()}
+    return {name: value for name, value in meant.items()
+            if value is not None or name not in known}
 
 
 def _check_part(known: Mapping[str, attribute], name: str, value: Any,

@@ -23,7 +23,7 @@ NOW: Literal['now'] = 'now'
 
 _DATE = re.compile(
     r'[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}'
-    r'(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?')
+    r'(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}(:?[0-5][0-9])?)?')
 _SHOWN = 40
 #: The limits leave room for computations around a date.
 _FIRST_YEAR, _LAST_YEAR = 1970, instants.LAST_YEAR
@@ -58,6 +58,13 @@ def read(text: object) -> datetime.datetime | Literal['now']:
     raise ValueError(
         f'{shown} is an invalid date. Required format: %Y-%m-%d %H:%M, which '
         'is UTC; or ISO 8601 with seconds and a zone; or "now"')
+
+
+def in_minutes(text: object) -> bool:
+    """Return whether a date is sent without seconds, as by Blazar's clients.
+    """
+    found = _DATE.fullmatch(text) if isinstance(text, str) else None
+    return found is not None and found[1] is None
 
 
 def write(date: datetime.datetime) -> str:

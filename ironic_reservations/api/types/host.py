@@ -31,31 +31,31 @@ _MAX_NUMBER = 2 ** 63
 _SLOTS = re.compile('[1-9]|1[0-9]|20')
 
 
-class HostQuery(basic.Parts):
+class HostQuery(basic.BlazarQuery):
     """The query of ``GET /v1/os-hosts``."""
 
     limit = basic.attribute(basic.to_limit)
     marker = basic.attribute(basic.to_whole)
 
 
-class AllocationQuery(basic.Parts):
+class AllocationQuery(basic.BlazarQuery):
     """The query of the allocations of hosts."""
 
     lease_id = basic.attribute(basic.to_uuid)
     reservation_id = basic.attribute(basic.to_uuid)
 
 
-class PropertyQuery(basic.Parts):
+class PropertyQuery(basic.BlazarQuery):
     """The query of ``GET /v1/os-hosts/properties``."""
 
     detail = basic.attribute(basic.to_flag)
     all = basic.attribute(basic.to_flag)
 
 
-class PropertyUpdate(basic.Parts):
+class PropertyUpdate(basic.BlazarParts):
     """The body of ``PATCH /v1/os-hosts/properties/<name>``."""
 
-    private = basic.attribute(basic.to_boolean)
+    private = basic.attribute(basic.to_truth)
 
 
 def to_slots(value: Any) -> int:
@@ -111,7 +111,8 @@ def new_hosts(document: Any) -> NewHosts:
                 f'{key}: a name of 1 to {_MAX_NAME} characters is expected, '
                 f'not {basic.shown(value)}.')
     return NewHosts(name, resource_class, {
-        key: _capability(key, value) for key, value in extras.items()})
+        key: _capability(key, value) for key, value in extras.items()
+        if value is not None or not _checked(key)})
 
 
 def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
@@ -125,10 +126,12 @@ def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
     if not changes:
         raise errors.InvalidValue(
             'No data to update. Send capabilities, or "reservable".')
-    reservable = changes.pop('reservable', None)
-    if 'reservable' in document and not isinstance(reservable, bool):
-        raise errors.InvalidValue('reservable: true or false is expected, '
-                                  f'not {basic.shown(reservable)}.')
+    reservable = None
+    if 'reservable' in changes:
+        try:
+            reservable = basic.to_truth(changes.pop('reservable'))
+        except ValueError as exc:
+            raise errors.InvalidValue(f'reservable: {exc}.') from exc
     return {key: None if value is None and _checked(key)
             else _capability(key, value)
             for key, value in changes.items()}, reservable
@@ -143,6 +146,9 @@ def _object(document: Any) -> dict[str, Any]:
 
 def _capability(key: str, value: Any) -> str:
     _checked(key)
+    if isinstance(value, bool):
+        # NOTE: the word that Blazar's samples have.
+        value = str(value)
     if isinstance(value, float) or (type(value) is int
                                     and abs(value) <= _MAX_NUMBER):
         # NOTE: stored as text; requirements still compare it as a number.

@@ -168,6 +168,16 @@ def to_objects(value: Any) -> list[dict[str, Any]]:
     return value
 
 
+def to_no_events(value: Any) -> tuple[()]:
+    """Return the events of a change, which are none: Blazar's are empty."""
+    if value != []:
+        raise ValueError(
+            'an empty list is expected. The events of a lease are made from '
+            'its dates; send "start_date", "end_date" or "before_end_date" '
+            'to change these')
+    return ()
+
+
 def to_hosts(value: Any) -> tuple[int | str, ...]:
     """Return hosts by their ids, or by the uuids of their nodes."""
     if not isinstance(value, list) or len(value) > _MAX_ITEMS:
@@ -211,7 +221,11 @@ class Window(basic.Parts):
     end = basic.attribute(dates.read)
 
 
-class NewLease(Window):
+class LeaseWindow(basic.BlazarParts, Window):
+    """The start and the end of a lease."""
+
+
+class NewLease(LeaseWindow):
     """The body of ``POST /v1/leases``."""
 
     before_end_date = basic.attribute(dates.read)
@@ -226,18 +240,18 @@ class NewLease(Window):
     priority = basic.attribute(to_priority)
 
 
-class NewReservation(basic.Parts):
+class NewReservation(basic.BlazarParts):
     """A reservation of hosts in a new lease."""
 
     resource_type = basic.attribute(basic.to_text)
     min = basic.attribute(count_of('hosts'))
     max = basic.attribute(count_of('hosts'))
-    hypervisor_properties = basic.attribute(basic.to_properties)
-    resource_properties = basic.attribute(basic.to_properties)
+    hypervisor_properties = basic.attribute(basic.to_properties, null='')
+    resource_properties = basic.attribute(basic.to_properties, null='')
     before_end = basic.attribute(to_before_end)
 
 
-class NewInstances(basic.Parts):
+class NewInstances(basic.BlazarParts):
     """A reservation of instances in a new lease."""
 
     resource_type = basic.attribute(basic.to_text)
@@ -245,8 +259,8 @@ class NewInstances(basic.Parts):
     memory_mb = basic.attribute(to_size)
     disk_gb = basic.attribute(to_size)
     amount = basic.attribute(count_of('instances'))
-    affinity = basic.attribute(to_affinity)
-    resource_properties = basic.attribute(basic.to_properties)
+    affinity = basic.attribute(to_affinity, null='None')
+    resource_properties = basic.attribute(basic.to_properties, null='')
 
 
 class NewFlavored(NewInstances):
@@ -256,39 +270,43 @@ class NewFlavored(NewInstances):
     flavor = basic.attribute(to_flavor)
 
 
-class NewEvent(basic.Parts):
+class NewEvent(basic.BlazarParts):
     """An event that a client of Blazar may add."""
 
     event_type = basic.attribute(basic.to_text)
     event_date = basic.attribute(dates.read)
+    time = basic.attribute(dates.read)
 
 
-class LeaseUpdate(Window):
+class LeaseUpdate(LeaseWindow):
     """The body of ``PUT /v1/leases/<id>``."""
 
     before_end_date = basic.attribute(dates.read)
     name = basic.attribute(to_name)
     reservations = basic.attribute(to_objects)
+    events = basic.attribute(to_no_events)
     heal = basic.attribute(basic.to_boolean)
     between = basic.attribute(to_dates)
     duration = basic.attribute(basic.to_seconds)
     fix_before = basic.attribute(to_fix_before)
 
 
-class ReservationUpdate(basic.Parts):
+class ReservationUpdate(basic.BlazarParts):
     """A change of one reservation of a lease."""
 
     id = basic.attribute(basic.to_uuid)
+    resource_type = basic.attribute(basic.to_text)
     min = basic.attribute(count_of('hosts'))
     max = basic.attribute(count_of('hosts'))
-    hypervisor_properties = basic.attribute(basic.to_properties)
-    resource_properties = basic.attribute(basic.to_properties)
+    hypervisor_properties = basic.attribute(basic.to_properties, null='')
+    resource_properties = basic.attribute(basic.to_properties, null='')
+    before_end = basic.attribute(to_before_end)
     give_back = basic.attribute(to_hosts)
     vcpus = basic.attribute(to_size)
     memory_mb = basic.attribute(to_size)
     disk_gb = basic.attribute(to_size)
     amount = basic.attribute(count_of('instances'))
-    affinity = basic.attribute(to_affinity)
+    affinity = basic.attribute(to_affinity, null='None')
 
 
 class ChangeQuery(basic.Parts):
@@ -297,7 +315,7 @@ class ChangeQuery(basic.Parts):
     dry_run = basic.attribute(basic.to_flag)
 
 
-class LeaseQuery(basic.Parts):
+class LeaseQuery(basic.BlazarQuery):
     """The query of ``GET /v1/leases``."""
 
     limit = basic.attribute(basic.to_limit)

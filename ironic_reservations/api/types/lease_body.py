@@ -38,6 +38,9 @@ _SINCE = {'between': versions.FLEXIBLE, 'duration': versions.FLEXIBLE,
 #: The same for requests that change a lease.
 _CHANGES_SINCE = dict.fromkeys(('between', 'duration', 'fix_before'),
                                versions.OPEN_DATES)
+#: The keys of dates in a change, with the attributes of a lease.
+_DATES = {'start_date': 'start', 'start': 'start', 'end_date': 'end',
+          'end': 'end', 'before_end_date': 'before_end'}
 #: The types of reservations, by resource_type.
 _KINDS = {
     leases.PHYSICAL_HOST: lease_types.NewReservation,
@@ -74,10 +77,11 @@ def new_lease(document: Any, now: datetime.datetime,
                         ('end_date', end)):
         if value is None:
             raise _missing(what)
-    for _ in _each(wanted, 'events', lease_types.NewEvent):
+    for index, event in enumerate(_each(wanted, 'events',
+                                        lease_types.NewEvent)):
         # NOTE: Blazar stores events and never acts on them; here they are
         # only parsed, so that its clients work.
-        pass
+        _check_event(f'events[{index}]', event)
     request = leases.LeaseRequest(
         name=name, start=None if start == dates.NOW else start,
         end=at(end, now),
@@ -94,11 +98,23 @@ def new_lease(document: Any, now: datetime.datetime,
     return request
 
 
+def _check_event(where: str, event: Any) -> None:
+    """Raise if an event has its time twice.
+
+    NOTE: the reference of Blazar calls it "time", and its command sends
+    "event_date".
+    """
+    if None not in (basic.given(event.time), basic.given(event.event_date)):
+        raise errors.InvalidValue(
+            f'{where}: time and event_date mean the same. Send one of them.')
+
+
 def _check_keys(document: Any, minor: int,
                 since_of: Mapping[str, int]) -> None:
     """Raise if a request has keys of a later version."""
     for name, since in since_of.items():
-        if minor < since and isinstance(document, dict) and name in document:
+        if minor < since and isinstance(document, dict) and (
+                document.get(name) is not None):
             raise errors.UnknownKey(
                 f'The key {name} came with version {versions.text(since)} of '
                 f'{versions.SERVICE_TYPE}. Ask for it in the header '
@@ -186,6 +202,26 @@ def lease_change(document: Any, now: datetime.datetime,
         opened=_opened(wanted, now))
 
 
+def sent_back(document: Any, change: leases.LeaseChange,
+              lease: leases.Lease) -> leases.LeaseChange:
+    """Return a change without the dates that a client sends back in minutes.
+
+    NOTE: Blazar's clients have no seconds, and "now" does. Such a date is the
+    one that the lease has.
+
+    :param document: the body of the request for the change.
+    :param lease: as it is.
+    """
+    same = {}
+    for key, name in _DATES.items():
+        held = getattr(lease, name)
+        if held is not None and dates.in_minutes(document.get(key)) and (
+                getattr(change, name) == held.replace(second=0,
+                                                      microsecond=0)):
+            same[name] = held
+    return dataclasses.replace(change, **same)
+
+
 def _check_once(changes: Iterable[leases.LeaseReservationChange]) -> None:
     """Raise if a reservation is changed twice.
 
@@ -234,11 +270,6 @@ def _check_no_dates(wanted: Any) -> None:
 
 
 def _read(datatype: Any, document: Any) -> Any:
-    if isinstance(document, dict) and document.get('before_end_date',
-                                                   '') is None:
-        # NOTE: python-blazarclient always sends the key.
-        document = {name: value for name, value in document.items()
-                    if name != 'before_end_date'}
     return basic.read(datatype, document, versions.BLAZAR.minimum, 'key')
 
 
@@ -266,9 +297,6 @@ def _each(wanted: Any, name: str, datatype: Any) -> Iterator[Any]:
 
 
 def _one(where: str, item: dict[str, Any], datatype: Any) -> Any:
-    if item.get('affinity', '') is None:
-        # NOTE: answers have null for no affinity, so it is accepted here.
-        item = {**item, 'affinity': 'None'}
     try:
         return basic.read(datatype, item, versions.BLAZAR.minimum, 'key')
     except (errors.InvalidValue, errors.UnknownKey) as exc:
@@ -399,6 +427,8 @@ def _reservation_change(index: int, read: Any, uuids: Mapping[int, str]
         else instances,
         hypervisor_properties=basic.given(read.hypervisor_properties),
         resource_properties=basic.given(read.resource_properties),
+        before_end=basic.given(read.before_end),
+        resource_type=basic.given(read.resource_type),
         give_back=tuple(uuids[each] if isinstance(each, int) else each
                         for each in basic.given(read.give_back) or ()))
 

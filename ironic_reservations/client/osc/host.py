@@ -29,12 +29,12 @@ from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import options
 from ironic_reservations.client.osc import zone
 
-_COLUMNS = ('id', 'hypervisor_hostname', 'resource_class', 'status',
-            'reservable')
-_LONG = (*_COLUMNS, 'node_uuid', 'vcpus', 'memory_mb', 'local_gb',
-         'properties', 'created_at', 'updated_at')
-_DETAILS = (*_COLUMNS, 'node_uuid', 'hypervisor_type', 'vcpus', 'memory_mb',
-            'local_gb', 'cpu_info', 'properties', 'created_at', 'updated_at')
+_COLUMNS = ('id', 'name', 'resource_class', 'status', 'reservable')
+_LONG = (*_COLUMNS, 'node_uuid', 'hypervisor_hostname', 'vcpus', 'memory_mb',
+         'local_gb', 'properties', 'created_at', 'updated_at')
+_DETAILS = (*_COLUMNS, 'node_uuid', 'hypervisor_hostname', 'hypervisor_type',
+            'vcpus', 'memory_mb', 'local_gb', 'cpu_info', 'properties',
+            'created_at', 'updated_at')
 
 Columns = tuple[Sequence[str], Iterable[Any]]
 
@@ -186,6 +186,7 @@ def _shown(found: host.Host) -> Columns:
 
 
 def _values(found: host.Host, columns: Sequence[str]) -> list[Any]:
-    return [format_columns.DictColumn(found.capabilities)
-            if name == 'properties' else getattr(found, name)
+    computed = {'properties': format_columns.DictColumn(found.capabilities),
+                'name': found.shown_name}
+    return [computed[name] if name in computed else getattr(found, name)
             for name in columns]

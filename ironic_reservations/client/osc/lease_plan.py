@@ -128,6 +128,6 @@ def _compute_hosts(client: Any, uuids: set[str]) -> dict[str, dict[str, Any]]:
     except (exc.Forbidden, exc.NotFound):
         # NOTE: only the operator sees which hosts there are.
         return {}
-    return {each.node_uuid: {'name': each.hypervisor_hostname,
+    return {each.node_uuid: {'name': each.shown_name,
                              'provision_state': each.status}
             for each in hosts if each.node_uuid in uuids}

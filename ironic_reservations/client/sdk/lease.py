@@ -85,8 +85,9 @@ class Host(resource.Resource):
     #: What else the operator says of it is in ``host['...']``.
     _allow_unknown_attrs_in_body = True
 
-    #: The node, and its name.
+    #: The node; in ``name`` is its name.
     node_id = resource.Body('node_uuid')
+    #: The name in Nova, which is the UUID of the node.
     hypervisor_hostname = resource.Body('hypervisor_hostname')
     #: The class of the node.
     resource_class = resource.Body('resource_class')

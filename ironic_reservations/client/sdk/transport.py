@@ -33,15 +33,17 @@ from ironic_reservations.client.sdk import errors
 _T = TypeVar('_T')
 
 
-def ask(conn: connection.Connection,
-        action: Callable[[_proxy.Proxy], _T]) -> _T:
+def ask(conn: connection.Connection, action: Callable[[_proxy.Proxy], _T],
+        *beside: str) -> _T:
     """Act at the newest version of the API that both sides know.
 
     :param action: what to do with the proxy.
+    :param beside: versions of other service types to ask for as well.
     :raises Refused: the service says no.
     """
     try:
-        return action(_at_version(conn, _own(conn, versions.LATEST)))
+        return action(_at_version(conn, ', '.join(
+            [_own(conn, versions.LATEST), *beside])))
     except exceptions.HttpException as error:
         told = errors.translated(error)
         served = None
@@ -51,23 +53,20 @@ def ask(conn: connection.Connection,
         if served is None:
             raise told from None
     try:
-        return action(_at_version(conn, _own(conn, served)))
+        return action(_at_version(conn, ', '.join(
+            [_own(conn, served), *beside])))
     except exceptions.HttpException as error:
         raise errors.translated(error) from None
 
 
 def ask_of_leases(conn: connection.Connection,
                   action: Callable[[_proxy.Proxy], _T]) -> _T:
-    """Act at the version of the API of leases and hosts.
+    """Act at the version of the API of leases and hosts, and at our own.
 
     :param action: what to do with the proxy.
     :raises Refused: the service says no.
     """
-    try:
-        return action(_at_version(conn, ', '.join(
-            [_own(conn, versions.LATEST), lease_payload.VERSION])))
-    except exceptions.HttpException as error:
-        raise errors.translated(error) from None
+    return ask(conn, action, lease_payload.VERSION)
 
 
 def request(conn: connection.Connection, method: str, path: str,

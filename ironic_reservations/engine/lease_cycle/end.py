@@ -22,7 +22,6 @@ import datetime
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import enforcement
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
@@ -33,6 +32,7 @@ from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import enforced
 from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
@@ -367,7 +367,7 @@ def finish(context: lease_context.Context,
         return lease_context.Outcome(waits=tuple(kept.values()))
     if not lease.puts_back:
         context.once('on_end', lambda: (
-            enforcement.on_end(context.engine.conf, lease)))
+            enforced.on_end(context.engine, lease)))
     if lease.status is _DELETING:
         with context.engine.database.write() as connection:
             if not db_leases.delete(connection, lease):

@@ -21,6 +21,7 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import enforced
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import request_keys
@@ -218,7 +219,7 @@ class _Request:
         # NOTE: a later attempt may find another start or other numbers.
         terms = enforcement.terms(after)
         if terms not in self._permitted:
-            enforcement.check_update(self._engine.conf, before, after)
+            enforced.check_update(self._engine, before, after)
             self._permitted.add(terms)
 
 

@@ -30,6 +30,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import difference
+from ironic_reservations.engine import enforced
 from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
@@ -259,7 +260,7 @@ class _Request:
         # NOTE: a later attempt may find another start or other numbers.
         terms = enforcement.terms(lease)
         if self._asks_enforcement and terms not in self._permitted:
-            enforcement.check_create(self._engine.conf, lease)
+            enforced.check_create(self._engine, lease)
             self._permitted.add(terms)
 
     def _lease(self, starts: admission.Starts, place: admission.Place,

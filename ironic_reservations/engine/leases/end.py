@@ -18,13 +18,13 @@ import dataclasses
 
 import sqlalchemy as sa
 
-from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import enforced
 from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
@@ -108,7 +108,7 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
     engine.announcer.tell_lease(announce.LEASE_DELETE, ended)
     if not was_over and at_once:
         # NOTE: for all others the reconciler does it, when it has finished.
-        enforcement.on_end(engine.conf, ended)
+        enforced.on_end(engine, ended)
 
 
 def _may_be_offered(engine: Engine, connection: sa.Connection,

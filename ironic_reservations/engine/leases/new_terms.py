@@ -138,6 +138,10 @@ def _in_hosts(each: leases.LeaseReservation,
               requested: leases.LeaseReservationChange,
               started: bool) -> leases.LeaseReservationChange:
     """Return a change in numbers of nodes; what it says has to make sense."""
+    if requested.resource_type not in (None, each.resource_type):
+        raise errors.InvalidValue(
+            f'The reservation {each.id} is of the type {each.resource_type}, '
+            'which cannot be changed. Make another lease for another type.')
     if each.instances is None:
         if requested.amount is not None or requested.instances is not None:
             raise errors.InvalidValue(
@@ -145,12 +149,13 @@ def _in_hosts(each: leases.LeaseReservation,
                 '"max". The keys of instances (amount, sizes, affinity) do '
                 'not apply to it.')
         return requested
-    if (requested.least, requested.most,
-            requested.hypervisor_properties) != (None,) * 3:
+    if (requested.least, requested.most, requested.before_end,
+            requested.hypervisor_properties or None) != (None,) * 4:
         raise errors.InvalidValue(
             f'The reservation {each.id} reserves instances: change "amount". '
-            'The keys "min", "max" and "hypervisor_properties" do not apply '
-            'to it.')
+            'The keys "min", "max", "before_end" and "hypervisor_properties" '
+            'do not apply to it.')
+    requested = dataclasses.replace(requested, hypervisor_properties=None)
     change = requested.instances or instance_reservations.InstanceChange()
     after = each.instances.changed(change, each.most)
     if started and after != each.instances:
@@ -194,6 +199,8 @@ def _changed(each: leases.LeaseReservation,
         each,
         least=each.least if least is None else least,
         most=each.most if most is None else most,
+        before_end=(each.before_end if requested.before_end is None
+                    else requested.before_end),
         hypervisor_properties=(each.hypervisor_properties
                                if requested.hypervisor_properties is None else
                                requested.hypervisor_properties),

@@ -94,7 +94,7 @@ class TestFlexible(_Served):
                 ({'between': ['2050-01-02 10:00', '2050-01-01 10:00']},
                  'later than the first'),
                 ({'between': ['2050-01-01 10:00', 'now']}, '"now"'),
-                ({'between': None}, 'null'))))
+                ({'between': None}, 'open dates only'))))
         for key in ('duration', 'fix_before'):
             self.post({**_DATED, key: 60}, 400)
         self.post({key: value for key, value in _OPEN.items()

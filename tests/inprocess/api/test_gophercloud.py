@@ -117,11 +117,11 @@ class GophercloudTest(testtools.TestCase):
         self.world = self.useFixture(world.OpenWorld(
             nova__enabled=True, placement__enabled=True,
             nova__endpoint_override=nova.endpoint))
-        self.world.ironic.add(
+        node = self.world.ironic.add(
             name='compute-1', resource_class='gold', properties=(
                 ('cpus', '64'), ('cpu_arch', 'x86_64'),
                 ('local_gb', '2000'), ('memory_mb', '262144')))
-        self.kept: dict[str, str] = {}
+        self.kept: dict[str, str] = {'node': node.uuid}
 
     def test_all_calls(self) -> None:
         """Each is answered as it expects, in what it can decode."""

@@ -57,11 +57,11 @@ class Story(testtools.TestCase):
         self.kept: dict[str, str] = {}
         self.world = self.useFixture(world.World(
             identity.administrator, 'noauth', **self.options()))
-        for name in _NODES:
-            self.world.ironic.add(
+        for number, name in enumerate(_NODES, 1):
+            self.kept[f'node{number}'] = self.world.ironic.add(
                 name=name, resource_class='gold', properties=(
                     ('cpus', '64'), ('cpu_arch', 'x86_64'),
-                    ('local_gb', '2000'), ('memory_mb', '262144')))
+                    ('local_gb', '2000'), ('memory_mb', '262144'))).uuid
         self.server = self.useFixture(served.Served(self.world))
 
     def options(self) -> dict[str, Any]:

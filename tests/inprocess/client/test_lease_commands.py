@@ -72,7 +72,7 @@ class LeaseCommandsTest(base.ClientTestCase):
         listed = self.json_of(*host, 'list', '--resource-class', self.kind)
         self.assertEqual(
             [(first.name, True), (second.name, True)],
-            [(each['hypervisor_hostname'], each['reservable'])
+            [(each['name'], each['reservable'])
              for each in listed])
         shown = self.json_of(*host, 'show', first.name)
         self.assertEqual(
@@ -110,8 +110,8 @@ class LeaseCommandsTest(base.ClientTestCase):
         self.assertEqual(f'Deleted host {first.name}\n', gone.stdout)
         self.assertIn(f'Failed to delete host {third.name}: ', gone.stderr)
         csv = self.command(*host, 'list', '--resource-class', self.kind, '-f',
-                           'csv', '-c', 'hypervisor_hostname')
-        self.assertEqual(f'"hypervisor_hostname"\n"{second.name}"\n',
+                           'csv', '-c', 'name')
+        self.assertEqual(f'"name"\n"{second.name}"\n',
                          csv.stdout)
 
     def test_a_lease_is_shown_with_times_of_here(self):

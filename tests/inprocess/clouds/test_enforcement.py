@@ -24,6 +24,7 @@ from testtools import matchers
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
+from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
@@ -140,13 +141,61 @@ class TestEnforcement(world.TestCase):
         self.assertEqual('/v1/check-create', path)
         self.assertEqual('secret', headers['X-Auth-Token'])
         self.assertEqual({'project_id': leasing.PROJECT,
-                          'user_id': 'someone'}, asked['context'])
+                          'user_id': 'someone', 'auth_url': None,
+                          'region_name': None}, asked['context'])
         lease = asked['lease']
         self.assertEqual(('2026-03-01T13:00:00', '2026-03-01T15:00:00'),
                          (lease['start_date'], lease['end_date']))
         self.assertEqual(
             self.leasing.nodes(made),
-            {each['id'] for each in lease['reservations'][0]['allocations']})
+            {each['hypervisor_hostname'] for each
+             in lease['reservations'][0]['allocations']})
+
+    def test_fields_are_those_of_blazar(self):
+        """Of the caller, of the lease and of each host, with capabilities."""
+        conf = self.leasing.world.conf
+        conf.set_override('enforcement_auth_url', 'https://keystone/v3',
+                          'leases')
+        conf.set_override('enforcement_region_name', 'one', 'leases')
+        made = self.leasing.create(1, 3)
+        (node,) = self.leasing.nodes(made)
+        ident = self.leasing.host_id(node)
+        hosts.change(self.leasing.engine, ident, {'rack': 'r1'})
+        self.leasing.change(made, end=4)
+        _, asked, _ = self.service.asked[-1]
+        self.assertEqual(('https://keystone/v3', 'one'), (
+            asked['context']['auth_url'], asked['context']['region_name']))
+        for lease in (asked['lease'], asked['current_lease']):
+            (reservation,) = lease['reservations']
+            (host,) = reservation.pop('allocations')
+            self.assertEqual(
+                {'id', 'resource_type', 'resource_properties', 'min', 'max',
+                 'hypervisor_properties', 'before_end'}, {*reservation})
+            self.assertEqual(
+                (str(ident), node, {'rack': 'r1'}, 'r1', 'ironic', True),
+                tuple(host[key] for key in (
+                    'id', 'hypervisor_hostname', 'extra', 'rack',
+                    'hypervisor_type', 'reservable')))
+
+    def test_keystone_is_that_of_ironic_by_default(self):
+        """And the region."""
+        conf = self.leasing.world.conf
+        conf.register_opt(cfg.StrOpt('auth_url'), 'ironic')
+        conf.set_override('auth_url', 'https://ironic.keystone/v3', 'ironic')
+        conf.set_override('region_name', 'two', 'ironic')
+        self.leasing.create(1, 3)
+        (_, asked, _), = self.service.asked
+        self.assertEqual(('https://ironic.keystone/v3', 'two'), (
+            asked['context']['auth_url'], asked['context']['region_name']))
+
+    def test_compute_host_has_the_name_that_nova_has(self):
+        """Its uuid is that of its provider."""
+        self.leasing.compute_hosts(1, name='compute-1')
+        self.leasing.create(1, 3, leasing.instances(1, 1))
+        (_, asked, _), = self.service.asked
+        (host,) = asked['lease']['reservations'][0]['allocations']
+        self.assertEqual(('compute', 'compute-1'), (
+            host['hypervisor_type'], host['hypervisor_hostname']))
 
     def test_lease_of_instances_is_asked_about_with_their_sizes(self):
         """And with the nodes that they would have."""
@@ -156,7 +205,8 @@ class TestEnforcement(world.TestCase):
         (_, asked, _), = self.service.asked
         (told,) = asked['lease']['reservations']
         self.assertEqual(self.leasing.nodes(made), {
-            each['id'] for each in told.pop('allocations')})
+            each['hypervisor_hostname']
+            for each in told.pop('allocations')})
         self.assertEqual({
             'id': made.reservations[0].id, 'affinity': False, 'amount': 2,
             'resource_type': 'virtual:instance', 'vcpus': 4,

@@ -65,14 +65,14 @@ class TestStandsStill(open_dates.TestCase):
         lease = self.flexible(1, 3, 2)
         with mock.patch.object(
                 enforcement, 'check_update',
-                lambda conf, _, after: asked.append(after.start)):
+                lambda conf, _, after, hosts: asked.append(after.start)):
             self.outrun(6, 9)
             self.leasing.change(lease, opened=leases.OpenDates(
                 between=(leasing.at(6), leasing.at(30)), duration=2 * HOUR))
         self.assertEqual(self.leasing.reload(lease).start, asked[-1])
         with mock.patch.object(
                 enforcement, 'check_create',
-                lambda conf, made: asked.append(made.start)):
+                lambda conf, made, hosts: asked.append(made.start)):
             self.outrun(12, 15)
             made = self.flexible(12, 30, 2)
         self.assertIn(made.start, asked)

@@ -224,8 +224,8 @@ class NoauthTestCase(DoorTestCase):
         refused = self.page('POST', f'{HOME}api/v1/leases', {})
         self.assertEqual('identity.csrf_token_invalid', refused.code)
         listed = self.page('GET', f'{HOME}api/v1/os-hosts')
-        self.assertIn(node.name, [each['hypervisor_hostname']
-                                  for each in listed.document['hosts']])
+        self.assertIn(node.name, [
+            each['name'] for each in listed.document['hosts']])
 
     def test_feed_is_open_to_who_has_the_token(self):
         old = self.feed()

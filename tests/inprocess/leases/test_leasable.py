@@ -50,7 +50,7 @@ class LeasableTest(testtools.TestCase):
         """
         deadline = time.monotonic() + _WITHIN
         while True:
-            found = {host['hypervisor_hostname']: host['reservable']
+            found = {host['name']: host['reservable']
                      for host in self.ask('GET', 'os-hosts').json()['hosts']}
             if not found.get('kept-0'):
                 found.pop('kept-0', None)

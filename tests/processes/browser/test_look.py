@@ -321,7 +321,7 @@ class RacksTestCase(base.BrowserCase):
         service = base.Service(cls.hosts, reservations={
             'api': {'calendar_rack_property': 'rack'}})
         for each in service.ask('GET', 'os-hosts')['hosts']:
-            name = each['hypervisor_hostname']
+            name = each['name']
             if name in ('gold-0', 'gold-1', 'gold-2'):
                 service.ask('PUT', f'os-hosts/{each["id"]}', {
                     'rack': 'rack 10' if name == 'gold-0' else 'rack 9'})

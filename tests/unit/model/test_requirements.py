@@ -429,7 +429,8 @@ class TestHost(testtools.TestCase):
 
     def test_host_is_known_by_these_names(self):
         self.assertEqual(
-            {'id': '7', 'hypervisor_hostname': 'node-1',
+            {'id': '7',
+             'hypervisor_hostname': frozenset({'aa', 'node-1'}),
              'hypervisor_type': 'ironic', 'reservable': 'True',
              'status': 'available', 'node_uuid': 'aa', 'name': 'node-1',
              'owner': 'ours', 'resource_class': 'gold',
@@ -443,9 +444,10 @@ class TestHost(testtools.TestCase):
         bare = leases.Host(1, mirrored_node.Node('aa', provision_state=None),
                            strategies.NOW, reservable=False)
         self.assertEqual(
-            {'id': '1', 'hypervisor_hostname': 'aa', 'node_uuid': 'aa',
-             'hypervisor_type': 'ironic', 'reservable': 'False',
-             'traits': frozenset()}, requirements.of_host(bare))
+            {'id': '1', 'hypervisor_hostname': frozenset({'aa'}),
+             'node_uuid': 'aa', 'hypervisor_type': 'ironic',
+             'reservable': 'False', 'traits': frozenset()},
+            requirements.of_host(bare))
 
     @hypothesis.given(strategies.nodes())
     def test_capability_never_stands_for_what_ironic_says(self, node):

@@ -29,6 +29,7 @@ from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import host as host_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import availability
+from ironic_reservations.engine import default_condition
 
 #: The length of the window if the request has no end.
 _AHEAD = datetime.timedelta(days=30)
@@ -57,6 +58,9 @@ class AvailabilityController(rest.Controller):
                  basic.given(asked.resource_properties) or '')
         visible_properties.check(self._engine, self._enforcer, context,
                                  (texts,))
+        if count is not None:
+            texts = texts[0], default_condition.of(self._engine.conf,
+                                                   texts[1])
         found = availability.look(
             self._engine, resource_class=basic.given(asked.resource_class),
             hypervisor_properties=texts[0], resource_properties=texts[1],
@@ -85,8 +89,7 @@ class AvailabilityController(rest.Controller):
         header beside Blazar's.
         """
         slots: int | None = basic.given(call.query.slots)
-        if slots is not None and versions.OWN.besides(call.environ.get(
-                'HTTP_OPENSTACK_API_VERSION')) < versions.CALENDAR:
+        if slots is not None and call.own_minor < versions.CALENDAR:
             raise errors.UnknownKey(
                 'The query parameter slots came with version '
                 f'{versions.text(versions.CALENDAR)} of '

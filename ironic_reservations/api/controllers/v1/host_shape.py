@@ -15,24 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Container
 from collections.abc import Sequence
-import json
 from typing import Any
 import uuid
 
 from ironic_reservations.api.types import dates
-from ironic_reservations.model import flavors
-from ironic_reservations.model import host_inventories
-from ironic_reservations.model import inventories
+from ironic_reservations.model import host_document
 from ironic_reservations.model import leases
-
-_MOST = 10 ** 15 - 1
 
 #: The attributes of a host, which capabilities must not be named after.
 KEYS = frozenset((
     'id', 'vcpus', 'cpu_info', 'hypervisor_type', 'hypervisor_version',
     'hypervisor_hostname', 'service_name', 'memory_mb', 'local_gb', 'status',
     'availability_zone', 'trust_id', 'reservable', 'created_at',
-    'updated_at', 'node_uuid', 'resource_class'))
+    'updated_at', 'node_uuid', 'name', 'resource_class'))
 
 
 def shape(host: leases.Host,
@@ -41,39 +36,17 @@ def shape(host: leases.Host,
 
     :param public: names of capabilities; others are left out. ``None``: all.
     """
-    node = host.node
-    # NOTE: never null, since clients sort by it.
-    name = node.name or node.uuid
-    there = host_inventories.of(node)
-    arch = dict(node.properties).get('cpu_arch')
     updated = host.updated_at
     return {
         **{name: value for name, value in host.capabilities.items()
            if public is None or name in public},
-        'id': str(host.id),
-        'vcpus': _total(there, flavors.VCPU),
-        'cpu_info': json.dumps({'arch': arch} if arch else {}),
-        'hypervisor_type': 'compute' if node.compute else 'ironic',
-        'hypervisor_version': 1,
-        'hypervisor_hostname': name,
-        'service_name': name,
-        'memory_mb': _total(there, flavors.MEMORY_MB),
-        'local_gb': _total(there, flavors.DISK_GB),
-        'status': node.provision_state,
-        'availability_zone': None,
-        'trust_id': None,
-        'reservable': host.reservable,
+        **host_document.of(host),
         'created_at': dates.write_short(host.created_at),
         'updated_at': None if updated is None else dates.write_short(updated),
-        'node_uuid': node.uuid,
-        'resource_class': node.resource_class,
+        'node_uuid': host.node.uuid,
+        'name': host.node.name,
+        'resource_class': host.node.resource_class,
     }
-
-
-def _total(there: inventories.Inventories, resource_class: str) -> int:
-    """Return a size, or 0 for a nonsensical one, which Ironic accepts."""
-    size = there.get(resource_class)
-    return 0 if size is None or size.total > _MOST else size.total
 
 
 def shape_allocation(

@@ -83,7 +83,7 @@ class HostsController(_Controller):
                                 f'&marker={page[-1].id}')
         return expose.answer(document)
 
-    @expose.expose()
+    @expose.expose(query=basic.BlazarQuery)
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Return the host."""
         self._authorize(call, 'get')
@@ -138,7 +138,7 @@ class AllocationsController(_Allocations):
 
     @expose.expose(query=host_types.AllocationQuery)
     def get_all(self, call: expose.Call) -> pecan.Response:
-        """List the hosts that have bookings, with these."""
+        """List all hosts, with their bookings."""
         shape = self._shaper(call)
         return expose.answer({'allocations': [
             shape(*each) for each in hosts.allocations(

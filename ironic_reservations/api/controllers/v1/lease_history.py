@@ -45,8 +45,7 @@ class HistoryController(rest.Controller):
     @expose.expose()
     def get(self, call: expose.Call, ident: str) -> pecan.Response:
         """Return the history of the lease, the oldest entry first."""
-        own = versions.OWN.besides(
-            call.environ.get('HTTP_OPENSTACK_API_VERSION'))
+        own = call.own_minor
         if own < versions.LEASE_HISTORY:
             # NOTE: requests below /v1/leases have Blazar's version, and our
             # own one beside it.

@@ -39,6 +39,7 @@ from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
+from ironic_reservations.engine import default_condition
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import request_keys
@@ -75,13 +76,14 @@ class LeasesController(rest.Controller):
         request = lease_body.new_lease(
             call.document, self._engine.clock(), context.project_id,
             context.user_id, request_key.read(call, self._engine),
-            _own_version(call))
+            call.own_minor)
         if request.priority and self._enforcer.projects:
             self._authorize(call, 'set_priority')
         visible_properties.check(
             self._engine, self._enforcer, context,
             ((requested.hypervisor_properties, requested.resource_properties)
              for requested in request.reservations))
+        request = default_condition.added(self._engine.conf, request)
         allowed = caller_limits.of(self._engine.conf, self._enforcer, context,
                                    'leases', context.project_id)
         with self._blockers_named(call):
@@ -116,7 +118,7 @@ class LeasesController(rest.Controller):
         more = {}
         if limit == len(page):
             more['next'] = self._next(call, given and limit, page[-1].id)
-        minor = _own_version(call)
+        minor = call.own_minor
         texts = ','.join(self._texts.write(page, minor, _outside(
             self._engine, minor, page)))
         return expose.written(
@@ -133,7 +135,7 @@ class LeasesController(rest.Controller):
         base = url.root(call.environ, self._engine.conf)
         return f'{base}{_PATH}?{parse.urlencode(asked)}'
 
-    @expose.expose()
+    @expose.expose(query=basic.BlazarQuery)
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Return the lease."""
         return self._answer(call, self._find(call, ident))
@@ -142,13 +144,11 @@ class LeasesController(rest.Controller):
     def put(self, call: expose.Call, ident: str) -> pecan.Response:
         """Change the lease, or return what a dry run would do."""
         found = self._find(call, ident, 'update')
-        change = lease_body.lease_change(
+        change = lease_body.sent_back(call.document, lease_body.lease_change(
             call.document, self._engine.clock(),
-            functools.partial(self._nodes_of, found), _own_version(call))
-        visible_properties.check(
-            self._engine, self._enforcer, call.context,
-            ((requested.hypervisor_properties, requested.resource_properties)
-             for requested in change.reservations))
+            functools.partial(self._nodes_of, found), call.own_minor), found)
+        visible_properties.check(self._engine, self._enforcer, call.context,
+                                 _new_texts(change, found))
         allowed = caller_limits.of(self._engine.conf, self._enforcer,
                                    call.context, 'leases', found.project_id)
         with self._blockers_named(call):
@@ -180,7 +180,7 @@ class LeasesController(rest.Controller):
         try:
             yield
         except errors.LeaseRefused as exc:
-            if _own_version(call) >= versions.NAMED_BLOCKERS:
+            if call.own_minor >= versions.NAMED_BLOCKERS:
                 refusal_messages.name_blockers(self._engine, exc)
             raise
 
@@ -188,7 +188,7 @@ class LeasesController(rest.Controller):
                    found: rehearsal.Rehearsal) -> pecan.Response:
         shaped, = _shaped(self._engine, call, (found.lease,))
         document = {'lease': shaped}
-        if _own_version(call) >= versions.MOVES:
+        if call.own_minor >= versions.MOVES:
             sees = {project: self._sees(call, project) for project in {
                 each.project_id for each in found.moved}}
             seen = [each for each in found.moved if sees[each.project_id]]
@@ -236,6 +236,18 @@ class LeasesController(rest.Controller):
             self._authorize(call, action, project_id=lease.project_id or '')
 
 
+def _new_texts(change: leases.LeaseChange, lease: leases.Lease
+               ) -> Iterator[tuple[str | None, str | None]]:
+    """Return the conditions of a change that the lease does not have."""
+    held = {each.id: (each.hypervisor_properties, each.resource_properties)
+            for each in lease.reservations}
+    for each in change.reservations:
+        known = held.get(each.id, ())
+        hypervisor, resource = (None if text in known else text for text in (
+            each.hypervisor_properties, each.resource_properties))
+        yield hypervisor, resource
+
+
 def _uuid(ident: str) -> str:
     """Return the canonical id of a lease."""
     try:
@@ -253,7 +265,7 @@ def _shaped(engine: Engine, call: expose.Call,
     NOTE: extensions of Blazar's format need our own version, in the same
     header beside Blazar's.
     """
-    minor = _own_version(call)
+    minor = call.own_minor
     outside = _outside(engine, minor, found)
     return [lease_shape.shape(each) if outside is None
             else lease_shape.extended(each, minor, outside)
@@ -268,12 +280,6 @@ def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
     return lease_shape.Outside(
         lease_health.reasons(engine, found),
         lease_lent.read(engine, found) if minor >= versions.LOANS else None)
-
-
-def _own_version(call: expose.Call) -> int:
-    """Return our own version, which is requested beside Blazar's."""
-    return versions.OWN.besides(call.environ.get(
-        'HTTP_OPENSTACK_API_VERSION'))
 
 
 def _change_key(call: expose.Call, engine: Engine,

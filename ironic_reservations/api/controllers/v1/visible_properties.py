@@ -37,16 +37,19 @@ def check(engine: Engine, enforcer: policies.Enforcer,
           texts: Iterable[tuple[str | None, str | None]]) -> None:
     """Raise if a caller uses a property of hosts that it may not see.
 
-    NOTE: hidden and unknown properties get the same answer.
+    NOTE: hidden and unknown properties get the same answer. The operator's
+    default condition may be sent back, as offers have it.
 
     :param texts: pairs of hypervisor properties and resource properties.
     :raises InvalidValue: a text cannot be parsed, or uses such a property.
     """
     if enforcer.check(context, _SEES_ALL, {'project_id': context.project_id}):
         return
+    default = engine.conf.leases.default_resource_properties
     named = {name for hypervisor, resource in texts
              for name in request_checks.requirement(
-                 hypervisor or '', resource or '').names_beside_own(
+                 hypervisor or '', '' if resource == default
+                 else resource or '').names_beside_own(
                      context.project_id)}
     unknown = _unknown(engine, named)
     if unknown:

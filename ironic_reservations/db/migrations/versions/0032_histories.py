@@ -13,7 +13,7 @@
 """What is observed of a node rises by numbers that no other history has
 
 Revision ID: 0032
-Revises: 0029
+Revises: 0030
 """
 
 import sqlalchemy as sa
@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from ironic_reservations.db.migrations import steps
 
 revision = '0032'
-down_revision = '0029'
+down_revision = '0030'
 
 
 def upgrade():

@@ -109,7 +109,7 @@ def _act(module: Any, conn: Any) -> dict[str, Any]:
     if there is None:
         # NOTE: a host is open when it is made.
         after: dict[str, Any] = {
-            **given, 'hypervisor_hostname': name,
+            **given, 'name': name,
             'reservable': params['reservable'] is not False}
         if not module.check_mode:
             made = service.leases.open_host(conn, name, given)
