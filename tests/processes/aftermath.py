@@ -113,8 +113,12 @@ class Aftermath:
             # NOTE: nobody judges it; it tells what took how long.
             self._written.write('waits', phase=phase, at=journal.now(),
                                 left_over=left)
+            leased = {row['node_uuid'] for row
+                      in now['tables']['reservations']
+                      if row['lease_reservation_id'] is not None}
             for node in now['nodes']:
-                operators.bring_back(self._operator, node)
+                operators.bring_back(self._operator, node,
+                                     node['uuid'] in leased)
             if meanwhile is not None:
                 meanwhile(now)
             time.sleep(_PAUSE)

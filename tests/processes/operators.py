@@ -202,12 +202,15 @@ def take_stock(asker: exchange.Asker) -> None:
     asker.ask('stock', 'GET', '/v1/volume/targets?detail=True')
 
 
-def bring_back(asker: exchange.Asker, node: dict[str, Any]) -> None:
+def bring_back(asker: exchange.Asker, node: dict[str, Any],
+               leased: bool = False) -> None:
     """Take the next step with a node that waits for an operator.
 
     Its cleaning has failed, or somebody has left it in maintenance.
 
     :param node: as Ironic shows it; one in another state is left alone.
+    :param leased: whether a lease has it, whose end leads it back from where
+        its holder has taken it, by the same steps.
     """
     # NOTE: what a window has set, it has to take back itself; and what the
     # holder of a lease has set, the end of the lease.
@@ -216,7 +219,7 @@ def bring_back(asker: exchange.Asker, node: dict[str, Any]) -> None:
         asker.ask('operate-maintenance', 'DELETE',
                   f'/v1/nodes/{node["uuid"]}/maintenance')
     target = _WAY_BACK.get(node['provision_state'])
-    if target is not None:
+    if target is not None and not (leased and target == 'provide'):
         asker.ask('bring-back', 'PUT',
                   f'/v1/nodes/{node["uuid"]}/states/provision',
                   {'target': target})

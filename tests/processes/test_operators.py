@@ -58,6 +58,22 @@ class BringBackTest(testtools.TestCase):
             operators.bring_back(ironic, ironic.node)
         self.assertEqual(states.AVAILABLE, ironic.node['provision_state'])
 
+    def test_the_end_of_a_lease_leads_its_node_back_itself(self) -> None:
+        """Both did, and each undid what the other had done."""
+        ironic = _Ironic(states.MANAGEABLE)
+        operators.bring_back(ironic, ironic.node, leased=True)
+        self.assertEqual(states.MANAGEABLE,
+                         ironic.node['provision_state'])
+        operators.bring_back(ironic, ironic.node)
+        self.assertEqual(states.AVAILABLE, ironic.node['provision_state'])
+
+    def test_the_maintenance_of_a_holder_is_left_alone(self) -> None:
+        ironic = _Ironic(states.AVAILABLE)
+        ironic.node.update(maintenance=True, maintenance_reason='[by the '
+                           'holder of the node, b] his')
+        operators.bring_back(ironic, ironic.node)
+        self.assertTrue(ironic.node['maintenance'])
+
     def test_all_others_are_left_alone(self) -> None:
         for state in (states.AVAILABLE, states.ACTIVE, states.CLEANING,
                       states.DEPLOYFAIL):
