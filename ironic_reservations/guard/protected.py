@@ -389,7 +389,7 @@ class Protected:
         assert node is not None
         actor = self._actor(node, _proof(environ))
         holding.check(protect.ChangeRequest(
-            actor, not self.acts.isdisjoint(acts),
+            actor, not self.acts.isdisjoint(acts) or holding.put_back,
             not node_acts.FREES.isdisjoint(acts)))
         if holding.had:
             self._record(node_uuid, _acts_of_holder(holding, actor, recorded),

@@ -81,6 +81,14 @@ class Holding:
         return (not self.held.over(self.now) if self.held is not None
                 else self.leased.holder is not None)
 
+    @property
+    def put_back(self) -> bool:
+        """Whether somebody is being relieved of it.
+
+        NOTE: nobody puts back what others write meanwhile.
+        """
+        return not self.had and (self.held is not None or self.leased.held)
+
     def of(self, asked: ChangeRequest) -> Holding:
         """Return the holders whom a change concerns."""
         if not asked.of_state:

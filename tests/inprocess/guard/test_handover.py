@@ -85,6 +85,35 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.wait_for(lambda: not self.lease(lease))
 
 
+    def test_who_had_it_writes_nothing_while_it_is_put_back(self) -> None:
+        """A key was let through unrecorded, and stayed."""
+        node = self.ready(**_LENT)
+        before = self.whole(node)
+        lease = self.lent(node)
+        lessee = self.node(node.uuid)['lessee']
+        path = f'/v1/nodes/{node.uuid}'
+        self.as_(self.holder)
+        self.granted('PATCH', path, [
+            {'op': 'add', 'path': '/extra/his', 'value': 1}])
+        self.as_(self.operator)
+        # NOTE: with it the end waits.
+        self.granted('PUT', f'{path}/maintenance', {'reason': 'a fan'})
+        self.granted('DELETE', f'/v1/leases/{lease["id"]}',
+                     headers=base.OURS)
+        self.wait_for(lambda: 'maintenance' in str(
+            self.lease(lease).get('waiting')))
+        # NOTE: as it is until the reconciler has come to it.
+        self.granted('PATCH', path, [
+            {'op': 'add', 'path': '/lessee', 'value': lessee}])
+        self.as_(self.holder)
+        self.assertEqual(403, self.send('PATCH', path, [
+            {'op': 'add', 'path': '/extra/rack', 'value': 'late'}]).status)
+        self.as_(self.operator)
+        self.granted('PATCH', path, [{'op': 'remove', 'path': '/lessee'}])
+        self.granted('DELETE', f'{path}/maintenance')
+        self.wait_for(lambda: not self.lease(lease))
+        self.assertEqual(before, self.whole(node))
+
     def test_maintenance_that_ironic_refuses_changes_nothing(self) -> None:
         """One refused reason made the holder's maintenance an operator's."""
         node = self.ready()
