@@ -175,14 +175,20 @@ class AtStart:
 
 
 def at_start(node: mirrored_node.Node | None, taken: str | None,
-             suits: bool = True) -> AtStart:
+             suits: bool = True, returning: bool = False) -> AtStart:
     """Decide what to do with a node at the start of a lease.
 
     :param node: as Ironic shows it; a compute host as it is mirrored.
     :param taken: who else has it, in words.
     :param suits: whether it matches the requirements of the lease.
+    :param returning: whether it is being taken back from a previous lease.
     """
     useless = node_condition.broken(node)
+    if (returning and node is not None and not node.maintenance
+            and node.provision_state == node_condition.MANAGEABLE):
+        # NOTE: on its way to be cleaned; whoever takes it back leaves it so
+        # only to an operator.
+        useless = None
     lacking = has(node, suits)
     if node is None or node.provision_state == node_condition.GONE:
         return AtStart(False, True, useless)

@@ -70,6 +70,7 @@ class _Observed:
     :ivar wanted: what bookings ask of their hosts, by their ids.
     :ivar windows: the maintenance windows of the nodes.
     :ivar maintained: nodes whose maintenance is over and not cleared yet.
+    :ivar returning: nodes that are being taken back from a previous lease.
     """
 
     nodes: Mapping[str, mirrored_node.Node]
@@ -78,6 +79,7 @@ class _Observed:
     wanted: Mapping[int, requirements.Requirement]
     windows: Mapping[str, Sequence[maintenance.NodeWindow]]
     maintained: Collection[str] = ()
+    returning: Collection[str] = ()
 
     def suits(self, booking: leases.NodeBooking,
               node: mirrored_node.Node | None) -> bool:
@@ -189,11 +191,11 @@ def _look(engine: Engine, lease: leases.Lease,
                   if any(each.late(now) for each in found)}
     taken.update(dict.fromkeys(maintained,
                                'is being taken out of maintenance'))
-    taken.update({booking.node_uuid:
-                  'is still being taken back from the previous lease'
-                  for booking, _ in others
-                  if booking.begun and booking.id not in own
-                  and booking.node_uuid in whole})
+    returning = {booking.node_uuid for booking, _ in others
+                 if booking.begun and booking.id not in own
+                 and booking.node_uuid in whole}
+    taken.update(dict.fromkeys(
+        returning, 'is still being taken back from the previous lease'))
     return _Observed(
         nodes, taken,
         {row.node_uuid: row.with_node(nodes[row.node_uuid])
@@ -201,7 +203,7 @@ def _look(engine: Engine, lease: leases.Lease,
         {booking.id: requirements.parse(
             hypervisor, resource, None if each is None else each.need)
          for booking, (hypervisor, resource, each) in others
-         if booking.id in own}, windows, maintained)
+         if booking.id in own}, windows, maintained, returning)
 
 
 def _view(booking: leases.NodeBooking, node: mirrored_node.Node | None,
@@ -223,7 +225,8 @@ def _view_of_node(booking: leases.NodeBooking, node: mirrored_node.Node | None,
         node = dataclasses.replace(node, maintenance=False)
     if not booking.begun:
         return lease_cycle.at_start(
-            node, observed.taken.get(booking.node_uuid), suits)
+            node, observed.taken.get(booking.node_uuid), suits,
+            booking.node_uuid in observed.returning)
     # NOTE: it is the lease's already, or all but; what is deployed there
     # came with its proof.
     unready = lease_cycle.unready(node)

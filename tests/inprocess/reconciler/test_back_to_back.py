@@ -18,6 +18,7 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.clouds import ironic
 from ironic_reservations.db import tables
 from ironic_reservations.engine.in_flight import acted
 from tests import servers
@@ -74,6 +75,28 @@ class TestBackToBack(leases.TestCase):
                          self.lease(self.first).status)
         self.work()
         self.assertEqual(leases.STATUS.ACTIVE, self.status())
+
+    def test_node_on_its_way_to_be_cleaned_was_taken_for_broken(self) -> None:
+        """The next lease started without it, and its owner was told so."""
+        acted.write(self.engine, self.node, ('power',))
+
+        def provide(*_: object) -> None:
+            raise ironic.Refused(409, 'the node is locked')
+        real = self.ironic.provide
+        self.ironic.provide = provide
+        self.work_at(4)
+        self.work()
+        self.assertEqual('manageable',
+                         self.ironic.there[self.node].provision_state)
+        waiting = self.lease(self.next)
+        self.assertEqual((leases.STATUS.STARTING, False), (
+            waiting.status, waiting.degraded))
+        self.assertIn('still being taken back', waiting.waiting)
+        self.ironic.provide = real
+        for _ in range(3):
+            self.soon()
+        self.assertEqual((leases.STATUS.ACTIVE, False), (
+            self.status(), self.lease(self.next).degraded))
 
     def test_request_of_the_holder_is_waited_for_no_longer(self) -> None:
         """The end was tried again at a time of its own, which was later."""
