@@ -24,4 +24,4 @@ backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)
 # it is installed, only to know that; eventlet says then that it is deprecated.
 # Appended, so that what the user asks for with -W comes first.
 warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated',
-                        module=r'futurist\b', append=True)
+                        module=r'(futurist|oslo_utils)\b', append=True)
