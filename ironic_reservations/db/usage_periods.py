@@ -94,16 +94,16 @@ def read_unrecorded(connection: sa.Connection, now: datetime.datetime,
     return [Deployment(*row) for row in connection.execute(query)]
 
 
-def read_over(connection: sa.Connection) -> list[int]:
-    """Return the ids of running rows whose node is not deployed any more.
+def read_over(connection: sa.Connection) -> list[str]:
+    """Return the bookings of running rows whose node is not deployed any more.
 
     NOTE: a row goes on while the mirror does not know the state of the node.
     """
-    # SELECT id FROM usage_periods LEFT JOIN reservations ON ...
+    # SELECT booking_uuid FROM usage_periods LEFT JOIN reservations ON ...
     #   LEFT JOIN nodes ON ... WHERE running = 1
     #     AND (there is no booking OR the node is not occupied)
     return list(connection.scalars(
-        sa.select(_p.id).select_from(
+        sa.select(_p.booking_uuid).select_from(
             tables.usage_periods
             .outerjoin(tables.reservations, _r.uuid == _p.booking_uuid)
             .outerjoin(tables.nodes, _n.uuid == _r.node_uuid))
@@ -149,15 +149,16 @@ def note_no_shows(connection: sa.Connection, lease: leases.Lease,
         for (reservation_id, name), count in counts.items()])
 
 
-def finish(connection: sa.Connection, ids: Collection[int],
+def finish(connection: sa.Connection, bookings: Collection[str],
            now: datetime.datetime) -> None:
-    """Write that nodes are not deployed any more."""
-    if ids:
+    """Write that the nodes of bookings are not deployed any more."""
+    if bookings:
         # UPDATE usage_periods SET ended_at = ?, running = NULL
-        #   WHERE id IN (...) AND running = 1
+        #   WHERE booking_uuid IN (...) AND running = 1
+        # NOTE: not by ids, which another history uses for other rows.
         connection.execute(
             sa.update(tables.usage_periods)
-            .where(_p.id.in_(ids), _p.running == 1)
+            .where(_p.booking_uuid.in_(bookings), _p.running == 1)
             .values(ended_at=_not_before_its_start(now), running=None))
 
 

@@ -121,6 +121,7 @@ class NoauthFeedTest(asking.AskingCase):
         first = self.read(token)
         again = self.read(token, if_none_match=first.headers['ETag'])
         self.assertEqual((304, b''), (again.status, again.body))
+        self.served.clock.ahead += datetime.timedelta(seconds=1)
         self.ask('PUT', f'/v1/leases/{lease["id"]}', 200, {'name': 'new'})
         second = self.read(token, if_none_match=first.headers['ETag'])
         before, after = (

@@ -46,7 +46,6 @@ class TestPostgresql(base.DatabaseTestCase):
                 'resource_class': 'gold', 'kind': usage_periods.DEPLOYED,
                 'starts_at': world.NOON, 'ended_at': world.NOON, 'hosts': 1,
                 'running': 1})
-            usage_periods.finish(
-                writing, list(writing.scalars(sa.select(table.c.id))), _END)
+            usage_periods.finish(writing, ['b'], _END)
             self.assertEqual(_END, writing.scalar(
                 sa.select(table.c.ended_at)))
