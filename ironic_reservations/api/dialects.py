@@ -26,6 +26,8 @@ _Render = Callable[[errors.ReservationError, str | None, bool],
 
 #: The resources in the format of Blazar, with all paths below them.
 BLAZAR_PATHS = ('/v1/leases', '/v1/os-hosts', '/v1/availability')
+#: Resources of Blazar that are not served, whose clients read its format.
+FLOATING_IPS = '/v1/floatingips'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +66,8 @@ BLAZAR = Dialect(versions.BLAZAR, versions.BLAZAR.minimum,
 
 def of(path: str) -> Dialect:
     """Return the format of a path."""
-    return BLAZAR if lies_below(path, BLAZAR_PATHS) else OWN
+    return (BLAZAR if lies_below(path, (*BLAZAR_PATHS, FLOATING_IPS))
+            else OWN)
 
 
 def lies_below(path: str, tops: tuple[str, ...]) -> bool:

@@ -27,6 +27,7 @@ import io
 from typing import Any
 
 from ironic_reservations import errors
+from ironic_reservations.api import dialects
 from ironic_reservations.api import versions
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import body
@@ -95,6 +96,10 @@ class Strict:
     def _find(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the path as in the routes, and the segments that ANY matched.
         """
+        if dialects.lies_below(path, (dialects.FLOATING_IPS,)):
+            raise errors.ResourceNotFound(
+                'This service does not reserve floating IPs: it promises '
+                'nodes of Ironic, and shares of compute hosts.')
         segments = tuple(path.encode('latin-1').decode().split('/')[1:])
         if segments in self._routes and ANY not in segments:
             return segments, ()

@@ -1,0 +1,114 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What Blazar's public clients send is accepted, or refused with a why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import pathlib
+from typing import Any
+
+import testscenarios
+import testtools
+import yaml
+
+from tests import small_nova
+from tests.inprocess.api import world
+
+_DOCUMENTS = pathlib.Path(__file__).parent / 'blazar-requests.yaml'
+
+
+def _documents() -> list[tuple[str, dict[str, Any]]]:
+    return [(each['of'], {'count': each['hosts'],
+                          'requests': each['requests']})
+            for each in yaml.safe_load(_DOCUMENTS.read_text())]
+
+
+class TestRequests(testscenarios.WithScenarios, testtools.TestCase):
+    """Those of each client, one after the other, on a cloud with a flavor.
+
+    :ivar count: the number of hosts that are there.
+    """
+
+    scenarios = _documents()
+    count: int
+    requests: list[dict[str, Any]]
+
+    def setUp(self) -> None:
+        super().setUp()
+        nova = self.useFixture(small_nova.SmallNova())
+        nova.flavor('3', 'bm.gold', 64, 262144, 2000, extra_specs={
+            'resources:CUSTOM_GOLD': '1', **{
+                f'resources:{name}': '0'
+                for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}})
+        self.world = self.useFixture(world.OpenWorld(
+            nova__enabled=True, placement__enabled=True,
+            nova__endpoint_override=nova.endpoint))
+        for number in range(1, max(self.count, 1) + 1):
+            self.world.ironic.add(
+                name=f'compute-{number}', resource_class='gold', properties=(
+                    ('cpus', '64'), ('cpu_arch', 'x86_64'),
+                    ('local_gb', '2000'), ('memory_mb', '262144')))
+            if number <= self.count:
+                world.request(self.world, 'POST', '/v1/os-hosts',
+                              {'name': f'compute-{number}'}, version=None)
+        self.kept: dict[str, str] = {}
+
+    def test_all(self) -> None:
+        """Each is answered as the document says."""
+        for step in self.requests:
+            method, path, *body = self.filled(step['sends'])
+            answer = world.request(
+                self.world, method, path, *body, version=None, environ={
+                    'HTTP_ACCEPT': 'application/json',
+                    'HTTP_X_AUTH_TOKEN': 'unused'})
+            told = f'{method} {path} {body}: {answer.body!r}'
+            self.assertEqual(step['gets'], answer.status, told)
+            document = answer.json if answer.body else None
+            if 'says' in step:
+                self.assertIn(step['says'], document['error_message'], told)
+                self.assertEqual(answer.status, document['error_code'], told)
+            if 'has' in step:
+                self.assertEqual([], list(self.lacking(
+                    self.filled(step['has']), document)), told)
+            for name, keys in step.get('keeps', {}).items():
+                value = document
+                for key in keys:
+                    value = value[key]
+                self.kept[name] = value
+
+    def lacking(self, wanted: Any, found: Any,
+                where: str = '') -> Iterator[str]:
+        """Return where an answer has not what it has to have."""
+        if isinstance(wanted, dict) and isinstance(found, dict):
+            for key, value in wanted.items():
+                yield from self.lacking(value, found.get(key),
+                                        f'{where}.{key}')
+        elif isinstance(wanted, list) and wanted and (
+                isinstance(found, list) and len(found) == len(wanted)):
+            for place, value in enumerate(wanted):
+                yield from self.lacking(value, found[place],
+                                        f'{where}[{place}]')
+        elif wanted != found:
+            yield f'{where} is {found!r}'
+
+    def filled(self, value: Any) -> Any:
+        """Put what was kept where $names stand."""
+        if isinstance(value, dict):
+            return {key: self.filled(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self.filled(each) for each in value]
+        if isinstance(value, str):
+            for name, kept in self.kept.items():
+                value = value.replace(f'${name}', kept)
+        return value
