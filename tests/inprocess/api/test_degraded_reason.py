@@ -18,7 +18,7 @@ from ironic_reservations.engine.lease_cycle import health
 from tests.inprocess.api import asking
 
 _OTHERS = ('reservation 1.0', asking.since(5),
-           'reservation latest, baremetal-reservation 1.99', None)
+           'reservation latest', None)
 
 
 class TestReason(asking.AskingCase):

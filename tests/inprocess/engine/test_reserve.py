@@ -48,6 +48,7 @@ class TestReserve(timelines.TestCase):
         self.assertEqual(
             {'id': given.id, 'uuid': uuid, 'node_uuid': node,
              'instance_uuid': instance, 'created_at': world.NOON,
+             'acted': False,
              'updated_at': None, 'state': 'reserved', 'immediate': 1,
              'expires_at': world.NOON + datetime.timedelta(seconds=90),
              'project_id': 'ours', 'user_id': 'me', **_OF_LEASES}, row)

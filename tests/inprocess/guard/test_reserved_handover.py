@@ -50,11 +50,14 @@ class ReservedHandoverTestCase(handed_over.HandedOverTestCase):
         self.granted('PUT', f'{path}/states/power', {'target': 'power on'})
         return proof
 
-    def _put_back(self, proof: str) -> None:
-        """Wait until the node of a reservation is back, for nobody else."""
+    def _put_back(self, proof: str, node: enrolment.Enrolled,
+                  before: dict[str, Any]) -> None:
+        """Wait until the node of a reservation is as it was, and free."""
         self.as_(self.operator)
         self.wait_for(lambda: self.reservation(proof).status == 404)
+        self.wait_for(lambda: self.whole(node) == before)
         self.wait_for(lambda: not self._leases(proof))
+        self.assertEqual(before, self.whole(node))
 
     def _leases(self, proof: str) -> list[dict[str, Any]]:
         return [each for each in self.send(
@@ -75,8 +78,7 @@ class ReservedHandoverTestCase(handed_over.HandedOverTestCase):
         self.assertEqual((409, 'leased'), (
             refused.status, refused.document['errors'][0]['reasons'][0]
             ['code']))
-        self._put_back(proof)
-        self.assertEqual(before, self.whole(node))
+        self._put_back(proof, node, before)
         self.reserve(node.uuid)
 
     def test_expired_reservation(self) -> None:
@@ -85,8 +87,7 @@ class ReservedHandoverTestCase(handed_over.HandedOverTestCase):
         self.granted('PATCH', f'/v1/reservations/{proof}', [
             {'op': 'replace', 'path': '/ttl', 'value': 1}],
             headers=base.OURS)
-        self._put_back(proof)
-        self.assertEqual(before, self.whole(node))
+        self._put_back(proof, node, before)
 
     def test_reservation_whose_node_was_deployed(self) -> None:
         node, before = self._ready()
@@ -101,8 +102,7 @@ class ReservedHandoverTestCase(handed_over.HandedOverTestCase):
             'DELETE', f'/v1/reservations/{proof}', headers=base.OURS))
         self.assertEqual(202, self.provision(node.uuid, 'deleted',
                                              proof).status)
-        self._put_back(proof)
-        self.assertEqual(before, self.whole(node))
+        self._put_back(proof, node, before)
 
     def test_deploy_alone_is_cleaned_by_ironic(self) -> None:
         node, before = self._ready()
@@ -127,5 +127,4 @@ class ReservedHandoverTestCase(handed_over.HandedOverTestCase):
         self.wait_for(lambda: self.send(
             'DELETE', f'/v1/reservations/{proof}', headers=base.OURS
         ).status == 204)
-        self._put_back(proof)
-        self.assertEqual(before, self.whole(node))
+        self._put_back(proof, node, before)

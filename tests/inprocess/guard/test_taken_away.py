@@ -107,7 +107,9 @@ class TestMeanwhile(TakenAwayTestCase):
             seen.extend(self.reasons())
         self.before(ON, happens)
         self.assertEqual(202, self.ask().status)
-        self.assertEqual(([reasons.BUSY], []), (seen, self.world.in_flight()))
+        # NOTE: the node is put back after the act, too.
+        self.assertEqual(([reasons.LEASED], []),
+                         (seen, self.world.in_flight()))
 
     def test_whoever_was_planned_before_plans_again(self) -> None:
         """The reservation was about to be committed."""
