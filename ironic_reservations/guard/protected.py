@@ -44,6 +44,9 @@ from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import handovers
 from ironic_reservations.model import node_condition
 
+#: From this status on, Ironic may still be at work on a request.
+_FAILED = 500
+
 
 @dataclasses.dataclass(frozen=True)
 class _Judged:
@@ -52,11 +55,13 @@ class _Judged:
     :ivar what: a description of the request.
     :ivar deadline: when it ends, by the monotonic timer of the engine.
     :ivar held: whether the node is promised; then the caller is authenticated.
+    :ivar recorded: what was written of the acts of holders.
     """
 
     what: str
     deadline: float = math.inf
     held: bool = True
+    recorded: tuple[handovers.Handover, ...] = ()
 
 
 class Protected:
@@ -116,10 +121,8 @@ class Protected:
             recorded = (asked.recorded,)
             # NOTE: an administrator may, whoever holds the node.
             if actor.administers or asked.act not in self.acts:
-                handover = self._record(node.uuid, recorded, actor,
-                                        held=False)
-                return uuid, inward.call(self._app, self._of_holder(
-                    node, handover, recorded, _readdressed(environ, path)))
+                return uuid, self._take_away(node, actor, recorded,
+                                             _readdressed(environ, path))
             return uuid, self._change(node, protect.ChangeRequest(actor),
                                       self._rebuilt(environ, path), recorded)
         judged = self._judge(environ, uuid, (asked.act,), node,
@@ -162,18 +165,35 @@ class Protected:
                                           resolve.canonical(value)).uuid)
         path = '/'.join(('', 'v1', *asked.below,
                          *([asked.ident] if asked.ident else [])))
-        deadline = math.inf
-        for uuid in sorted(uuids):
-            deadline = min(deadline, self._judge(
-                environ, uuid, (asked.act,),
-                recorded=(asked.recorded,)).deadline)
+        each = [self._judge(environ, uuid, (asked.act,),
+                            recorded=(asked.recorded,))
+                for uuid in sorted(uuids)]
         return None, self._pass(
-            _Judged(f'volume {asked.below[1]} {asked.ident}', deadline),
+            _Judged(f'volume {asked.below[1]} {asked.ident}',
+                    min((one.deadline for one in each), default=math.inf),
+                    recorded=tuple(found for one in each
+                                   for found in one.recorded)),
             inward.rebuilt(environ, path, body=document))
 
     def _pass(self, judged: _Judged, request: wsgi.Environ) -> wsgi.Answer:
-        return carry.pass_judged(self._engine, self._app, judged.deadline,
-                                 judged.what, request)
+        answer = carry.pass_judged(self._engine, self._app, judged.deadline,
+                                   judged.what, request)
+        if answer.status < _FAILED:
+            for handover in judged.recorded:
+                acted.settled(self._engine, handover)
+        return answer
+
+    def _take_away(self, node: callers.Node, actor: protection.Actor,
+                   recorded: Collection[str],
+                   request: wsgi.Environ) -> wsgi.Answer:
+        """Have Ironic take a node from its holder, for an administrator."""
+        deadline = self._engine.timer() + protect.FRESH
+        handover = self._record(node.uuid, recorded, actor, held=False)
+        return self._pass(
+            _Judged(f'node {node.uuid}',
+                    math.inf if handover is None else deadline,
+                    recorded=() if handover is None else (handover,)),
+            self._of_holder(node, handover, recorded, request))
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
               acts: Collection[node_acts.Act], written: Collection[str],
@@ -192,9 +212,7 @@ class Protected:
                                           recorded), request)
         actor = self._actor(node, _proof(environ))
         if actor.administers:
-            handover = self._record(node.uuid, recorded, actor, held=False)
-            return inward.call(self._app, self._of_holder(
-                node, handover, recorded, request))
+            return self._take_away(node, actor, recorded, request)
         return self._change(node, protect.ChangeRequest(actor), request,
                             recorded)
 
@@ -251,7 +269,8 @@ class Protected:
             left = [name for name in acts if name not in handovers.DEPLOYING]
             with self._closed_if_lost(admitted):
                 self._record(node.uuid, left, self._actor(
-                    node, admitted.reservation_uuid), within=0, held=True)
+                    node, admitted.reservation_uuid), held=True,
+                    in_flight=True)
 
     @contextlib.contextmanager
     def _closed_if_lost(self, admitted: admission.InFlightRequest
@@ -265,13 +284,11 @@ class Protected:
 
     def _record(self, node_uuid: str, acts: Collection[str],
                 actor: protection.Actor, held: bool,
-                within: float = protect.FRESH + 1
-                ) -> handovers.Handover | None:
+                in_flight: bool = False) -> handovers.Handover | None:
         """Write an act of the holder of a node, before Ironic is told.
 
         :param held: whether somebody had the node a moment ago.
-        :param within: the seconds within which the request is handed to
-            Ironic; 0: it is in flight.
+        :param in_flight: whether the node is kept for the request.
         :returns: the handover; ``None``: it is not an act of a holder.
         """
         if not acts:
@@ -285,6 +302,10 @@ class Protected:
                         or name in node_acts.OF_LESSEES]
                 if not acts:
                     return None
+        # NOTE: until then it is handed to Ironic, and its conductor carries it
+        # out, or neither happens.
+        within = 0 if in_flight else protect.FRESH + 1 + (
+            self._engine.conf.guard.rpc_timeout)
         return acted.write(self._engine, node_uuid, acts, within, held)
 
     def _change(self, node: callers.Node, asked: protect.ChangeRequest,
@@ -310,7 +331,7 @@ class Protected:
             if admitted.held:
                 with self._closed_if_lost(admitted):
                     handover = self._record(node.uuid, recorded, asked.actor,
-                                            held=True, within=0)
+                                            held=True, in_flight=True)
                     sent = self._of_holder(node, handover, recorded, request)
             answer = carry.change(self._engine, self._app, admitted, asked,
                                   sent)
@@ -391,9 +412,11 @@ class Protected:
         holding.check(protect.ChangeRequest(
             actor, not self.acts.isdisjoint(acts) or holding.put_back,
             not node_acts.FREES.isdisjoint(acts)))
-        if holding.had:
-            self._record(node_uuid, _acts_of_holder(holding, actor, recorded),
-                         actor, held=True)
+        handover = self._record(
+            node_uuid, _acts_of_holder(holding, actor, recorded), actor,
+            held=True) if holding.had else None
+        if handover is not None:
+            return _Judged(what, holding.deadline, recorded=(handover,))
         # NOTE: an administrator may, whoever holds the node.
         return _Judged(what) if actor.administers else _Judged(
             what, holding.deadline)

@@ -81,6 +81,8 @@ class Handover:
     :ivar dirty: whether the node has to be cleaned.
     :ivar settles_at: when all acts have reached Ironic or been refused, as far
         as no request in flight says so.
+    :ivar earlier: the same of all acts but the last; ``None``: there is no
+        other, or it was not written just now.
     """
 
     node_uuid: str
@@ -90,6 +92,8 @@ class Handover:
     dirty: bool
     settles_at: datetime.datetime
     phase: Phase = Phase.LENT
+    earlier: datetime.datetime | None = dataclasses.field(
+        default=None, compare=False)
 
     @property
     def undeployed(self) -> bool:
@@ -122,7 +126,7 @@ class Handover:
         """
         return dataclasses.replace(
             self, acts=_bounded(self.acts.union(acts), self.document),
-            dirty=True,
+            dirty=True, earlier=self.settles_at,
             # NOTE: another time than that of every earlier act.
             settles_at=max(settles_at, self.settles_at + datetime.timedelta(
                 microseconds=1)))

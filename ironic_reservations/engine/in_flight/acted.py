@@ -46,8 +46,8 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
     """Write acts of the holder of a node, before they reach Ironic.
 
     :param acts: as in :attr:`.handovers.Handover.acts`.
-    :param within: the seconds within which the request is handed to Ironic,
-        or not at all; 0: a request in flight says so.
+    :param within: the seconds within which Ironic carries the request out, or
+        never does; 0: a request in flight says so.
     :param held: whether somebody had the node a moment ago.
     :returns: the handover; ``None``: nobody has the node, nor had it, or it
         is only deployed or undeployed for a reservation.
@@ -116,6 +116,25 @@ def _read(engine: Engine, node_uuid: str) -> handovers.Document | None:
             f'Node {node_uuid} cannot be read, so nothing was done to it: its '
             'state has to be written down before its holder changes it.')
     return engine.ironic.document(node_uuid)
+
+
+def settled(engine: Engine, written: handovers.Handover) -> None:
+    """Write that Ironic has answered the request of an act.
+
+    :param written: the handover as it was written for the act.
+    """
+    now = engine.clock()
+    settles_at = max(now, written.earlier or now)
+    if settles_at >= written.settles_at:
+        return
+    try:
+        with engine.database.write() as connection:
+            db_handovers.update(connection, written, dataclasses.replace(
+                written, settles_at=settles_at))
+    except (db_connection.Conflict, errors.ReservationError) as exc:
+        # NOTE: then the end of the lease waits for some time.
+        LOG.debug('An act on node %s is taken to be under way: %s',
+                  written.node_uuid, exc)
 
 
 def cleaned(engine: Engine, before: handovers.Handover) -> None:

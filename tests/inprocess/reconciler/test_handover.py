@@ -97,6 +97,41 @@ class TestActs(leases.TestCase):
         self.assertEqual(leases.STATUS.TERMINATED,
                          self.lease(self.made).status)
 
+    def _settles(self):
+        return self._handover().settles_at - self.world.clock()
+
+    def test_act_that_a_conductor_delays_keeps_its_node(self) -> None:
+        """It was released as soon as a request had to be handed over."""
+        self.at(4 - 1 / 3600)
+        acted.write(self.engine, self.node, ('/extra/his',), within=66)
+        self.work_at(4)
+        for _ in range(6):
+            self.soon(10)
+        self.assertIn('may still be changed', self.lease(self.made).waiting)
+        for _ in range(6):
+            self.soon()
+        self.assertEqual(leases.STATUS.TERMINATED,
+                         self.lease(self.made).status)
+
+    def test_act_that_was_answered_delays_nothing(self) -> None:
+        acted.settled(self.engine, acted.write(
+            self.engine, self.node, ('/extra/his',), within=66))
+        self.assertEqual(0, self._settles().total_seconds())
+
+    def test_answer_to_one_act_says_nothing_of_another(self) -> None:
+        acted.write(self.engine, self.node, ('/extra/his',), within=66)
+        self.world.clock.advance(5)
+        acted.settled(self.engine, acted.write(
+            self.engine, self.node, ('/extra/his',), within=66))
+        self.assertEqual(61, self._settles().total_seconds())
+
+    def test_answer_beside_another_act_says_nothing(self) -> None:
+        first = acted.write(self.engine, self.node, ('/extra/his',),
+                            within=66)
+        acted.write(self.engine, self.node, ('/extra/hers',), within=66)
+        acted.settled(self.engine, first)
+        self.assertLess(65, self._settles().total_seconds())
+
     def test_undeploy_beside_an_act_does_not_count_as_cleaning(self) -> None:
         acted.write(self.engine, self.node, ('power',), within=6)
         made = acted.write(self.engine, self.node, ('deleted',))
