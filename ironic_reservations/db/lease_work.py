@@ -150,10 +150,15 @@ def drop(connection: sa.Connection,
 
 def wake(connection: sa.Connection, node_uuids: Collection[str],
          now: datetime.datetime) -> None:
-    """Make leases due that have, or wait for, one of some nodes."""
+    """Make leases due that have, or wait for, one of some nodes.
+
+    NOTE: also those that are claimed, since their workers may have read the
+    nodes before; give_back() then keeps this time.
+    """
     if not node_uuids:
         return
-    # UPDATE leases SET due_at = ? WHERE due_at > ? AND id IN
+    # UPDATE leases SET due_at = ?
+    #   WHERE (due_at > ? OR claimed_until > ?) AND id IN
     #   (SELECT lease_id FROM lease_reservations JOIN reservations ...
     #      WHERE node_uuid IN (...) AND starts_at <= ?)
     concerned = (
@@ -163,7 +168,8 @@ def wake(connection: sa.Connection, node_uuids: Collection[str],
         .where(_r.node_uuid.in_(node_uuids), _r.starts_at <= now))
     connection.execute(
         sa.update(tables.leases)
-        .where(_s.due_at > now, _s.id.in_(concerned)).values(due_at=now))
+        .where(sa.or_(_s.due_at > now, _s.claimed_until > now),
+               _s.id.in_(concerned)).values(due_at=now))
 
 
 def read_concerned(connection: sa.Connection,

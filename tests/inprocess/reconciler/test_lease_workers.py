@@ -120,6 +120,17 @@ class TestLeaseClaims(leases.TestCase):
         self.assertEqual(leasing.at(4.5), self.world.lease_rows()[
             claim.id]['due_at'])
 
+    def test_lease_in_work_is_woken_when_its_node_is_let_go(self):
+        (claim, *_) = self._take('a')
+        (booking,) = self.made[1].bookings
+        self.world.clock.advance(10)
+        with self.engine.database.write() as connection:
+            db_lease_work.wake(connection, [booking.node_uuid],
+                               self.world.clock())
+        self._give_back(claim, leasing.at(8), waiting='so')
+        self.assertEqual(self.world.clock(), self.world.lease_rows()[
+            claim.id]['due_at'])
+
     def test_claims_are_kept_by_who_has_them(self):
         mine = self._take('a', 2)
         with self.engine.database.write() as connection:
