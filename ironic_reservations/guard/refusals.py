@@ -42,10 +42,8 @@ def refuse(exc: Exception, environ: wsgi.Environ
              log_text.quoted(environ.get('REQUEST_METHOD')),
              log_text.path(environ), error.code)
     status, body = faults.render(error, request_id)
-    later = ([] if error.retry_after is None
-             else [('Retry-After', str(error.retry_after))])
     return error, wsgi.Answer(status, [
-        *later,
+        *api_errors.retry_after(error, environ),
         ('Content-Type', 'application/json'),
         ('Content-Length', str(len(body))),
         ('X-OpenStack-Request-ID', request_id),

@@ -235,9 +235,7 @@ class CalendarApp:
     def _refusal(self, exc: Exception, environ: wsgi.Environ) -> wsgi.Answer:
         error = api_errors.translated(exc, environ)
         status, text = faults.render(error)
-        added = []
-        if error.retry_after is not None:
-            added.append(('Retry-After', str(error.retry_after)))
+        added = api_errors.retry_after(error, environ)
         if isinstance(error, errors.MethodNotAllowed):
             added.append(('Allow', ', '.join(error.details['allow'])))
         if isinstance(error, errors.SessionEnded) and (

@@ -24,6 +24,9 @@ from ironic_reservations.db import connection
 
 LOG = log.getLogger(__name__)
 
+#: In its User-Agent, which its users cannot change.
+_IRONICCLIENT = 'python-ironicclient'
+
 #: Errors that pecan raises itself.
 _PECAN = {
     400: (errors.Malformed, 'The request cannot be read.'),
@@ -69,6 +72,20 @@ def translated(exc: Exception,
     return unexpected()
 
 
+def retry_after(error: errors.ReservationError,
+                environ: wsgi.Environ) -> list[tuple[str, str]]:
+    """Return the header that tells when to try again, where one helps.
+
+    :param environ: the request that is refused.
+    """
+    # NOTE: python-ironicclient fails with a TypeError if an answer has it, and
+    # tries 503 again after an interval of its own if it has not.
+    if error.retry_after is None or (
+            _IRONICCLIENT in environ.get('HTTP_USER_AGENT', '')):
+        return []
+    return [('Retry-After', str(error.retry_after))]
+
+
 def answer(error: errors.ReservationError, environ: wsgi.Environ,
            dialect: dialects.Dialect, minor: int | None) -> wsgi.Answer:
     """Return the answer for an error.
@@ -80,9 +97,8 @@ def answer(error: errors.ReservationError, environ: wsgi.Environ,
         error, environ.get('openstack.request_id'),
         minor is None or minor >= dialect.details_since)
     headers = [('Content-Type', 'application/json'),
-               ('Content-Length', str(len(body)))]
-    if error.retry_after is not None:
-        headers.append(('Retry-After', str(error.retry_after)))
+               ('Content-Length', str(len(body))),
+               *retry_after(error, environ)]
     if isinstance(error, errors.MethodNotAllowed):
         headers.append(('Allow', ', '.join(error.details.get('allow', ()))))
     return wsgi.Answer(status, headers, body)
