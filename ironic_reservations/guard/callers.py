@@ -72,10 +72,13 @@ class Callers:
 
     def bearer(self, node: Node) -> admit.Bearer:
         """Return who shows the proof of a request."""
-        if not self._keystone or self._any_proof:
+        if not self._keystone:
             return admit.ANYBODY
-        return admit.Bearer(self.context(node.caller).project_id,
-                            self._may(node, 'use_any_proof'))
+        return admit.Bearer(
+            self.context(node.caller).project_id,
+            self._any_proof or self._may(node, 'use_any_proof'),
+            self._may(node, 'use_own_leases'),
+            self._may(node, 'use_own_reservations'))
 
     def actor(self, node: Node, claim: admit.Claim) -> protect.Actor:
         """Return the caller of an act on a node."""

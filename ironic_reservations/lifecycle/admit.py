@@ -45,9 +45,9 @@ class Verdict(enum.Enum):
 
     #: The node is free, and no reservation is required.
     FREE = 'free'
-    #: The request has proven the node's live reservation.
+    #: The request may use the node's live reservation.
     PROVEN = 'proven'
-    #: The request has proven the lease reservation that has the node.
+    #: The request may use the lease reservation that has the node.
     LEASE_PROVEN = 'lease_proven'
     #: The node is reserved or leased, and the request has no proof.
     PROOF_REQUIRED = 'proof_required'
@@ -72,10 +72,15 @@ class Bearer:
 
     :ivar project_id: the project that the caller is in.
     :ivar any_project: whether proofs of other projects are accepted, too.
+    :ivar uses_leases: whether the caller uses the nodes of the leases of its
+        project without a proof.
+    :ivar uses_reservations: whether it uses reserved ones so, too.
     """
 
     project_id: str | None = None
     any_project: bool = True
+    uses_leases: bool = False
+    uses_reservations: bool = False
 
     def may_show(self, project_id: str | None) -> bool:
         """Return whether a proof is accepted from this caller.
@@ -85,6 +90,10 @@ class Bearer:
         """
         return (self.any_project or project_id is None
                 or project_id == self.project_id)
+
+    def belongs(self, project_id: str | None) -> bool:
+        """Return whether a project is the caller's."""
+        return project_id is not None and project_id == self.project_id
 
 
 ANYBODY = Bearer()
@@ -118,6 +127,16 @@ class Claim:
         return (self.vouched_instance is not None
                 and self.vouched_instance == held.instance_uuid)
 
+    def uses_reservation_of(self, project_id: str | None) -> bool:
+        """Return whether a reservation needs no proof from its project."""
+        return (self.proof is None and self.bearer.uses_reservations
+                and self.bearer.belongs(project_id))
+
+    def uses_lease_of(self, project_id: str | None) -> bool:
+        """Return whether a lease needs no proof from its project."""
+        return (self.proof is None and self.bearer.uses_leases
+                and self.bearer.belongs(project_id))
+
 
 def admit(claim: Claim, held: node_reservation.Reservation | None,
           now: datetime.datetime, required: bool = False,
@@ -136,8 +155,9 @@ def admit(claim: Claim, held: node_reservation.Reservation | None,
             return _while_put_back(claim, act)
         # NOTE: also if a lease has begun meanwhile: the node belongs to the
         # reservation until it ends.
-        if claim.proves(held.uuid, held.project_id) or (
-                claim.proof is None and claim.vouches(held)):
+        if (claim.proves(held.uuid, held.project_id)
+                or claim.uses_reservation_of(held.project_id)
+                or claim.proof is None and claim.vouches(held)):
             return Verdict.PROVEN
         return (Verdict.PROOF_REQUIRED if claim.proof is None
                 else Verdict.PROOF_INVALID)
@@ -163,7 +183,8 @@ def _while_put_back(claim: Claim, act: Act) -> Verdict:
 def _admit_to_lease(claim: Claim, leased: leases.Leased, act: Act) -> Verdict:
     if leased.holder is None:
         return _while_put_back(claim, act)
-    if claim.proves(leased.holder, leased.project_id):
+    if claim.proves(leased.holder, leased.project_id) or (
+            claim.uses_lease_of(leased.project_id)):
         return Verdict.LEASE_PROVEN
     return (Verdict.PROOF_REQUIRED if claim.proof is None
             else Verdict.PROOF_INVALID)

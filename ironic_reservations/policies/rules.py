@@ -123,6 +123,16 @@ RULES += [
           'project.',
           'PATCH /v1/nodes/{node}', 'PUT /v1/nodes/{node}/states/provision',
           'POST /v1/allocations'),
+    _rule('use_own_leases', 'role:member',
+          "Use a node of a lease of the caller's own project without a proof, "
+          'as clients do that know nothing of leases. A wrong proof is '
+          'refused nevertheless. "!" has each use show the proof.',
+          'PATCH /v1/nodes/{node}', 'PUT /v1/nodes/{node}/states/provision'),
+    _rule('use_own_reservations', '!',
+          "Use a node of a reservation of the caller's own project without a "
+          'proof. By default nobody may: one program of a project would '
+          'deploy on a node that another one has reserved.',
+          'PATCH /v1/nodes/{node}', 'PUT /v1/nodes/{node}/states/provision'),
     _rule('act_without_proof', f'({SYSTEM_MEMBER}) or ({SERVICE})',
           'Do the actions that [guard] protected_acts lists on nodes that '
           'others have reserved or leased. Deploying and rebuilding are never '

@@ -184,8 +184,8 @@ def admit(
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None
             through = begin(engine, node, None, None, now, deadline, dates,
-                            starting=unbound(promised, claim.proof),
-                            lease_reservation_id=claim.proof)
+                            starting=unbound(promised, leased.holder),
+                            lease_reservation_id=leased.holder)
             return dataclasses.replace(
                 through, uses=act is planner_admit.Act.USE), None
         shown = held if verdict is planner_admit.Verdict.PROVEN else None
@@ -247,7 +247,7 @@ def _closed(engine: Engine, connection: sa.Connection,
 
 
 def unbound(promised: Iterable[leases.NodeBooking],
-            proof: str | None) -> list[leases.NodeBooking]:
+            reservation_id: str | None) -> list[leases.NodeBooking]:
     """Return the bookings that have begun and that nobody has bound yet.
 
     NOTE: from its first use on, a node is not to be exchanged for another.
@@ -255,7 +255,7 @@ def unbound(promised: Iterable[leases.NodeBooking],
     writes it has to find the booking as it was, to see whether it is there.
     """
     return [booking for booking in promised
-            if booking.reservation_id == proof and not booking.begun]
+            if booking.reservation_id == reservation_id and not booking.begun]
 
 
 def make_room(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,

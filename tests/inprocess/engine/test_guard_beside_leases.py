@@ -91,6 +91,22 @@ class TestProof(_Guarded):
                                              opened.reservation_uuid))
         self.refused(errors.ProofRequired, self.node)
 
+    def test_first_use_without_a_proof_binds_the_node(self):
+        """By a project that needs none; as with the proof."""
+        self.leasing.hosts()
+        mine = self.leasing.create(1, 3, project_id='mine')
+        self.leasing.clock_passes(1)
+        node = self.home(mine)
+        self.refused(errors.ProofRequired, node, bearer=admit.Bearer(
+            'theirs', uses_leases=True))
+        opened = self.admit(node, bearer=admit.Bearer(
+            'mine', uses_leases=True))
+        self.assertEqual((mine.reservations[0].id, True),
+                         (opened.lease_reservation_id, opened.uses))
+        self.assertEqual(['bound'], [
+            row['state'] for row in self.leasing.rows()
+            if row['node_uuid'] == node])
+
     def test_another_proof_does_not(self):
         (other,) = self.leasing.hosts()
         elsewhere = self.leasing.create(1, 3)

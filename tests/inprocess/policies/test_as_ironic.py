@@ -131,6 +131,8 @@ class TestAsIronic(testtools.TestCase):
         self.assertEqual(
             {*_PAIRS, 'baremetal:reservation:vouch',
              'baremetal:reservation:use_any_proof',
+             'baremetal:reservation:use_own_leases',
+             'baremetal:reservation:use_own_reservations',
              'baremetal:reservation:act_without_proof'},
             {rule.name for rule in policies.list_rules()
              if ':' in rule.name})

@@ -145,6 +145,31 @@ class TestLeases(testtools.TestCase):
                     admit.Claim(proof), _held(held), NOW, False,
                     LEASES[lease], act), (lease, proof, act))
 
+    def test_project_needs_no_proof_where_its_policy_says_so(self):
+        """Of the kind of promise that it is about, and of its own only."""
+        for proof, project, of_leases, of_reservations in itertools.product(
+                (None, 'another'), ('mine', 'theirs', None), (True, False),
+                (True, False)):
+            claim = admit.Claim(proof, bearer=admit.Bearer(
+                'mine', uses_leases=of_leases,
+                uses_reservations=of_reservations))
+            refused = (Verdict.PROOF_REQUIRED if proof is None
+                       else Verdict.PROOF_INVALID)
+            mine = proof is None and project == 'mine'
+            leased = dataclasses.replace(LEASES['live'], project_id=project)
+            self.assertIs(
+                Verdict.LEASE_PROVEN if mine and of_leases else refused,
+                admit.admit(claim, None, NOW, leased=leased))
+            held = dataclasses.replace(_held('in_use'), project_id=project)
+            self.assertIs(
+                Verdict.PROVEN if mine and of_reservations else refused,
+                admit.admit(claim, held, NOW, leased=leased))
+        nobody = admit.Claim(bearer=admit.Bearer(None, True, True, True))
+        self.assertIs(Verdict.PROOF_REQUIRED, admit.admit(
+            nobody, _held('in_use'), NOW, leased=LEASES['live']))
+        self.assertIs(Verdict.PROOF_REQUIRED, admit.admit(
+            nobody, None, NOW, leased=LEASES['live']))
+
     def test_reservation_is_not_enough_for_a_leased_node(self):
         """Nor is an instance that somebody vouches for."""
         for held in VOID:

@@ -1,0 +1,56 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A client that knows nothing of leases uses those of its project.
+
+bifrost, metalsmith, Ansible's and Terraform's modules could not use a lease at
+all: each deploy needed a header that they do not send.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from tests.inprocess.guard import handed_over
+from tests.inprocess.guard import keystone_ironic
+
+_REQUIRED = (403, 'reservation.proof_required')
+
+
+class OwnLeaseTestCase(handed_over.HandedOverTestCase):
+
+    def test_project_deploys_its_leased_nodes_without_a_header(self) -> None:
+        node = self.ready(owner=keystone_ironic.PROJECTS['two'])
+        lease = self.lent(node)
+        for name in ('foreign-admin', 'the-system', 'nova'):
+            self.as_(name)
+            for reply in (self.deploy(node.uuid),
+                          self.bind(node.uuid, str(uuid.uuid4()))):
+                self.assertEqual(_REQUIRED, (reply.status, reply.code), name)
+        self.as_('reader-of-one')
+        self.assertEqual((403, None), (self.deploy(node.uuid).status,
+                                       self.deploy(node.uuid).code))
+        self.as_(self.holder)
+        wrong = self.deploy(node.uuid, str(uuid.uuid4()))
+        self.assertEqual('reservation.proof_invalid', wrong.code)
+        self.granted('PUT', f'/v1/nodes/{node.uuid}/states/provision',
+                     {'target': 'active'})
+        self.wait_until(node.uuid, 'active')
+        self.ended(lease)
+
+    def test_reserved_nodes_need_the_header(self) -> None:
+        node = self.node_of_one()
+        self.as_(self.holder)
+        proof = self.reserve(node.uuid)['uuid']
+        refused = self.deploy(node.uuid)
+        self.assertEqual(_REQUIRED, (refused.status, refused.code))
+        self.assertEqual(202, self.deploy(node.uuid, proof).status)
