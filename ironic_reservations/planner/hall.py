@@ -14,8 +14,8 @@
 
 If, at an instant, the bookings that cannot leave a set of nodes hold all nodes
 of the set, and one more booking needs a node of the set, then no assignment
-exists, whatever moves. The same holds if they leave fewer nodes of the set than
-are needed: this is only a matter of counting, and so comes before any search.
+exists, whatever moves. The same holds if they leave fewer nodes of the set
+than are needed: this is mere counting, and so comes before any search.
 """
 
 from __future__ import annotations
