@@ -185,11 +185,12 @@ class _Planner:
         # 7. By ejecting the bookings in the way.
         if meter.run(budget.EJECT, self._ejections, lambda steps:
                      ejection.eject(draft, unit, pinned, steps),
-                     is_hard=True):
+                     is_hard=True, parts=2):
             return None
         # 8. By an exact search.
         # NOTE: it costs most, and what it finds, ejection mostly finds, too;
-        # only this search proves that there is no assignment.
+        # only this search proves that there is none, which is why
+        # ejection leaves half of the work for it.
         match meter.run(
                 budget.SEARCH, budget.Budget(limits.search), lambda steps:
                 search.search(draft, unit, pinned, steps), is_hard=True):
