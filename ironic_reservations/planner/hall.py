@@ -14,7 +14,8 @@
 
 If, at an instant, the bookings that cannot leave a set of nodes hold all nodes
 of the set, and one more booking needs a node of the set, then no assignment
-exists, whatever moves.
+exists, whatever moves. The same holds if they leave fewer nodes of the set
+than are needed: this is mere counting, and so comes before any search.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 
+from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import host_sets
@@ -33,15 +35,87 @@ _LEAPS = 5
 
 @dataclasses.dataclass(frozen=True)
 class Shortage:
-    """An instant at which bookings that cannot leave hold every node of a set.
+    """An instant at which bookings that cannot leave a set leave too little.
 
     :ivar nodes: the set.
     :ivar holders: the bookings that hold whole nodes of the set.
+    :ivar short: how many nodes are lacking at least.
     """
 
     at: int
     nodes: int
     holders: tuple[bookings.Booking, ...]
+    short: int = 1
+
+
+def count(draft: timeline.Draft, wanted: bookings.Booking, needed: int,
+          steps: budget.Budget) -> Shortage | None:
+    """Find the instant at which most nodes are lacking for several bookings.
+
+    NOTE: shares of compute hosts are assumed to stay, as in :func:`find`.
+
+    :param wanted: like each of the bookings.
+    :param needed: the number of bookings, none of which is in the draft.
+    :returns: ``None`` if enough nodes are left, or the steps ran out.
+    """
+    captive = _Captive(wanted.eligible)
+    starts: list[int] = []
+    untils: list[int] = []
+    try:
+        steps.spend()
+        for node in host_sets.members(wanted.eligible):
+            first, last = _window(draft, node, wanted)
+            steps.spend(1 + last - first)
+            for place in range(first, last):
+                if captive.holds(draft.holders[node][place]):
+                    starts.append(max(draft.starts[node][place],
+                                      wanted.start))
+                    untils.append(draft.untils[node][place])
+    except budget.Exhausted:
+        return None
+    instants, free = availability.steps(starts, untils,
+                                        wanted.eligible.bit_count())
+    # NOTE: the window matters, not what follows it.
+    within = bisect.bisect_left(instants, wanted.until)
+    left, at = min(zip(free[:within], instants, strict=False))
+    if left >= needed:
+        return None
+    at = max(at, wanted.start)
+    holders = []
+    for node in host_sets.members(wanted.eligible):
+        place = bisect.bisect_right(draft.starts[node], at) - 1
+        if place >= 0 and draft.untils[node][place] > at:
+            holder = draft.holders[node][place]
+            if holder is not None and captive.holds(holder):
+                holders.append(holder)
+    return Shortage(at, wanted.eligible, tuple(holders), needed - left)
+
+
+def _window(draft: timeline.Draft, node: int,
+            wanted: bookings.Booking) -> tuple[int, int]:
+    """Return the places of the first booking in a window, and after the last.
+    """
+    last = bisect.bisect_left(draft.starts[node], wanted.until)
+    return bisect.bisect_right(draft.untils[node], wanted.start, 0,
+                               last), last
+
+
+class _Captive:
+    """Knows which bookings cannot leave a set of nodes."""
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+        self._last, self._leaves = nodes, False
+
+    def holds(self, holder: bookings.Booking | None) -> bool:
+        """Return whether a booking, or shares, cannot leave the set."""
+        if holder is None or not holder.movable:
+            return True
+        # NOTE: most bookings have the same set in memory.
+        if holder.eligible is not self._last:
+            self._last = holder.eligible
+            self._leaves = bool(holder.eligible & ~self._nodes)
+        return not self._leaves
 
 
 def find(draft: timeline.Draft, wanted: bookings.Booking,

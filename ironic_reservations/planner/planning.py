@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Admits demands for windows of time: fit, repair, search, or refuse.
+"""Admits demands for windows of time: fit, count, repair, search, or refuse.
 
 The numbering of hosts affects which hosts are used, but not whether a demand
 is served: a proved refusal holds for every order.
@@ -133,6 +133,12 @@ class _Planner:
             served, not served.whole or reach.shares_may_move(
                 self.draft, served.template.eligible),
             budget.Budget(self._limits.repair))
+        # 2. Refuse the minimum, if counting proves that it is too much.
+        # NOTE: beyond the minimum, each unit that has a place is welcome.
+        if wanted <= served.demand.least:
+            short = self._too_few(progress, wanted - served.count)
+            if short is not None:
+                return short
         while served.count < wanted:
             lacking = self._one_more(progress)
             if lacking is not None:
@@ -149,16 +155,16 @@ class _Planner:
         draft, limits, served = self.draft, self._limits, progress.served
         pinned, meter = self._pinned, self._meter
         unit = served.unit()
-        # 2. By exchanges between two nodes.
+        # 3. By exchanges between two nodes.
         if served.whole and meter.run(
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
                 swaps.swap(draft, unit.parts[0], 1, pinned, steps)):
             return None
-        # 3. Refuse, if it can be proved that there is no place.
+        # 4. Refuse, if it can be proved that there is no place.
         lacking = self._shortage(progress, unit)
         if lacking is not None:
             return lacking
-        # 4. By chains of moves, or by exchanges on more nodes.
+        # 5. By chains of moves, or by exchanges on more nodes.
         # NOTE: if no chain was found for one unit, none is tried for the next
         # ones of the same demand; proofs do not depend on it.
         progress.chain = progress.chain and served.whole and meter.run(
@@ -170,13 +176,21 @@ class _Planner:
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
                 swaps.swap(draft, unit.parts[0], _HOMES, pinned, steps)):
             return None
-        # 5. By making room on shared hosts.
+        # 6. By making room on shared hosts.
         progress.repair = progress.repair and meter.run(
             budget.REPAIR, progress.steps, lambda steps:
             repair.make_room(draft, unit, pinned, steps))
         if progress.repair:
             return None
-        # 6. By an exact search.
+        # 7. By ejecting the bookings in the way.
+        if meter.run(budget.EJECT, self._ejections, lambda steps:
+                     ejection.eject(draft, unit, pinned, steps),
+                     is_hard=True, parts=2):
+            return None
+        # 8. By an exact search.
+        # NOTE: it costs most, and what it finds, ejection mostly finds, too;
+        # only this search proves that there is none, which is why
+        # ejection leaves half of the work for it.
         match meter.run(
                 budget.SEARCH, budget.Budget(limits.search), lambda steps:
                 search.search(draft, unit, pinned, steps), is_hard=True):
@@ -184,12 +198,20 @@ class _Planner:
                 return None
             case search.Outcome.NONE:
                 return plans.Lacking(plans.Cause.NO_ASSIGNMENT)
-        # 7. By ejecting the bookings in the way.
-        if meter.run(budget.EJECT, self._ejections, lambda steps:
-                     ejection.eject(draft, unit, pinned, steps),
-                     is_hard=True):
-            return None
         return plans.Lacking(plans.Cause.SEARCH_LIMIT)
+
+    def _too_few(self, progress: _Progress,
+                 needed: int) -> plans.Lacking | None:
+        """Return a proof by counting that there is no room for some units."""
+        served = progress.served
+        if progress.shares_move or not served.whole:
+            return None
+        found = self._meter.run(
+            budget.PROOF, budget.Budget(self._limits.proof),
+            lambda steps: hall.count(self.draft, served.unit().parts[0],
+                                     needed, steps))
+        return None if found is None else plans.Lacking(
+            plans.Cause.SHORTAGE, found.at, found.holders, found.short)
 
     def _shortage(self, progress: _Progress,
                   unit: placement_units.Unit) -> plans.Lacking | None:

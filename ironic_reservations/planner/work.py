@@ -54,16 +54,18 @@ class Meter:
 
     def run(self, price: int, allowed: budget.Budget,
             method: Callable[[budget.Budget], _Found],
-            is_hard: bool = False) -> _Found:
+            is_hard: bool = False, parts: int = 1) -> _Found:
         """Call a method with the steps that it may take.
 
         :param price: of each step, in units of work.
         :param allowed: the steps that the method may take, from which those
             that it takes are taken.
         :param is_hard: whether only a hard request needs the method.
+        :param parts: the method may take one of so many equal parts of the
+            work that is left, so that something is left for the next one.
         """
         steps = budget.Budget(max(0, min([allowed.left, *(
-            each.left // price for each in self._budgets)])))
+            each.left // parts // price for each in self._budgets)])))
         if self._request is not None:
             # NOTE: a search that may take no step costs nothing.
             self._request.check(is_hard and steps.left > 0)

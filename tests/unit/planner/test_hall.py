@@ -63,3 +63,21 @@ class TestFind(testtools.TestCase):
             if found is not None:
                 self.assertEqual(full[found.at],
                                  {each.id for each in found.holders})
+
+    @examples.settings(150)
+    @hypothesis.given(oracle.cases() | oracle.crowds(), st.integers(1, 6))
+    def test_count_is_exact_where_nothing_may_move(self, case, needed):
+        draft = dataclasses.replace(case, there=tuple(
+            dataclasses.replace(each, movable=False)
+            for each in case.there)).timeline
+        for demand in case.demands:
+            wanted = demand.booking(0, -1)
+            left = min(wanted.eligible.bit_count() - len({
+                each.node for each in case.there
+                if each.start <= at < each.until
+                and wanted.eligible >> each.node & 1})
+                for at in range(wanted.start, wanted.until))
+            found = hall.count(draft, wanted, needed,
+                               budget.Budget(1_000_000))
+            self.assertEqual(max(0, needed - left),
+                             0 if found is None else found.short)

@@ -14,15 +14,18 @@
 
 import dataclasses
 import random
+from unittest import mock
 
 import testtools
 
+from benchmarks import feasible
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
+from ironic_reservations.planner import search
 from ironic_reservations.planner import slides
 from ironic_reservations.planner import timeline
 
@@ -127,6 +130,27 @@ class TestHardRequests(testtools.TestCase):
             timeline.Timeline.of((None,) * 2000, there),
             [bookings.Demand('many', 10, 20, 400, 400, _ALL)], limits)
         self.assertIsInstance(answer, plans.Plan)
+
+    def test_refusal_by_counting_costs_hardly_more_than_a_look_at_all(self):
+        """All of 2000 hosts, a few of which are booked for good."""
+        there = [bookings.Booking(f'{host} {at}', at, at + 9, host, _ALL)
+                 for host in range(0, 2000, 10) for at in (10, 20, 30)]
+        request = budget.Work()
+        answer = planning.plan(
+            timeline.Timeline.of((None,) * 2000, there),
+            [bookings.Demand('all', 0, 100, 2000, 2000, _ALL)],
+            dataclasses.replace(planning.LIMITS, request=request))
+        self.assertEqual((plans.Cause.SHORTAGE, 200, 10),
+                         (answer.cause, answer.short, answer.at))
+        self.assertLess(request.spent, 10_000)
+
+    def test_room_that_ejection_finds_costs_no_exact_search(self):
+        """In a packing of 30 nodes: only a refusal needs one."""
+        outcome = feasible.Outcome()
+        with mock.patch.object(search, 'search',
+                               side_effect=search.search) as searched:
+            feasible.play(feasible.nodes(30, 0.94, 1), outcome)
+        self.assertLessEqual(searched.call_count, len(outcome.refused))
 
     def test_nothing_is_proved_when_no_work_is_left(self):
         limits = dataclasses.replace(planning.LIMITS, request=budget.Work(0))
