@@ -114,8 +114,7 @@ def fill(engine: sa.Engine, count: int, now: datetime.datetime,
 
 def count_rows(engine: sa.Engine) -> None:
     """Have the database look at how many rows there are of what."""
-    with engine.connect().execution_options(
-            isolation_level='AUTOCOMMIT') as connection:
+    with engine.begin() as connection:
         for table in _TABLES:
             connection.exec_driver_sql(
                 _ANALYZE[engine.dialect.name].format(table)).close()

@@ -77,7 +77,7 @@ def _of_leases(now: datetime.datetime) -> dict[str, Query]:
         'leases to forget': lambda c: leases.read_forgettable(
             c, now - datetime.timedelta(days=90), 100),
         'leases that wait for a node': lambda c: lease_work.wake(
-            c, ['not there'], now),
+            c, [c.scalar(_A_NODE)], now + 2 * _DAY),
         'nodes of leases': lease_work.read_concerned,
         'request served before': lambda c: request_keys.read(
             c, request_keys.LEASE, 'key'),

@@ -157,19 +157,24 @@ def wake(connection: sa.Connection, node_uuids: Collection[str],
     """
     if not node_uuids:
         return
-    # UPDATE leases SET due_at = ?
-    #   WHERE (due_at > ? OR claimed_until > ?) AND id IN
-    #   (SELECT lease_id FROM lease_reservations JOIN reservations ...
-    #      WHERE node_uuid IN (...) AND starts_at <= ?)
-    concerned = (
-        sa.select(_l.lease_id)
+    # SELECT DISTINCT lease_id FROM lease_reservations JOIN reservations ...
+    #   WHERE node_uuid IN (...) AND starts_at <= ?
+    # NOTE: read apart, since MariaDB would look at all leases to find these.
+    concerned = connection.execute(
+        sa.select(_l.lease_id).distinct()
         .join_from(tables.reservations, tables.lease_reservations,
                    _r.lease_reservation_id == _l.id)
-        .where(_r.node_uuid.in_(node_uuids), _r.starts_at <= now))
+        .where(_r.node_uuid.in_(node_uuids), _r.starts_at <= now)
+    ).scalars().all()
+    if not concerned:
+        return
+    # UPDATE leases SET due_at = ?
+    #   WHERE (due_at > ? OR claimed_until > ?) AND id IN (...)
     connection.execute(
         sa.update(tables.leases)
-        .where(sa.or_(_s.due_at > now, _s.claimed_until > now),
-               _s.id.in_(concerned)).values(due_at=now))
+        .where(_s.id.in_(sorted(concerned)),
+               sa.or_(_s.due_at > now, _s.claimed_until > now))
+        .values(due_at=now))
 
 
 def read_concerned(connection: sa.Connection,
