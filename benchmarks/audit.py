@@ -25,6 +25,7 @@ from keystoneauth1 import session as ksa_session
 from benchmarks import ground
 from benchmarks import placed
 from benchmarks import table
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
@@ -58,7 +59,7 @@ def _build(url: str, there: str) -> tuple[engine_module.Engine, _Counting]:
                                ('enabled', True, 'placement'),
                                ('endpoint_override', there, 'placement')):
         conf.set_override(name, value, group)
-    engine = engine_module.build(conf)
+    engine = build.engine(conf)
     migrate.upgrade(engine.database)
     counting = _Counting(adapter.Adapter(
         ksa_session.Session(auth=noauth.NoAuth()), service_type='placement',

@@ -33,8 +33,8 @@ from urllib import parse
 
 from benchmarks import booked
 from benchmarks import ground
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
-from ironic_reservations import engine as engine_module
 from ironic_reservations import policies
 from ironic_reservations.api import app
 from ironic_reservations.api import identity
@@ -79,7 +79,7 @@ class Service:
         conf = project_conf.load(config_files=[])
         conf.set_override('state_path', folder)
         conf.set_override('connection', url, 'database')
-        self.engine = engine_module.build(conf)
+        self.engine = build.engine(conf)
         migrate.upgrade(self.engine.database)
         self._now = datetime.datetime.now(datetime.UTC).replace(
             minute=0, second=0, microsecond=0)

@@ -43,6 +43,7 @@ import sqlalchemy as sa
 
 from benchmarks import booked
 from benchmarks import swf
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
@@ -229,7 +230,7 @@ def ours(nodes: int) -> Iterator[Ours]:
         conf.set_override('sqlite_synchronous', False, 'database')
         conf.set_override('project_limits', False, 'leases')
         clock = Clock()
-        engine = engine_module.build(conf, clock=clock)
+        engine = build.engine(conf, clock=clock)
         migrate.upgrade(engine.database)
         booked.fill(url, nodes, 0, 1, clock())
         try:

@@ -28,9 +28,11 @@ from oslo_service import backend
 # takes eventlet where nobody has chosen.
 backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)
 
+from ironic_reservations import build  # noqa: E402
 from ironic_reservations import conf as project_conf  # noqa: E402
 from ironic_reservations.api import standalone  # noqa: E402
 from ironic_reservations.api import wsgi  # noqa: E402
+from ironic_reservations.clouds import ironic  # noqa: E402
 
 _lock = threading.Lock()
 _application: wsgi.Application | None = None
@@ -48,5 +50,6 @@ def _made() -> wsgi.Application:
         with _lock:
             if _application is None:
                 conf = project_conf.load(with_logging=True)
-                _application = standalone.build(conf)
+                _application = standalone.build(conf, build.engine(
+                    conf, ironic.Ironic.over_http(conf)))
     return _application

@@ -38,6 +38,7 @@ from oslo_config import cfg
 import sqlalchemy as sa
 import testtools
 
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
@@ -377,7 +378,7 @@ class World(fixtures.Fixture):
         self.clock = Clock()
         self.ironic = StandInIronic()
         self.engine = dataclasses.replace(
-            engine_module.build(self.conf, self.ironic, self.clock),
+            build.engine(self.conf, self.ironic, self.clock),
             database=_Interruptible(self.conf),
             timer=self.clock.elapsed)
         self.addCleanup(self.engine.database.close)
@@ -486,7 +487,7 @@ class World(fixtures.Fixture):
         :param clock: by default that of this world.
         """
         other = dataclasses.replace(
-            engine_module.build(self.conf, self.ironic, clock or self.clock),
+            build.engine(self.conf, self.ironic, clock or self.clock),
             database=connection.Database(self.conf),
             timer=self.clock.elapsed)
         self.addCleanup(other.database.close)

@@ -31,19 +31,18 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.api.calendar import calendar_app
 from ironic_reservations.api.calendar import strategies
 from ironic_reservations.api.middleware import unread_bodies
-from ironic_reservations.clouds import ironic
 from ironic_reservations.db import migrate
 from ironic_reservations.reconciler import loops
 
 _SEEN = 'ironic_reservations.seen_caller'
 
 
-def build(conf: cfg.ConfigOpts) -> wsgi.Application:
-    """Build the application with its engine, and start the reconciler.
+def build(conf: cfg.ConfigOpts,
+          engine: engine_module.Engine) -> wsgi.Application:
+    """Build the application of an engine, and start the reconciler.
 
     :raises DatabaseUnavailable: the SQLite database cannot be created.
     """
-    engine = engine_module.build(conf, ironic.Ironic.over_http(conf))
     migrate.ensure_sqlite(engine.database)
     application = with_engine(conf, engine)
     loops.start(engine)

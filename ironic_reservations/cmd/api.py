@@ -21,9 +21,11 @@ import threading
 from cheroot import wsgi as cheroot_wsgi
 from oslo_config import cfg
 
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.api import standalone
+from ironic_reservations.clouds import ironic
 from ironic_reservations.reconciler import loops
 
 _NAME = 'ironic-reservations-api'
@@ -72,8 +74,10 @@ def make_server(conf: cfg.ConfigOpts) -> cheroot_wsgi.Server:
         raise cfg.ConfigFileValueError(
             '[api] reuse_port is for processes that share a port, and with '
             'port 0 each of them takes another one. Name the port.')
+    engine = build.engine(conf, ironic.Ironic.over_http(conf))
     server = cheroot_wsgi.Server(
-        (host, port), standalone.build(conf), numthreads=conf.api.threads,
+        (host, port), standalone.build(conf, engine),
+        numthreads=conf.api.threads,
         reuse_port=conf.api.reuse_port,
         server_name=_NAME, shutdown_timeout=_STOP_WITHIN,
         request_queue_size=128)

@@ -22,6 +22,7 @@ from oslo_config import cfg
 import rich.console
 import rich.table
 
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
@@ -75,15 +76,15 @@ def main(argv: list[str] | None = None) -> int:
         if conf.command.name == 'nova':
             return provider_config.run(conf, conf.command)
         if conf.command.name == 'purge':
-            return purge.run(engine_module.build(conf, None), conf.command)
+            return purge.run(build.engine(conf, None), conf.command)
         if conf.command.name == 'audit':
-            return lost_promises.run(engine_module.build(
+            return lost_promises.run(build.engine(
                 conf, ironic.Ironic.over_http(conf)), conf.command)
         if not conf.placement.enabled:
             raise ValueError('holds in Placement are switched off; set '
                              '[placement] enabled in '
                              'ironic-reservations.conf.')
-        engine = engine_module.build(conf, ironic.Ironic.over_http(conf))
+        engine = build.engine(conf, ironic.Ironic.over_http(conf))
         if conf.command.action == 'heal':
             return class_heal.run(engine, conf.command)
         return audit(engine, conf.command.repair, conf.command.everything,

@@ -19,8 +19,8 @@ import sys
 
 from oslo_config import cfg
 
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
-from ironic_reservations import engine
 from ironic_reservations.clouds import ironic
 from ironic_reservations.reconciler import loops
 
@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f'ironic-reservations-reconciler: {exc}', file=sys.stderr)
         return 1
     running = loops.Reconciler(
-        engine.build(conf, ironic.Ironic.over_http(conf)))
+        build.engine(conf, ironic.Ironic.over_http(conf)))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: running.end())
     running.run()

@@ -12,6 +12,9 @@
 
 """Rows of ``changes``: which nodes have changed, in the order of ``seq``.
 
+One of the rows that a request writes carries the id of the request, so that a
+COMMIT that was not answered is found again.
+
 A row is written in the transaction that changes the node, so that both become
 visible together. The number is assigned before the commit, so that a row that
 becomes visible later may have a lower number; see
@@ -23,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -76,23 +80,44 @@ class Landmark:
 
 
 def insert(connection: sa.Connection,
-           generations: Mapping[str, int | None]) -> None:
-    """Write that nodes have changed.
+           generations: Mapping[str, int | None],
+           change_id: str | None = None) -> None:
+    """Write that nodes have changed, and which request was committed.
 
     :param generations: the new generation by node uuid; ``None`` where
         something else than the bookings of the node has changed.
+    :param change_id: the id of the request; ``None``: it is not looked for.
+    :raises oslo_db.exception.DBDuplicateEntry: an earlier attempt of the
+        request has been committed.
     """
-    # INSERT INTO changes (node_uuid, generation) VALUES (?, ?), ...
-    if generations:
-        connection.execute(_INSERT, [
-            {'node_uuid': uuid, 'generation': generation}
-            for uuid, generation in generations.items()])
+    rows: list[dict[str, Any]] = [
+        {'node_uuid': uuid, 'generation': generation, 'change_id': None}
+        for uuid, generation in generations.items()]
+    if change_id is not None and not rows:
+        rows.append({'node_uuid': None, 'generation': None})
+    if rows:
+        # INSERT INTO changes (node_uuid, generation, change_id)
+        #   VALUES (?, ?, ?), ...
+        rows[0]['change_id'] = change_id
+        connection.execute(_INSERT, rows)
+
+
+def has(connection: sa.Connection, change_id: str) -> bool:
+    """Return whether a request has been committed.
+
+    :param change_id: the id of the request.
+    """
+    # SELECT seq FROM changes WHERE change_id = ?
+    return connection.execute(
+        sa.select(_c.seq).where(_c.change_id == change_id)).first() is not None
 
 
 def read_since(connection: sa.Connection, since: int,
                missing: Collection[int]
-               ) -> list[tuple[int, str, int | None]]:
+               ) -> list[tuple[int, str | None, int | None]]:
     """Return changes: number, node uuid and generation of each.
+
+    A request that changed no node has neither of the two.
 
     :param since: return rows with a higher number,
     :param missing: and rows with these numbers.

@@ -565,7 +565,7 @@ class Sums:
     """
 
     buckets: Mapping[int, tuple[int, int, int]]
-    last: tuple[int, str, int | None] | None = None
+    last: tuple[int, str | None, int | None] | None = None
     lost: bool = False
 
 

@@ -96,14 +96,18 @@ nodes = sa.Table(
     sqlite_autoincrement=True,
     **_MYSQL)
 
-#: Which nodes have changed, for processes that cache their bookings.
+#: Which nodes have changed, for processes that cache their bookings; and which
+#: requests have been committed.
 changes = sa.Table(
     'changes', metadata,
     sa.Column('seq', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'),
               primary_key=True),
-    sa.Column('node_uuid', sa.String(36), nullable=False),
+    # NULL for a request that changed no node.
+    sa.Column('node_uuid', sa.String(36)),
     # NOTE: NULL if something else than the node's bookings has changed.
     sa.Column('generation', sa.BigInteger),
+    # The id of the request, in one of the rows that it wrote.
+    sa.Column('change_id', sa.String(36), unique=True),
     sqlite_autoincrement=True,
     **_MYSQL)
 

@@ -29,6 +29,7 @@ from ironic_reservations.db import lease_parts
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import default_condition
+from ironic_reservations.engine import feature
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import ironic_api
 from ironic_reservations.engine import key_limit
@@ -57,6 +58,7 @@ class Engine:
     :ivar key_limit: the numbers of requests with a key, by project.
     :ivar hard_requests: the requests that take long to plan, by project.
     :ivar ironic_api: the version of Ironic's API.
+    :ivar features: in the order in which they are asked.
     """
 
     conf: cfg.ConfigOpts
@@ -82,6 +84,7 @@ class Engine:
         default_factory=hard_requests.HardRequests)
     ironic_api: ironic_api.IronicApi = dataclasses.field(
         default_factory=ironic_api.IronicApi)
+    features: tuple[feature.Feature, ...] = ()
 
     def serialized(self) -> Engine:
         """Return this engine with a database that is used by one at a time."""
@@ -91,10 +94,12 @@ class Engine:
 
 def build(conf: cfg.ConfigOpts,
           ironic: ironic_client.Ironic | None = None,
-          clock: clock_module.Clock | None = None) -> Engine:
+          clock: clock_module.Clock | None = None,
+          features: tuple[feature.Feature, ...] = ()) -> Engine:
     """Return an engine made from the configuration.
 
     :param clock: the clock; by default that of the database.
+    :param features: see :class:`Engine`.
     """
     default_condition.check(conf)
     database = connection.Database(conf)
@@ -107,4 +112,4 @@ def build(conf: cfg.ConfigOpts,
                              if conf.placement.enabled else None),
                   nova=(nova_client.Nova.over_http(conf)
                         if conf.placement.enabled and conf.nova.enabled
-                        else None))
+                        else None), features=features)

@@ -40,7 +40,8 @@ from ironic_reservations.engine import seen as seen_module
 def commit(connection: sa.Connection, seen: seen_module.Seen,
            now: datetime.datetime,
            difference: difference_module.Difference | None = None,
-           let_through: tuple[str, str] | None = None) -> None:
+           let_through: tuple[str, str] | None = None,
+           change_id: str | None = None) -> None:
     """Raise the generations of nodes, and move the bookings of others.
 
     Comes first in a transaction that writes bookings of these nodes: until it
@@ -51,6 +52,7 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
     :param difference: the bookings of others that move or lose their node.
     :param let_through: a node, and the token of the request that is let
         through to it.
+    :param change_id: the id of the request, by which a lost COMMIT is found.
     :raises Conflict: a node, or a booking that moves, has changed since it was
         read.
     """
@@ -82,7 +84,7 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
     # NOTE: a node that begins to be mirrored has never been promised.
     db_changes.insert(connection, {
         uuid: raised[uuid] for uuid, generation in seen.generations.items()
-        if generation})
+        if generation}, change_id)
     if difference is not None:
         db_bookings.move(connection, difference.homes, now)
         db_lease_flags.degrade(connection, difference.lost, now)

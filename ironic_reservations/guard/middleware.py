@@ -21,6 +21,7 @@ from urllib import parse
 
 from oslo_config import cfg
 
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
@@ -100,7 +101,7 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
             '[guard].')
     transport = in_process.InProcess(app)
     gate = tickets.Gate(app)
-    engine = engine_module.build(conf, ironic_client.Ironic(
+    engine = build.engine(conf, ironic_client.Ironic(
         service.Authenticated(in_process.InProcess(gate), conf, strategy)))
     gate.engine = engine
     # NOTE: connections must not be shared with processes that a server forks

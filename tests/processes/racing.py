@@ -19,6 +19,7 @@ import random
 import traceback
 from typing import Any
 
+from ironic_reservations import build
 from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
@@ -191,7 +192,7 @@ def work(url: str, nodes: list[str], seeds: list[int], requests: int,
 
     :param failures: a queue that gets what went wrong, of each thread.
     """
-    engine = engine_module.build(world.configured(url, **OPTIONS))
+    engine = build.engine(world.configured(url, **OPTIONS))
     with futures.ThreadPoolExecutor(len(seeds)) as threads:
         for seed in seeds:
             threads.submit(Client(engine, nodes, seed).run, requests

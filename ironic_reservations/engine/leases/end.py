@@ -15,21 +15,16 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
-from ironic_reservations.db import leases as db_leases
-from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
-from ironic_reservations.engine import enforced
-from ironic_reservations.engine import enforcement_commits
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import notices
-from ironic_reservations.engine import retry
-from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.model import leases
 
@@ -49,80 +44,83 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
     :raises Contention: others changed it each time.
     :raises OutcomeUnknown: it may or may not have been ended.
     """
-    at_once = was_over = under_way = False
-    tried: list[leases.Lease] = []
+    change.carry_out(engine, _Ending(engine, lease_id, project_id,
+                                     permitted).plan)
 
-    def look() -> leases.Lease | None:
-        with engine.database.read() as connection:
-            there = db_leases.read(connection, (lease_id,))
-        ended = not there or there[0].status is leases.LeaseStatus.DELETING
-        return tried[-1] if ended else None
 
-    def attempt() -> leases.Lease:
-        nonlocal at_once, was_over, permitted, under_way
-        # NOTE: however old it is: the generations of the nodes and of the
-        # lease, and the bookings, are compared in the transaction that writes.
-        # Whoever has been outrun reads all of it again.
-        found = permitted or lease_find.get_with_nodes(engine, lease_id,
-                                                       project_id)
-        permitted, lease = None, found.lease
-        was_over = lease.status is leases.LeaseStatus.TERMINATED
+class _Ending:
+    """A request to end a lease, and its memory between attempts."""
+
+    def __init__(self, engine: Engine, lease_id: str, project_id: str | None,
+                 permitted: lease_find.Found | None) -> None:
+        self._engine = engine
+        self._lease_id = lease_id
+        self._project_id = project_id
+        self._permitted = permitted
+        #: Whether servers may be offered resources of it.
+        self._offered = self._tried = False
+
+    def plan(self) -> change.Planned[None]:
+        """Plan the end of the lease."""
+        # However old it is: the generations of the nodes and of the lease, and
+        # the bookings, are compared in the transaction that writes.
+        try:
+            found = self._permitted or lease_find.get_with_nodes(
+                self._engine, self._lease_id, self._project_id)
+        except errors.LeaseNotFound:
+            if self._tried:
+                return change.Planned(None)
+            raise
+        self._permitted, lease = None, found.lease
         if lease.status is leases.LeaseStatus.DELETING:
-            # NOTE: written again and again, it would outrun the reconciler,
-            # and its owner could keep the nodes.
-            under_way = not tried
-            return lease
-        now = engine.clock()
-        untouched = [booking for booking in lease.bookings
-                     if not booking.begun]
-        started = [booking for booking in lease.bookings if booking.begun]
-        deleting = dataclasses.replace(
-            lease, status=leases.LeaseStatus.DELETING, updated_at=now)
-        tried.append(deleting)
-        nodes = found.nodes.only({booking.node_uuid
-                                  for booking in lease.bookings})
-        with engine.database.write() as connection:
-            commit.commit(connection, nodes, now)
-            db_bookings.delete_planned(connection, untouched)
-            db_bookings.end(connection, started, now)
-            at_once = not started and not _may_be_offered(engine, connection,
-                                                          lease)
-            done = (db_leases.delete(connection, lease) if at_once
-                    else db_leases.update(connection, lease, deleting, now))
-            if not done:
-                raise db_connection.Conflict('the lease has changed')
-            if at_once and not was_over:
-                notices.write(engine.conf, connection, notices.Kind.ENDED,
-                              deleting, now)
-            enforcement_commits.write(engine.conf, connection, [lease_id],
-                                      now)
-        engine.snapshots.commit(
-            nodes, lease.bookings,
-            snapshots.promised(lease, [dataclasses.replace(
-                booking, state=leases.BookingState.ENDING,
-                ends_at=min(booking.ends_at, now)) for booking in started]))
-        return deleting
-    ended = retry.until_committed(attempt, look)
-    if under_way:
-        return
-    engine.announcer.tell_lease(announce.LEASE_DELETE, ended)
-    if not was_over and at_once:
-        # NOTE: for all others the reconciler does it, when it has finished.
-        enforced.on_end(engine, ended)
+            # Written again and again, it would outrun the reconciler, and its
+            # owner could keep the nodes.
+            return change.Planned(None)
+        now = self._engine.clock()
+        started = [row for row in lease.bookings if row.begun]
+        offers = self._offers(lease)
+        at_once = not started and not (offers and (
+            self._offered or lease.start <= now))
+        self._tried = True
+        ending = change.Change(
+            now, difference.Difference(found.nodes.only(
+                {row.node_uuid for row in lease.bookings})),
+            [change.Write(lease, None if at_once else _deleting(lease, now),
+                          change.Cause.ENDED, now)], subject=lease.id)
+        if at_once and offers:
+            ending.first.append(self._check_not_offered)
+            ending.wrong_from(lease.start)
+        return change.Planned(None, ending)
+
+    def _offers(self, lease: leases.Lease) -> bool:
+        """Return whether servers are offered resources when it starts."""
+        engine = self._engine
+        return (engine.placement is not None
+                and lease.status is not leases.LeaseStatus.TERMINATED
+                and (engine.nova is not None
+                     or any(each.instances for each in lease.reservations)))
+
+    def _check_not_offered(self, connection: sa.Connection) -> None:
+        """Check that no server is offered resources of the lease.
+
+        The reconciler offers them first, and writes that the lease has started
+        afterwards.  The row is locked until it is gone.
+
+        :raises Conflict: some may be, so the lease must not be gone at once.
+        """
+        self._offered = db_lease_work.lock(connection, self._lease_id,
+                                           self._engine.clock())
+        if self._offered:
+            raise db_connection.Conflict('the lease is being started')
 
 
-def _may_be_offered(engine: Engine, connection: sa.Connection,
-                    lease: leases.Lease) -> bool:
-    """Return whether servers may be offered what no booking tells of.
-
-    NOTE: whoever starts a lease offers it first, and writes that it has
-    started afterwards.  The row is locked until it is gone, so that nobody
-    begins with that meanwhile.
-    """
-    if (engine.placement is None
-            or lease.status is leases.LeaseStatus.TERMINATED
-            or engine.nova is None and not any(
-                each.instances for each in lease.reservations)):
-        return False
-    taken = db_lease_work.lock(connection, lease.id, engine.clock())
-    return taken or lease.start <= engine.clock()
+def _deleting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
+    """Return a lease that is being taken back, with its bookings."""
+    return dataclasses.replace(
+        lease, status=leases.LeaseStatus.DELETING, updated_at=now,
+        reservations=tuple(dataclasses.replace(each, bookings=tuple(
+            dataclasses.replace(
+                row, state=leases.BookingState.ENDING,
+                ends_at=min(row.ends_at, now))
+            for row in each.bookings if row.begun))
+            for each in lease.reservations))

@@ -35,6 +35,9 @@ from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.model import leases
 from ironic_reservations.planner import allowance
 
+#: The kind of their locks.
+KIND = 'leases'
+
 
 def project(engine: Engine, allowed: limits.Limits, project_id: str | None,
             now: datetime.datetime, *without: str) -> lease_limits.Project:
@@ -69,7 +72,7 @@ def queue_up(connection: sa.Connection, project_ids: Iterable[str | None],
 
     Comes first in a transaction that writes their leases.
     """
-    db_claims.queue_up(connection, 'leases', project_ids, now)
+    db_claims.queue_up(connection, KIND, project_ids, now)
 
 
 def check_again(allowed: limits.Limits, connection: sa.Connection,

@@ -71,7 +71,8 @@ class Versions:
 
     def know(self, changes: Iterable[seen_changes.Change]) -> bool:
         """Return whether changes are known here."""
-        return all(generation is not None and uuid in self._versions
+        return all(uuid is None or generation is not None
+                   and uuid in self._versions
                    and self._versions[uuid].generation >= generation
                    for _, uuid, generation in changes)
 

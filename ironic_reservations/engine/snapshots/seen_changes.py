@@ -29,8 +29,9 @@ from ironic_reservations.db import changes as db_changes
 _OPEN = 10.0
 _MISSING = 100
 
-#: The number of a change, its node, and what generation that has.
-Change = tuple[int, str, int | None]
+#: The number of a change, its node, and the generation of the node; the node
+#: is ``None`` for a request that changed none.
+Change = tuple[int, str | None, int | None]
 
 
 class SeenChanges:
@@ -52,8 +53,8 @@ class SeenChanges:
         now = clock.elapsed()
         for seq, node_uuid, generation in changes:
             self.missing.pop(seq, None)
-            if generation is not None and (self.landmark is None
-                                           or seq > self.landmark.known):
+            if node_uuid is not None and generation is not None and (
+                    self.landmark is None or seq > self.landmark.known):
                 self.landmark = db_changes.Landmark.read(seq, node_uuid,
                                                          generation)
             if seq > self.last:
@@ -82,11 +83,12 @@ class SeenChanges:
         :param known: whether anything was known before.
         :param landmark: the landmark before the comparison.
         """
-        last, node_uuid, generation = change or (0, '', None)
+        last, node_uuid, generation = change or (0, None, None)
         if known:
             self._leave_out(last, clock.elapsed())
         self.last = last
-        if generation is not None and self.landmark is landmark:
+        if node_uuid is not None and generation is not None and (
+                self.landmark is landmark):
             self.landmark = db_changes.Landmark.read(last, node_uuid,
                                                      generation)
 

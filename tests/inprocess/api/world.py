@@ -30,9 +30,9 @@ import fixtures
 from oslo_config import cfg
 from oslo_context import context as oslo_context
 
+from ironic_reservations import build
 from ironic_reservations import clock
 from ironic_reservations import conf as project_conf
-from ironic_reservations import engine
 from ironic_reservations import policies
 from ironic_reservations.api import app
 from ironic_reservations.api import identity
@@ -121,7 +121,7 @@ class World(fixtures.Fixture):
         self.conf.set_override('auth_strategy', self._auth_strategy)
         self.clock = Clock()
         self.ironic = Ironic()
-        self.engine = engine.build(
+        self.engine = build.engine(
             self.conf, self.ironic,  # type: ignore[arg-type]
             self.clock)
         self.addCleanup(self.engine.database.close)

@@ -22,7 +22,7 @@ from unittest import mock
 
 import fixtures
 
-from ironic_reservations import engine
+from ironic_reservations import build
 from ironic_reservations.clouds import ironic
 from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.cmd import status
@@ -69,7 +69,7 @@ class NewerIronicTestCase(base.GuardTestCase):
 
     def test_reconciler_says_it_once(self) -> None:
         conf = self.config()
-        made = engine.build(conf, ironic.Ironic.over_http(conf))
+        made = build.engine(conf, ironic.Ironic.over_http(conf))
         migrate.ensure_sqlite(made.database)
         nodes = loops.nodes(made, queue.SimpleQueue())
         with self.newer():

@@ -18,8 +18,8 @@ import dataclasses
 
 import testtools
 
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
-from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import nova
 from tests import small_nova
@@ -206,5 +206,5 @@ class TestTrouble(TestCase):
             conf.set_override('connection', 'sqlite://', 'database')
             conf.set_override('enabled', placement, 'placement')
             conf.set_override('enabled', enabled, 'nova')
-            engine = engine_module.build(conf)
+            engine = build.engine(conf)
             self.assertEqual(placement and enabled, engine.nova is not None)

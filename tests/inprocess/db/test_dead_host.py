@@ -28,7 +28,7 @@ import fixtures
 import requests
 import sqlalchemy as sa
 
-from ironic_reservations import engine as engine_module
+from ironic_reservations import build
 from ironic_reservations import errors
 from ironic_reservations.api.middleware import health
 from ironic_reservations.db import claims as db_claims
@@ -123,7 +123,7 @@ class _DeadHost:
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_reservations.db.sessions.MORE', 1))
         way = self.useFixture(proxy.Proxy(self.url))
-        engine = engine_module.build(world.configured(way.url))
+        engine = build.engine(world.configured(way.url))
         self.addCleanup(engine.database.close)
         self.addCleanup(engine.clock.close)
         checked = health.Database(engine)

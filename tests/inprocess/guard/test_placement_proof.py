@@ -23,8 +23,8 @@ import uuid
 
 import testtools
 
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
-from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine.placement import lease_provider_calls
 from ironic_reservations.engine.placement import lease_provider_sync
@@ -77,7 +77,7 @@ class PlacementProofTestCase(base.GuardTestCase):
             'sqlite://', placement__enabled=True,
             placement__endpoint_override=self.placed.endpoint)
         self.assertEqual((), lease_provider_sync.bring(
-            engine_module.build(conf), wanted).waits)
+            build.engine(conf), wanted).waits)
         server = str(uuid.uuid4())
         answer = self.client.put_allocations(server, in_memory.wanted({
             lease_provider_calls.child_of(node.uuid): {

@@ -25,8 +25,8 @@ from typing import Any
 from unittest import mock
 import uuid
 
+from ironic_reservations import build
 from ironic_reservations import clock
-from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import nodes as db_nodes
@@ -211,7 +211,7 @@ class LeasedTestCase(StatesTestCase):
         (self.there,) = self.enroll(owner=keystone_ironic.PROJECTS['two'])
         conf = world.configured(
             f'sqlite:///{self.ironic.folder}/reservations.sqlite')
-        self.engine = engine_module.build(conf, ironic_client.Ironic(
+        self.engine = build.engine(conf, ironic_client.Ironic(
             _AsService(self.ironic)))
         self.addCleanup(self.engine.database.close)
         hosts.add(self.engine, self.there.uuid, {})

@@ -18,6 +18,7 @@ import datetime
 from typing import Any
 import uuid
 
+from ironic_reservations import build
 from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import ironic
@@ -46,7 +47,7 @@ class _Leases(base.GuardTestCase):
         conf = world.configured(
             f'sqlite:///{self.ironic.folder}/reservations.sqlite',
             ironic__endpoint_override=self.ironic.url, **options)
-        engine = engine_module.build(conf, ironic.Ironic.over_http(conf))
+        engine = build.engine(conf, ironic.Ironic.over_http(conf))
         self.addCleanup(engine.database.close)
         return engine
 

@@ -20,8 +20,8 @@ import fixtures
 import oslo_messaging
 import testtools
 
+from ironic_reservations import build
 from ironic_reservations import conf as project_conf
-from ironic_reservations import engine as engine_module
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes
 from ironic_reservations.engine.reservations import release
@@ -58,7 +58,7 @@ class BusTest(testtools.TestCase):
             # NOTE: the queue goes with its listener.
             '[oslo_messaging_rabbit]\namqp_auto_delete = true\n')
         self.conf = project_conf.load(config_files=[str(config)])
-        self.engine = engine_module.build(self.conf)
+        self.engine = build.engine(self.conf)
         migrate.ensure_sqlite(self.engine.database)
         self.addCleanup(self.engine.database.close)
         self.endpoint = _Endpoint()

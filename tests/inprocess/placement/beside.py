@@ -21,6 +21,7 @@ from typing import Any
 
 from oslo_config import cfg
 
+from ironic_reservations import build
 from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations.db import holds as db_holds
@@ -69,7 +70,7 @@ class Beside:
 
     def another_engine(self) -> engine_module.Engine:
         """Return an engine as another process has it."""
-        engine = engine_module.build(
+        engine = build.engine(
             configured(self.url, self.endpoint, self.timeout),
             self.world.ironic)
         self.addCleanup(engine.database.close)

@@ -23,6 +23,7 @@ import random
 
 import testtools
 
+from ironic_reservations import build
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import nova
 from ironic_reservations.engine.placement import lease_provider_calls
@@ -56,7 +57,7 @@ class _Races:
         conf = world.configured('sqlite://', placement__enabled=True)
         conf.set_override('endpoint_override', self.placed.endpoint,
                           'placement')
-        return dataclasses.replace(engine_module.build(conf), nova=nova.Nova(
+        return dataclasses.replace(build.engine(conf), nova=nova.Nova(
             self.nova.sender(), authenticated=False))
 
     def live(self, number: int) -> machine.Desired:

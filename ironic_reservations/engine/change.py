@@ -1,0 +1,259 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A change of the timeline: planned, committed in one transaction, announced.
+
+A use case plans a :class:`Change`: pairs of leases as they were read and as
+they will be.  :func:`carry_out` commits it, plans again after a conflict, and
+finds a COMMIT that was not answered.  The statements, their conditions, the
+snapshot, and the shares of the features follow from the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import dataclasses
+import datetime
+import enum
+from typing import Generic
+from typing import TypeVar
+import uuid as uuid_module
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import changes as db_changes
+from ironic_reservations.db import claims as db_claims
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import commit as generations
+from ironic_reservations.engine import difference as difference_module
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature as feature_module
+from ironic_reservations.engine import lease_rows
+from ironic_reservations.engine import retry
+from ironic_reservations.engine import snapshots
+from ironic_reservations.model import leases
+
+_T = TypeVar('_T')
+
+
+class Cause(enum.Enum):
+    """Why a lease is written."""
+
+    REQUESTED = 'requested'
+    ENDED = 'ended'
+    #: Its dates are open, and it makes room for another lease.
+    SLID = 'slid'
+    #: It has left the queue for an earlier start.
+    MOVED_EARLIER = 'moved_earlier'
+
+
+@dataclasses.dataclass(frozen=True)
+class Write:
+    """A lease as it was read, and as it will be, with its bookings.
+
+    :ivar before: ``None``: it is made.
+    :ivar after: ``None``: it is deleted.
+    :ivar due_at: when the reconciler has to work on it next.
+    """
+
+    before: leases.Lease | None
+    after: leases.Lease | None
+    cause: Cause = Cause.REQUESTED
+    due_at: datetime.datetime | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Rehoused:
+    """Bookings that have moved off hosts on which they could not start.
+
+    :ivar reservation_ids: of their lease reservations.
+    """
+
+    reservation_ids: frozenset[str]
+
+
+@dataclasses.dataclass
+class Change:
+    """The changes that one attempt of a request makes.
+
+    :ivar planned_at: the time of the decision.
+    :ivar difference: the nodes whose bookings change, with the generations
+        that the plan rests on, and the bookings of others that move.
+    :ivar writes: leases; the one that the request is for comes first.
+    :ivar snapshot: the snapshot that was planned on; ``None``: none was.
+    :ivar subject: the id of the lease that the request is for.
+    :ivar given: values that came with the request for features.
+    :ivar first: checks in the transaction, before the rows are written.
+    :ivar statements: writes of rows that belong to no lease.
+    :ivar events: what else features are told.
+    :ivar locks: the kinds and projects of limits, to be locked first.
+    :ivar valid_until: the instant from which the decision would be wrong.
+    :ivar parts: the shares of the features, filled by :func:`commit`.
+    :ivar id: of the request: the same in all attempts.
+    """
+
+    planned_at: datetime.datetime
+    difference: difference_module.Difference = dataclasses.field(
+        default_factory=difference_module.Difference)
+    writes: Sequence[Write] = ()
+    snapshot: snapshots.Snapshot | None = None
+    subject: str = ''
+    given: Sequence[object] = ()
+    first: list[Callable[[sa.Connection], None]] = dataclasses.field(
+        default_factory=list)
+    statements: list[Callable[[sa.Connection], None]] = dataclasses.field(
+        default_factory=list)
+    events: Sequence[Rehoused] = ()
+    locks: set[tuple[str, str | None]] = dataclasses.field(
+        default_factory=set)
+    valid_until: datetime.datetime | None = None
+    parts: list[feature_module.Part] = dataclasses.field(
+        default_factory=list)
+    id: str | None = None
+
+    def given_of(self, kind: type[_T]) -> _T | None:
+        """Return the value of a type that came with the request."""
+        return next((each for each in self.given if isinstance(each, kind)),
+                    None)
+
+    def wrong_from(self, *instants: datetime.datetime) -> None:
+        """Refuse to commit the change at or after any of some instants."""
+        self.valid_until = min(
+            (each for each in (self.valid_until, *instants)
+             if each is not None), default=None)
+
+
+def is_over_at_once(write: Write) -> bool:
+    """Return whether a lease is deleted that was not over before."""
+    return (write.after is None and write.before is not None
+            and write.before.status is not leases.LeaseStatus.TERMINATED)
+
+
+def ended(change: Change, write: Write) -> leases.Lease:
+    """Return the lease that a change ends, as others are shown it."""
+    lease = write.after or write.before
+    assert lease is not None
+    return dataclasses.replace(lease, status=leases.LeaseStatus.DELETING,
+                               updated_at=change.planned_at)
+
+
+@dataclasses.dataclass(frozen=True)
+class Planned(Generic[_T]):
+    """The result of a request, and the change that makes it true.
+
+    :ivar change: ``None``: nothing has to be changed.
+    """
+
+    result: _T
+    change: Change | None = None
+
+
+def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
+              dry_run: bool = False,
+              refused: Callable[[errors.ReservationError], None]
+              = lambda exc: None) -> _T:
+    """Plan a change and commit it; repeat that after a conflict.
+
+    :param plan: reads, and returns a result with its change.
+    :param dry_run: do everything but commit.
+    :param refused: called before a refusal is raised; may raise ``Conflict``
+        to have it planned again.
+    :raises Contention: others changed the same nodes each time.
+    :raises OutcomeUnknown: it may or may not have been carried out.
+    :raises ReservationError: as the plan and the features do.
+    """
+    ident = str(uuid_module.uuid4())
+    memory: feature_module.Memory = {}
+    unsure: list[Planned[_T]] = []
+
+    def look() -> Planned[_T] | None:
+        with engine.database.read() as connection:
+            found = db_changes.has(connection, ident)
+        return unsure[-1] if unsure and found else None
+
+    def attempt() -> Planned[_T]:
+        planned = None
+        try:
+            planned = plan()
+            if planned.change is not None:
+                for each in engine.features:
+                    each.before(engine, planned.change, memory)
+                if not dry_run:
+                    planned.change.id = ident
+                    commit(engine, planned.change)
+        except errors.OutcomeUnknown:
+            if planned is not None:
+                unsure.append(planned)
+            raise
+        except errors.DatabaseUnavailable:
+            raise
+        except errors.ReservationError as exc:
+            # It may be refused because of its own COMMIT.
+            if unsure and (found := look()) is not None:
+                return found
+            refused(exc)
+            raise
+        if unsure and planned.change is None and (found := look()) is not None:
+            return found
+        return planned
+
+    done = retry.until_committed(attempt, look)
+    if done.change is not None and not dry_run:
+        with retry.committed():
+            for part in done.change.parts:
+                part.committed()
+    return done.result
+
+
+def commit(engine: Engine, change: Change) -> None:
+    """Write a change in one transaction, with the shares of all features.
+
+    :raises Conflict: something that the plan rests on has changed, or an
+        instant has passed from which it would be wrong.
+    :raises OutcomeUnknown: it may or may not have been committed.
+    """
+    now, difference = change.planned_at, change.difference
+    change.wrong_from(*(row.starts_at for row in difference.homes
+                        if row.starts_at > now))
+    change.parts = [part for each in engine.features
+                    if (part := each.join(engine, change)) is not None]
+    with engine.snapshots.committing(difference.seen):
+        with engine.database.write() as connection:
+            for kind in sorted({kind for kind, _ in change.locks}):
+                db_claims.queue_up(connection, kind, {
+                    project for each, project in change.locks
+                    if each == kind}, now)
+            generations.commit(connection, difference.seen, now, difference,
+                               change_id=change.id)
+            for check in change.first:
+                check(connection)
+            for write in change.writes:
+                lease_rows.write(connection, write.before, write.after, now,
+                                 write.due_at, change.given)
+            for statement in change.statements:
+                statement(connection)
+            for part in change.parts:
+                part.write(connection)
+            if change.valid_until is not None and (
+                    change.valid_until <= engine.clock()):
+                raise db_connection.Conflict(
+                    f'since {change.valid_until} it would be wrong')
+        engine.snapshots.commit(
+            difference.seen,
+            [row for write in change.writes if write.before is not None
+             for row in write.before.bookings],
+            [each for write in change.writes if write.after is not None
+             for each in snapshots.promised(write.after,
+                                            write.after.bookings)],
+            difference.homes)

@@ -1,0 +1,85 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Write a lease with its bookings, from what was read and what will be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import request_keys
+from ironic_reservations.model import leases
+
+_ENDING = leases.BookingState.ENDING
+
+
+def write(connection: sa.Connection, before: leases.Lease | None,
+          after: leases.Lease | None, now: datetime.datetime,
+          due_at: datetime.datetime | None,
+          given: Sequence[object] = ()) -> None:
+    """Write the differences between two states of a lease.
+
+    The generations of all nodes of its bookings have been raised before.
+
+    :param before: the lease as it was read; ``None``: it is made.
+    :param after: the lease as it will be; ``None``: it is deleted.
+    :param due_at: when the reconciler has to work on it next.
+    :param given: values that came with the request.
+    :raises Conflict: the lease or one of its bookings has changed since.
+    """
+    if before is None:
+        if after is not None:
+            _insert(connection, after, now, due_at, given)
+        return
+    _write_bookings(connection, before, () if after is None
+                    else after.bookings, now)
+    if not (db_leases.delete(connection, before) if after is None
+            else db_leases.update(connection, before, after, due_at)):
+        raise db_connection.Conflict('the lease has changed meanwhile')
+
+
+def _insert(connection: sa.Connection, lease: leases.Lease,
+            now: datetime.datetime, due_at: datetime.datetime | None,
+            given: Sequence[object]) -> None:
+    key = next((each.key for each in given
+                if isinstance(each, request_keys.Known)), None)
+    db_leases.insert(connection, lease, due_at or lease.start,
+                     *(None, None) if key is None else (key.key, key.digest))
+    db_bookings.insert_many(connection, lease.bookings, lease.user_id, now)
+
+
+def _write_bookings(connection: sa.Connection, before: leases.Lease,
+                    bookings: Sequence[leases.NodeBooking],
+                    now: datetime.datetime) -> None:
+    old = {row.uuid: row for row in before.bookings}
+    new = {row.uuid: row for row in bookings}
+    staying = [(row, new[row.uuid]) for row in before.bookings
+               if row.uuid in new]
+    db_bookings.delete_planned(connection, [
+        row for row in before.bookings if row.uuid not in new])
+    extended: dict[datetime.datetime, list[leases.NodeBooking]] = {}
+    for row, after in staying:
+        if after.state is not _ENDING and after.ends_at != row.ends_at:
+            extended.setdefault(after.ends_at, []).append(row)
+    for ends_at, rows in extended.items():
+        db_bookings.update_end(connection, rows, ends_at, now)
+    db_bookings.end(connection, [
+        row for row, after in staying
+        if after.state is _ENDING and row.state is not _ENDING], now)
+    db_bookings.insert_many(connection, [
+        row for row in bookings if row.uuid not in old], before.user_id, now)

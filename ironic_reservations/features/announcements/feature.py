@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Notifies the message bus of leases that have been changed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import change as change_module
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature
+
+_REASONS = {change_module.Cause.SLID: announce.SLID,
+            change_module.Cause.MOVED_EARLIER: announce.MOVED_EARLIER}
+
+
+@dataclasses.dataclass
+class _Part(feature.Part):
+    """The notifications of one change."""
+
+    engine: Engine
+    change: change_module.Change
+
+    def committed(self) -> None:
+        """Send one notification for each lease that was changed."""
+        announcer = self.engine.announcer
+        for write in self.change.writes:
+            reason = _REASONS.get(write.cause)
+            if write.cause is change_module.Cause.ENDED:
+                announcer.tell_lease(announce.LEASE_DELETE,
+                                     change_module.ended(self.change, write))
+            elif write.after is not None:
+                announcer.tell_lease(
+                    announce.LEASE_CREATE if write.before is None
+                    else announce.LEASE_UPDATE, write.after, reason)
+        for event in self.change.events:
+            self._tell_rehoused(event)
+
+    def _tell_rehoused(self, event: change_module.Rehoused) -> None:
+        with self.engine.database.snapshot() as connection:
+            flags = db_lease_work.read_flags(connection,
+                                             event.reservation_ids)
+            moved = db_leases.read(connection, {
+                flags[each].lease_id
+                for each in event.reservation_ids & flags.keys()})
+        for lease in moved:
+            self.engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
+                                             announce.REPLACED)
+
+
+class Announcements(feature.Feature):
+    """Notifications on the message bus."""
+
+    def join(self, engine: Engine,
+             change: change_module.Change) -> feature.Part | None:
+        """Return the notifications of a change."""
+        return _Part(engine, change)

@@ -1,0 +1,1 @@
+"""The enforcement service of the operator."""

@@ -1,0 +1,86 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Asks the enforcement service about changes, and reports them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+import dataclasses
+
+import sqlalchemy as sa
+
+from ironic_reservations.clouds import enforcement
+from ironic_reservations.engine import change as change_module
+from ironic_reservations.engine import enforced
+from ironic_reservations.engine import enforcement_commits
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature
+from ironic_reservations.model import leases
+
+
+@dataclasses.dataclass
+class _Part(feature.Part):
+    """The reports of one change."""
+
+    engine: Engine
+    change: change_module.Change
+
+    def write(self, connection: sa.Connection) -> None:
+        """Write the reports of leases whose terms have changed."""
+        enforcement_commits.write(self.engine.conf, connection, {
+            lease.id for write in self.change.writes
+            if (lease := write.after or write.before) is not None},
+            self.change.planned_at)
+
+    def committed(self) -> None:
+        """Report leases that are gone at once."""
+        for write in self.change.writes:
+            if change_module.is_over_at_once(write):
+                enforced.on_end(self.engine,
+                                change_module.ended(self.change, write))
+
+
+class Enforcement(feature.Feature):
+    """The enforcement service of the operator."""
+
+    def before(self, engine: Engine, change: change_module.Change,
+               memory: feature.Memory) -> None:
+        """Ask the service, once for the same terms of a request.
+
+        :raises LeaseNotPermitted: the service refuses them.
+        """
+        for write in change.writes:
+            before, after = write.before, write.after
+            if (write.cause is not change_module.Cause.REQUESTED
+                    or after is None or _is_renamed(before, after)):
+                continue
+            # A later attempt may have another start or other numbers.
+            terms: Hashable = ('enforcement', enforcement.terms(after))
+            if terms in memory:
+                continue
+            if before is None:
+                enforced.check_create(engine, after)
+            else:
+                enforced.check_update(engine, before, after)
+            memory[terms] = True
+
+    def join(self, engine: Engine,
+             change: change_module.Change) -> feature.Part | None:
+        """Return the reports of a change."""
+        return _Part(engine, change) if change.writes else None
+
+
+def _is_renamed(before: leases.Lease | None, after: leases.Lease) -> bool:
+    """Return whether a lease gets another name, and nothing else."""
+    return before is not None and dataclasses.replace(
+        before, name=after.name, updated_at=after.updated_at) == after

@@ -1,0 +1,1 @@
+"""Notices to webhooks and by mail."""

@@ -1,0 +1,55 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Writes notices to the owners of leases, with the changes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import sqlalchemy as sa
+
+from ironic_reservations.engine import change as change_module
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature
+from ironic_reservations.engine import notices
+
+
+@dataclasses.dataclass
+class _Part(feature.Part):
+    """The notices of one change."""
+
+    engine: Engine
+    change: change_module.Change
+
+    def write(self, connection: sa.Connection) -> None:
+        """Write a notice for each lease whose owner has to know."""
+        conf, change = self.engine.conf, self.change
+        for write in change.writes:
+            if write.cause is change_module.Cause.MOVED_EARLIER:
+                assert write.after is not None
+                notices.write(conf, connection, notices.Kind.MOVED_EARLIER,
+                              write.after, change.planned_at,
+                              occurrence=change.id)
+            elif change_module.is_over_at_once(write):
+                notices.write(conf, connection, notices.Kind.ENDED,
+                              change_module.ended(change, write),
+                              change.planned_at)
+
+
+class Notices(feature.Feature):
+    """Notices to webhooks and by mail."""
+
+    def join(self, engine: Engine,
+             change: change_module.Change) -> feature.Part | None:
+        """Return the notices of a change."""
+        return _Part(engine, change) if notices.wanted(engine.conf) else None

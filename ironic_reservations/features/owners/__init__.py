@@ -1,0 +1,1 @@
+"""Hosts that their owners lend, and want back."""
