@@ -195,14 +195,30 @@ def keep(connection: sa.Connection, known: Known, ident: str, number: int,
         db_keys.replace(connection, key.kind, key.key, known.made, made)
 
 
+def check_unserved(engine: Engine, known: Known | None,
+                   refusal: errors.ReservationError) -> None:
+    """Check that no copy of a refused request was served meanwhile.
+
+    What the copy has got is in the way of this request.
+
+    :param known: what was known of the key before anything else was read.
+    :raises Conflict: a copy was served, so this request has to look again.
+    """
+    if known is None or known.again is not None:
+        return
+    with engine.database.read() as connection:
+        made = db_keys.read(connection, known.key.kind, known.key.key)
+    if made != known.made:
+        raise db_connection.Conflict(
+            'a copy of the request has been served') from refusal
+
+
 @contextlib.contextmanager
 def refused_if_unserved(engine: Engine, known: Known | None
                         ) -> Iterator[None]:
     """Let a refusal pass only if no copy of the request was served meanwhile.
 
-    NOTE: what the copy has got is in the way of this request.
-
-    :param known: what was known of the key before anything else was read.
+    :param known: see :func:`check_unserved`.
     :raises Conflict: a copy was served, so this request has to look again.
     """
     try:
@@ -210,11 +226,5 @@ def refused_if_unserved(engine: Engine, known: Known | None
     except errors.DatabaseUnavailable:
         raise
     except errors.ReservationError as exc:
-        if known is not None and known.again is None:
-            with engine.database.read() as connection:
-                made = db_keys.read(connection, known.key.kind,
-                                    known.key.key)
-            if made != known.made:
-                raise db_connection.Conflict(
-                    'a copy of the request has been served') from exc
+        check_unserved(engine, known, exc)
         raise

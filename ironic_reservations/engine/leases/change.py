@@ -14,30 +14,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.engine import announce
-from ironic_reservations.engine import enforced
+from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import request_keys
-from ironic_reservations.engine import retry
-from ironic_reservations.engine import seen
-from ironic_reservations.engine.leases import change_commit
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import new_terms
+from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.model import leases
+
+#: A lease, and what moves to make room for its change.
+_Changed = tuple[leases.Lease, lease_rehearsal.Displaced]
 
 
 def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
@@ -83,94 +81,72 @@ def rehearse(engine: Engine, lease_id: str, changes: leases.LeaseChange,
 def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             project_id: str | None, dry_run: bool,
             allowed: limits.Limits | None,
-            key: request_keys.Key | None = None
-            ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
+            key: request_keys.Key | None = None) -> _Changed:
     if allowed is None:
         allowed = limits.of(engine.conf, 'leases')
     request = _Request(engine, lease_id, changes, project_id, dry_run,
                        allowed, None if dry_run else key)
-    # NOTE: a change that is carried out twice has the same result as once.
-    changed = retry.until_committed(request.attempt, repeatable=True)
-    if not dry_run:
-        engine.announcer.tell_lease(announce.LEASE_UPDATE, changed[0])
-    return changed
+    return change_module.carry_out(engine, request.plan, dry_run=dry_run,
+                                   refused=request.check_unserved)
 
 
 class _Request:
-    """A change, and what it keeps from one attempt to the next."""
+    """A change, and its memory between attempts."""
 
     def __init__(self, engine: Engine, lease_id: str,
                  changes: leases.LeaseChange, project_id: str | None,
                  dry_run: bool, allowed: limits.Limits,
                  key: request_keys.Key | None) -> None:
         self._key = key
+        self._known: request_keys.Known | None = None
         self._engine = engine
         self._lease_id = lease_id
         self._changes = changes
         self._project_id = project_id
         self._dry_run = dry_run
         self._allowed = allowed
-        self._permitted: set[Hashable] = set()
         self._tried = self._healed = False
-        #: Leases that have slid if the last COMMIT took effect.
-        self._unsure: list[lease_slides.Change] = []
 
-    def attempt(self) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
-        """Read, plan, ask the enforcement service, and commit."""
+    def plan(self) -> change_module.Planned[_Changed]:
+        """Read, and plan the lease with its new terms."""
         engine = self._engine
         now = engine.clock()
         with engine.database.snapshot() as connection:
-            known = None if self._key is None else request_keys.read(
+            self._known = None if self._key is None else request_keys.read(
                 connection, self._key, now)
             before = lease_find.read(connection, self._lease_id,
                                      self._project_id)
-        with request_keys.refused_if_unserved(engine, known):
-            return self._plan_and_commit(known, before, now)
-
-    def _plan_and_commit(self, known: request_keys.Known | None,
-                         before: leases.Lease, now: datetime.datetime
-                         ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
-        engine = self._engine
-        if known is not None and known.again is not None:
-            lease_slides.tell(engine, self._unsure)
-            return before, lease_rehearsal.Displaced(slid=tuple(self._unsure))
+        given = [each for each in (self._allowed, self._known)
+                 if each is not None]
+        unchanged = (before, lease_rehearsal.Displaced())
+        if self._known is not None and self._known.again is not None:
+            return change_module.Planned(unchanged)
         after = new_terms.apply(engine.conf, before, self._changes, now,
                                 self._allowed)
         if after is before:
-            if known is not None:
-                self._keep(known)
-            lease_slides.tell(engine, self._unsure)
-            return before, lease_rehearsal.Displaced(slid=tuple(self._unsure))
-        self._unsure.clear()
+            # The key is kept: a late copy of the request would change the
+            # lease after another change.
+            return change_module.Planned(
+                unchanged, None if self._known is None
+                else change_module.Change(now, subject=before.id,
+                                          given=given))
         replanned = None
         if not _keeps_hosts(before, after, self._changes):
             replanned = self._replan(before, after, now)
             after = replanned.lease
-        self._ask_enforcement(before, after)
-        slid = () if replanned is None else replanned.slid
-        if not self._dry_run:
-            try:
-                with engine.snapshots.committing(
-                        seen.Seen() if replanned is None
-                        else replanned.difference.seen):
-                    change_commit.commit(engine, before, after, replanned,
-                                         now, self._allowed, known=known)
-            except errors.OutcomeUnknown:
-                self._unsure.extend(slid)
-                raise
-            lease_slides.tell(engine, slid)
-        return after, (
-            lease_rehearsal.Displaced() if replanned is None
-            else lease_rehearsal.Displaced(replanned.difference.homes, slid))
+        planned = planned_change.of(before, after, replanned, now)
+        planned.given = given
+        if after.extensions != before.extensions:
+            planned.wrong_from(request_checks.last_extension(self._allowed,
+                                                             before))
+        return change_module.Planned(
+            (after, lease_rehearsal.Displaced() if replanned is None
+             else lease_rehearsal.Displaced(replanned.difference.homes,
+                                            replanned.slid)), planned)
 
-    def _keep(self, known: request_keys.Known) -> None:
-        """Keep the key of a request that changes nothing.
-
-        NOTE: a late copy of it would, after another change.
-        """
-        with self._engine.database.write() as connection:
-            request_keys.keep(connection, known, self._lease_id, 0,
-                              self._engine.clock())
+    def check_unserved(self, refusal: errors.ReservationError) -> None:
+        """Check that no copy of the refused request was served meanwhile."""
+        request_keys.check_unserved(self._engine, self._known, refusal)
 
     def _replan(self, before: leases.Lease, after: leases.Lease,
                 now: datetime.datetime) -> lease_replan.Replanned:
@@ -209,18 +185,6 @@ class _Request:
                                           replanned.slid, now)
         project.check_lease(replanned.lease, before)
         return replanned
-
-    def _ask_enforcement(self, before: leases.Lease,
-                         after: leases.Lease) -> None:
-        """Ask the operator's enforcement service, once for the same terms."""
-        if self._changes == leases.LeaseChange(name=self._changes.name):
-            # NOTE: a new name needs nobody's permission, in Blazar either.
-            return
-        # NOTE: a later attempt may find another start or other numbers.
-        terms = enforcement.terms(after)
-        if terms not in self._permitted:
-            enforced.check_update(self._engine, before, after)
-            self._permitted.add(terms)
 
 
 def _window(lease: leases.Lease, changes: leases.LeaseChange,

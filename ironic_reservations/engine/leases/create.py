@@ -14,31 +14,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from collections.abc import Sequence
 import dataclasses
 import datetime
 from typing import Any
 import uuid as uuid_module
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import enforcement
-from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
-from ironic_reservations.engine import enforced
-from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import request_keys
-from ironic_reservations.engine import retry
-from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import admission
-from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import granted as lease_granted
@@ -50,6 +40,9 @@ from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.model import leases
+
+#: A lease, and what moves to make room for it.
+_Made = tuple[leases.Lease, lease_rehearsal.Displaced]
 
 
 def create(engine: Engine, request: leases.LeaseRequest,
@@ -88,8 +81,7 @@ def rehearse(engine: Engine, request: leases.LeaseRequest,
 
 
 def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
-            allowed: limits.Limits | None
-            ) -> tuple[leases.Lease, lease_rehearsal.Displaced]:
+            allowed: limits.Limits | None) -> _Made:
     key = _key_of(request)
     if lease_flavors.unread(request):
         # NOTE: a repeated request is answered even if its flavor is gone.
@@ -102,11 +94,11 @@ def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
         allowed = limits.of(engine.conf, 'leases')
     creation = _Request(engine, request, allowed, key, dry_run)
     try:
-        lease = retry.until_committed(creation.attempt, creation.look)
+        return change.carry_out(engine, creation.plan, dry_run=dry_run,
+                                refused=creation.check_unserved)
     except errors.LeaseLimit as exc:
         exc.details['offers'] = creation.offers_within_limits()
         raise
-    return lease, creation.displaced
 
 
 def _known(engine: Engine, key: request_keys.Key) -> request_keys.Known:
@@ -115,14 +107,11 @@ def _known(engine: Engine, key: request_keys.Key) -> request_keys.Known:
 
 
 class _Request:
-    """A request, and what it keeps from one attempt to the next.
-
-    :ivar displaced: what the last attempt moves to make room.
-    """
+    """A request, and its memory between attempts."""
 
     def __init__(self, engine: Engine, request: leases.LeaseRequest,
                  allowed: limits.Limits, key: request_keys.Key | None,
-                 dry_run: bool, asks_enforcement: bool = True) -> None:
+                 dry_run: bool) -> None:
         if not request.reservations:
             raise errors.InvalidValue(
                 'The lease has no reservations. Send at least one.')
@@ -138,44 +127,25 @@ class _Request:
         self._request = request
         self._allowed = allowed
         self._dry_run = dry_run
-        self._asks_enforcement = asks_enforcement
         self._key = key
-        # NOTE: ids are chosen once, so that a lease of which the COMMIT was
-        # not answered is found again.
+        self._known: request_keys.Known | None = None
         self._lease_id = str(uuid_module.uuid4())
         self._wanted = admission.PreparedRequest(
             request, [str(uuid_module.uuid4()) for _ in request.reservations],
             requirements, allowed)
-        self._permitted: set[Hashable] = set()
         self._outrun: set[str] = set()
         self._tried = self._healed = False
-        self.displaced = lease_rehearsal.Displaced()
 
-    def look(self) -> leases.Lease | None:
-        """Return the lease if an earlier attempt has made it."""
-        with self._engine.database.snapshot() as connection:
-            made = db_leases.read(connection, (self._lease_id,))
-        if not made:
-            return None
-        self._tell(made[0])
-        return made[0]
-
-    def attempt(self) -> leases.Lease:
-        """Read, plan, ask the enforcement service, and commit."""
-        engine = self._engine
+    def plan(self) -> change.Planned[_Made]:
+        """Read, and plan the lease with what moves to make room for it."""
+        engine, request = self._engine, self._request
         now = engine.clock()
-        known = None if self._key is None else _known(engine, self._key)
-        if known is not None and known.again is not None:
-            served = _served(engine, known)
+        self._known = None if self._key is None else _known(engine, self._key)
+        if self._known is not None and self._known.again is not None:
+            served = _served(engine, self._known)
             if served is None:
                 raise db_connection.Conflict('the lease has been deleted')
-            return served
-        with request_keys.refused_if_unserved(engine, known):
-            return self._plan_and_commit(known, now)
-
-    def _plan_and_commit(self, known: request_keys.Known | None,
-                         now: datetime.datetime) -> leases.Lease:
-        engine, request = self._engine, self._request
+            return change.Planned((served, lease_rehearsal.Displaced()))
         starts = admission.starts_of(request, self._allowed, now)
         project = self._check(starts, now)
         snapshot = engine.snapshots.snapshot(
@@ -185,18 +155,26 @@ class _Request:
         place = self._find_place(admission.Admission(
             engine, self._wanted, starts, snapshot, project, self._outrun))
         lease = self._lease(starts, place, now)
-        self._ask_enforcement(lease)
         room = place.room
         slid = () if room is None else room.changes
         changes = difference.compare(
             place.snapshot, place.plan.draft,
             frozenset() if room is None else room.own)
-        self.displaced = lease_rehearsal.Displaced(changes.homes, slid)
-        if not self._dry_run:
-            with engine.snapshots.committing(changes.seen):
-                self._commit(place.snapshot, lease, changes, slid, known)
-            self._tell(lease)
-        return lease
+        self._outrun.update(changes.seen.generations)
+        making = change.Change(
+            now, changes, [change.Write(None, lease),
+                           *lease_slides.writes(slid, now)],
+            place.snapshot, lease.id,
+            [each for each in (self._allowed, self._known)
+             if each is not None])
+        making.wrong_from(*lease_dates.begun_from(lease, now),
+                          *lease_slides.fixed_from(slid))
+        return change.Planned(
+            (lease, lease_rehearsal.Displaced(changes.homes, slid)), making)
+
+    def check_unserved(self, refusal: errors.ReservationError) -> None:
+        """Check that no copy of the refused request was served meanwhile."""
+        request_keys.check_unserved(self._engine, self._known, refusal)
 
     def offers_within_limits(self) -> list[dict[str, Any]]:
         """Return offers like the request that exceed no limit."""
@@ -207,10 +185,9 @@ class _Request:
                 starts.at(starts.first), starts.first):
             # NOTE: the enforcement service decides on what is asked for, and
             # not on each offer.
-            offer = _Request(self._engine, request, self._allowed, None,
-                             dry_run=True, asks_enforcement=False)
             try:
-                offer.attempt()
+                _Request(self._engine, request, self._allowed, None,
+                         dry_run=True).plan()
             except (errors.ReservationError, db_connection.Conflict):
                 continue
             made.append(lease_offers.within_limits(kind, now, request))
@@ -255,14 +232,6 @@ class _Request:
             raise search.refusal(found, proved=slid)
         return later
 
-    def _ask_enforcement(self, lease: leases.Lease) -> None:
-        """Ask the operator's enforcement service, once for the same terms."""
-        # NOTE: a later attempt may find another start or other numbers.
-        terms = enforcement.terms(lease)
-        if self._asks_enforcement and terms not in self._permitted:
-            enforced.check_create(self._engine, lease)
-            self._permitted.add(terms)
-
     def _lease(self, starts: admission.Starts, place: admission.Place,
                now: datetime.datetime) -> leases.Lease:
         start = place.start
@@ -296,52 +265,6 @@ class _Request:
             queued=starts.queued(start))
         return lease if self._engine.nova is None else (
             leases.with_flavors(lease))
-
-    def _commit(self, snapshot: snapshots.Snapshot, lease: leases.Lease,
-                changes: difference.Difference,
-                slid: Sequence[lease_slides.Change],
-                known: request_keys.Known | None) -> None:
-        engine = self._engine
-        self._outrun.update(changes.seen.generations)
-        lessees = lease_asked_back.find(engine, snapshot, changes.homes, slid,
-                                        lease)
-        with engine.database.write() as connection:
-            counted = lease_slides.projects(engine.conf, slid)
-            if self._allowed.counted:
-                counted.add(lease.project_id)
-            limit_checks.queue_up(connection, counted, snapshot.now)
-            commit.commit(connection, changes.seen, snapshot.now, changes)
-            lease_slides.write(connection, slid, snapshot.now)
-            limit_checks.check_again(self._allowed, connection, lease,
-                                     snapshot.now)
-            if known is not None:
-                request_keys.keep(connection, known, lease.id, 0,
-                                  engine.clock())
-            db_leases.insert(connection, lease, lease.start,
-                             *(None, None) if known is None else (
-                                 known.key.key, known.key.digest))
-            db_bookings.insert_many(connection, lease.bookings,
-                                    lease.user_id, snapshot.now)
-            lease_slides.check(engine, connection, slid, snapshot.now)
-            told = lease_asked_back.write(engine, connection, lessees,
-                                          snapshot.now)
-            enforcement_commits.write(
-                engine.conf, connection,
-                [lease.id, *(change.after.id for change in slid)],
-                snapshot.now)
-            moment = engine.clock()
-            lease_dates.check_movable(changes.homes, snapshot.now, moment)
-            lease_dates.check_begun(lease, snapshot.now, moment)
-        engine.snapshots.commit(
-            changes.seen, removed=lease_slides.removed(slid),
-            added=[*snapshots.promised(lease, lease.bookings),
-                   *lease_slides.added(slid)],
-            homes=changes.homes)
-        lease_asked_back.tell(engine, told, snapshot.now)
-
-    def _tell(self, lease: leases.Lease) -> None:
-        self._engine.announcer.tell_lease(announce.LEASE_CREATE, lease)
-        lease_slides.tell(self._engine, self.displaced.slid)
 
 
 def _reservation(

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 import dataclasses
 import datetime
 
@@ -26,52 +27,38 @@ _OLD = datetime.timedelta(minutes=1)
 _MINUTE = datetime.timedelta(minutes=1)
 
 
-def check_begun(lease: leases.Lease, planned: datetime.datetime,
-                moment: datetime.datetime) -> None:
-    """Check that a new lease has not begun long ago when it is written.
+def begun_from(lease: leases.Lease, planned: datetime.datetime
+               ) -> tuple[datetime.datetime, ...]:
+    """Return the instants from which a lease must not begin any more.
 
-    Comes last in the transaction, since the process may have stood still
-    after it planned the lease.
+    The process may stand still between the plan and the commit.
 
-    :param planned: when the lease was planned.
-    :param moment: the present time.
-    :raises Conflict: the lease would have begun meanwhile, or be over.
+    :param planned: when the start of the lease was planned.
     """
-    if lease.start <= moment and moment - planned > _OLD:
-        raise db_connection.Conflict('the lease would have begun meanwhile')
-    if lease.end <= moment:
-        raise db_connection.Conflict('the lease would be over meanwhile')
+    return max(lease.start, planned + _OLD), lease.end
 
 
-def check_unpassed(before: leases.Lease, after: leases.Lease,
-                   planned: datetime.datetime,
-                   moment: datetime.datetime) -> None:
-    """Check that no date of a changed lease has passed since it was planned.
+def passed_from(before: leases.Lease, after: leases.Lease,
+                planned: datetime.datetime) -> Iterator[datetime.datetime]:
+    """Yield the instants from which a lease must not be changed as planned.
 
-    Comes last in the transaction.  The generation of a lease does not change
-    when one of its dates passes, but only when the reconciler acts on it.
+    The generation of a lease does not change when one of its dates passes, but
+    only when the reconciler acts on it.
 
     :param before: the lease as it was.
     :param after: the lease as it is written.
     :param planned: when the change was planned.
-    :param moment: the present time.
-    :raises Conflict: the lease has begun, has been fixed, or is over; or its
-        new end has passed.
     """
-    for lease in (before, after):
-        fixed = None if lease.between is None else lease.between.fix_at
-        if fixed is not None and planned < fixed <= moment:
-            raise db_connection.Conflict('the lease is fixed by now')
-    if planned < before.start <= moment:
-        raise db_connection.Conflict('the lease has begun meanwhile')
-    # NOTE: a lease that is over must not come back by a change.
-    if planned < before.end <= moment:
-        raise db_connection.Conflict('the lease is over meanwhile')
-    # NOTE: an owner who ends a lease now gets an end one second after the
-    # plan, which may pass before the COMMIT.
-    if (after.end != before.end and after.end <= moment
-            and moment - planned > _OLD):
-        raise db_connection.Conflict('the new end has passed meanwhile')
+    fixed = [lease.between.fix_at for lease in (before, after)
+             if lease.between is not None and lease.between.fix_at is not None]
+    # A lease that is over must not come back by a change.
+    for instant in (*fixed, before.start, before.end):
+        if instant > planned:
+            yield instant
+    if after.end != before.end:
+        # An owner who ends a lease now gets an end one second after the plan,
+        # which may pass before the COMMIT.
+        yield max(after.end, planned + _OLD)
 
 
 def check_movable(moved: Iterable[leases.NodeBooking],
@@ -98,17 +85,6 @@ def soonest(between: leases.Between,
     """
     at = now + datetime.timedelta(seconds=between.fix_before)
     return at.replace(second=0, microsecond=0) + _MINUTE
-
-
-def check_ahead(lease: leases.Lease, moment: datetime.datetime) -> None:
-    """Check that the new start of a lease is still ahead.
-
-    Comes last in the transaction.
-
-    :raises Conflict: it has passed.
-    """
-    if lease.start < moment:
-        raise db_connection.Conflict('the lease would have begun meanwhile')
 
 
 def starting_at(lease: leases.Lease, begin: datetime.datetime,

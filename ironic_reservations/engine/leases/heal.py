@@ -16,24 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
 from collections.abc import Set
 import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.db import lease_flags as db_lease_flags
-from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import asked_back as lease_asked_back
-from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import placeholders
 from ironic_reservations.model import instants
@@ -58,17 +52,14 @@ def heal(engine: Engine) -> int:
     :returns: how many bookings have moved.
     :raises Contention: others changed the hosts each time.
     """
-    tried = _Moves(engine)
-
-    def attempt() -> int:
-        now = engine.clock()
-        snapshot = engine.snapshots.snapshot(engine.database, now)
+    def plan() -> change.Planned[int]:
+        snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
         homeless = snapshot.displaced()
         if not homeless:
-            return 0
+            return change.Planned(0)
         return _rehouse(engine, snapshot, homeless, snapshot.usable,
-                        flag=True, tried=tried)
-    return retry.until_committed(attempt, tried.look)
+                        flag=True)
+    return change.carry_out(engine, plan)
 
 
 def makes_room(engine: Engine) -> bool:
@@ -101,11 +92,8 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
     :returns: how many bookings have moved.
     :raises Contention: others changed the hosts each time.
     """
-    tried = _Moves(engine)
-
-    def attempt() -> int:
-        now = engine.clock()
-        snapshot = engine.snapshots.snapshot(engine.database, now)
+    def plan() -> change.Planned[int]:
+        snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
         with engine.database.snapshot() as connection:
             found = db_leases.read(connection, (lease_id,))
         uuids = {booking.uuid for lease in found
@@ -115,8 +103,8 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
                   for each in here.promised if each[0].uuid in uuids]
         return _rehouse(engine, snapshot, moving,
                         snapshot.ready & ~snapshot.host_set.mask(avoiding),
-                        flag=False, tried=tried)
-    return retry.until_committed(attempt, tried.look)
+                        flag=False)
+    return change.carry_out(engine, plan)
 
 
 def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
@@ -132,8 +120,11 @@ def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
 
 def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
              homeless: Sequence[snapshots.Displaced], hosts: int,
-             flag: bool, tried: _Moves) -> int:
-    """Plan bookings one by one, in the order of their starts, and commit."""
+             flag: bool) -> change.Planned[int]:
+    """Plan bookings one by one, in the order of their starts.
+
+    :returns: how many move.
+    """
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     homes: dict[str, leases.NodeBooking] = {}
     free = snapshot.timeline
@@ -182,62 +173,24 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     lacking = [row for rows in left for row in rows
                if row not in difference.homes]
     if not difference.homes:
-        return 0
+        return change.Planned(0)
     nodes = seen.Seen(dict(
         snapshot.generation(snapshot.host_set.number(row.node_uuid))
         for row in moved)).also(difference.seen)
-    lessees = lease_asked_back.find(engine, snapshot, difference.homes)
-    tried.homes = difference.homes
-    tried.moved = moved
-    with engine.database.write() as connection:
-        commit.commit(connection, nodes, snapshot.now, difference)
-        tried.lessees = lease_asked_back.write(engine, connection, lessees,
-                                               snapshot.now)
-        if flag:
+    rehousing = change.Change(
+        snapshot.now, dataclasses.replace(difference, seen=nodes),
+        snapshot=snapshot)
+    if moved:
+        rehousing.events = [change.Rehoused(frozenset(
+            row.reservation_id for row in moved))]
+    if flag:
+        rehousing.statements.append(lambda connection: (
             db_lease_flags.flag_replaced(
                 connection, {each.reservation_id for each in moved},
                 {each.reservation_id for each in lacking} | {
                     row.reservation_id for row, _ in snapshot.lacking()},
-                snapshot.now)
-        lease_dates.check_movable(difference.homes, snapshot.now,
-                                  engine.clock())
-    engine.snapshots.commit(nodes, homes=difference.homes)
-    return tried.tell()
-
-
-@dataclasses.dataclass
-class _Moves:
-    """The moves of the last attempt, which a lost COMMIT may have made.
-
-    :ivar homes: the new host of each booking.
-    :ivar moved: the bookings that another host was looked for.
-    :ivar lessees: those whose hosts are asked back by owners that move.
-    """
-
-    engine: Engine
-    homes: Mapping[leases.NodeBooking, str] = dataclasses.field(
-        default_factory=dict)
-    moved: Sequence[leases.NodeBooking] = ()
-    lessees: Sequence[lease_asked_back.Lessee] = ()
-
-    def look(self) -> int | None:
-        """Return how many have moved; ``None`` if they have not."""
-        with self.engine.database.snapshot() as connection:
-            there = {booking.uuid: booking.node_uuid for lease
-                     in db_leases.read_of_reservations(connection, {
-                         row.reservation_id for row in self.homes})
-                     for booking in lease.bookings}
-        if any(there.get(row.uuid) != uuid
-               for row, uuid in self.homes.items()):
-            return None
-        return self.tell()
-
-    def tell(self) -> int:
-        """Notify the owners of the leases; return how many have moved."""
-        lease_asked_back.tell(self.engine, self.lessees, self.engine.clock())
-        if self.moved:
-            _tell(self.engine, {each.reservation_id for each in self.moved})
-        return len(self.moved)
+                snapshot.now)))
+    return change.Planned(len(moved), rehousing)
 
 
 def _without(snapshot: snapshots.Snapshot, there: timeline.Timeline,
@@ -284,14 +237,3 @@ def _parts(there: timeline.Timeline, number: int,
            names: Set[str]) -> list[bookings.Booking]:
     return [each for each in there.rows[number]
             if host_states.whole(each.id) in names]
-
-
-def _tell(engine: Engine, reservation_ids: Set[str]) -> None:
-    """Send the notifications of leases whose nodes have changed."""
-    with engine.database.snapshot() as connection:
-        flags = db_lease_work.read_flags(connection, reservation_ids)
-        changed = db_leases.read(connection, {
-            flags[each].lease_id for each in reservation_ids & flags.keys()})
-    for lease in changed:
-        engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
-                                    announce.REPLACED)

@@ -23,7 +23,6 @@ before it cannot.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
@@ -32,15 +31,13 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.db import open_dates as db_open_dates
-from ironic_reservations.engine import announce
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
-from ironic_reservations.engine import notices
-from ironic_reservations.engine import retry
-from ironic_reservations.engine.leases import change_commit
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import limit_checks
+from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.model import leases
 
@@ -64,40 +61,26 @@ def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True) -> int:
         if not goes_on():
             break
         try:
-            tried: list[tuple[leases.Lease, leases.Lease]] = []
-            after = retry.until_committed(
-                functools.partial(_attempt, engine, lease_id, tried),
-                functools.partial(_look, engine, tried))
+            moved = change.carry_out(
+                engine, functools.partial(_plan, engine, lease_id))
         except (errors.Contention, errors.LeaseNotFound,
                 errors.LeaseRefused) as exc:
             # NOTE: the next pass tries again.
             LOG.debug('The lease %s starts no earlier yet: %s', lease_id, exc)
             continue
-        if after is not None:
-            pulled += 1
-            engine.announcer.tell_lease(announce.LEASE_UPDATE, after,
-                                        announce.MOVED_EARLIER)
+        pulled += moved
     return pulled
 
 
-def _look(engine: Engine, tried: Sequence[tuple[leases.Lease, leases.Lease]]
-          ) -> leases.Lease | None:
-    """Return the lease if the last attempt has moved it."""
-    before, after = tried[-1]
-    return (after if lease_find.is_written(engine, before, after) else None)
+def _plan(engine: Engine, lease_id: str) -> change.Planned[bool]:
+    """Plan one lease as early as possible.
 
-
-def _attempt(engine: Engine, lease_id: str,
-             tried: list[tuple[leases.Lease, leases.Lease]]
-             ) -> leases.Lease | None:
-    """Plan one lease as early as possible, and commit.
-
-    :returns: ``None`` if it cannot start earlier.
+    :returns: whether it can start earlier.
     """
     now = engine.clock()
     before = lease_find.get(engine, lease_id)
     if not before.waits or before.queued is None or before.start <= now:
-        return None
+        return change.Planned(False)
     allowed = limits.of(engine.conf, 'leases',
                         projects=before.project_id is not None)
     project = limit_checks.project(engine, allowed, before.project_id, now,
@@ -107,7 +90,7 @@ def _attempt(engine: Engine, lease_id: str,
         engine, before, before.queued.wanted, now, project,
         lambda begin: project.permits_lease(before, begin, begin + length))
     if start is None or start >= before.start:
-        return None
+        return change.Planned(False)
     after = _starting(before, start, now)
     replanned = lease_replan.replan(engine, before, after,
                                     leases.LeaseChange(), now, after.end,
@@ -115,11 +98,11 @@ def _attempt(engine: Engine, lease_id: str,
     after = replanned.lease
     if any(len(new.bookings) < len(old.bookings) for new, old in zip(
             after.reservations, before.reservations, strict=True)):
-        return None
-    tried.append((before, after))
-    change_commit.commit(engine, before, after, replanned, now, allowed,
-                         notices.Kind.MOVED_EARLIER, ahead=True)
-    return after
+        return change.Planned(False)
+    planned = planned_change.of(before, after, replanned, now,
+                                change.Cause.MOVED_EARLIER)
+    planned.wrong_from(after.start)
+    return change.Planned(True, planned)
 
 
 def _starting(lease: leases.Lease, start: datetime.datetime,

@@ -137,13 +137,19 @@ def check_extension(allowed: limits.Limits, lease: leases.Lease,
     notice = allowed.extension_notice
     left = int((end - now).total_seconds())
     if left < notice:
-        latest = end - datetime.timedelta(seconds=notice)
+        latest = last_extension(allowed, lease)
         raise errors.LeaseLimit(
             f'The lease ends at {time_text.moment(end)}, and could be '
             f'extended until {time_text.moment(latest)}, '
             f'{time_text.duration(notice)} before '
             '([leases] extension_notice). Make another lease for the time '
             'after it.', limit='extension_notice', allowed=notice, asked=left)
+
+
+def last_extension(allowed: limits.Limits,
+                   lease: leases.Lease) -> datetime.datetime:
+    """Return the instant until which a lease may be extended."""
+    return lease.end - datetime.timedelta(seconds=allowed.extension_notice)
 
 
 def check_flexible(flexible: leases.Flexible,

@@ -36,6 +36,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import limits
@@ -299,13 +300,30 @@ def check(engine: Engine, connection: sa.Connection,
         limit_checks.check_slid(_limits(engine.conf, change.after),
                                 connection, change.after, now)
     moment = engine.clock()
+    if any(instant <= moment for instant in fixed_from(changes)):
+        raise db_connection.Conflict(
+            'the dates of a lease have been fixed meanwhile')
+
+
+def writes(changes: Sequence[Change],
+           now: datetime.datetime) -> list[change_module.Write]:
+    """Return leases that slide, as a change writes them."""
+    return [change_module.Write(
+        each.before, each.after, change_module.Cause.SLID,
+        request_checks.due(each.after, now)) for each in changes]
+
+
+def fixed_from(changes: Sequence[Change]) -> Iterator[datetime.datetime]:
+    """Yield the instants at which leases that slide are fixed.
+
+    :raises Conflict: one of them is fixed.
+    """
     for lease in (each for change in changes
                   for each in (change.before, change.after)):
-        between = lease.between
-        if (between is None or between.fix_at is None
-                or between.fix_at <= moment):
+        if lease.between is None or lease.between.fix_at is None:
             raise db_connection.Conflict(
                 'the dates of a lease have been fixed meanwhile')
+        yield lease.between.fix_at
 
 
 def removed(changes: Sequence[Change]) -> list[leases.NodeBooking]:
