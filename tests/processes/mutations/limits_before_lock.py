@@ -18,8 +18,10 @@ import types
 from typing import Any
 
 from ironic_reservations.db import claims as db_claims
+from ironic_reservations.engine import change
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import limit_checks
+from ironic_reservations.features.limits import feature
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -36,16 +38,16 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    lock, check = limit_checks.queue_up, limit_checks.check_again
+    check = feature._Part.write
     queue_up, one_more = db_claims.queue_up, limits.check_one_more
 
-    def later(connection: Any, *arguments: Any) -> None:
-        connection.info['lock'] = arguments
-
-    def early(allowed: Any, connection: Any, *arguments: Any) -> None:
-        check(allowed, connection, *arguments)
-        lock(connection, *connection.info.pop('lock'))
-    limit_checks.queue_up, limit_checks.check_again = later, early
+    def early(part: Any, connection: Any) -> None:
+        check(part, connection)
+        queue_up(connection, limit_checks.KIND, {
+            write.after.project_id for write, _ in part.writes}, part.now)
+    change.db_claims = types.SimpleNamespace(  # type: ignore[assignment]
+        queue_up=lambda *arguments: None)
+    feature._Part.write = early  # type: ignore[method-assign]
 
     def one_more_early(allowed: Any, connection: Any, project_id: Any,
                        now: Any, *arguments: Any) -> None:

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from ironic_reservations.engine.leases import limit_checks
+from ironic_reservations.features.limits import feature
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -30,6 +31,7 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    assert limit_checks.queue_up and limit_checks.check_again
-    limit_checks.queue_up = lambda *arguments: None
+    assert feature.Limits.join and limit_checks.check_again
+    feature.Limits.join = (  # type: ignore[method-assign]
+        lambda *arguments: None)
     limit_checks.check_again = lambda *arguments: None

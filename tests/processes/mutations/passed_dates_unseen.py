@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from ironic_reservations.engine import change
 from ironic_reservations.engine.leases import dates
 from ironic_reservations.engine.leases import slides
 from tests.processes import mix
@@ -33,9 +34,7 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    for module, names in ((dates, ('check_begun', 'check_unpassed',
-                                   'check_movable', 'check_ahead')),
-                          (slides, ('check',))):
-        for name in names:
-            assert getattr(module, name)
-            setattr(module, name, lambda *arguments: None)
+    for place, name in ((change.Change, 'wrong_from'),
+                        (dates, 'check_movable'), (slides, 'check')):
+        assert getattr(place, name)
+        setattr(place, name, lambda *arguments: None)
