@@ -252,14 +252,20 @@ def read_starting(connection: sa.Connection, after: datetime.datetime,
         .order_by(_s.starts_at, _s.id))]
 
 
-def count_live(connection: sa.Connection, project_id: str | None) -> int:
-    """Count the leases of a project that are not over."""
+def count_live(connection: sa.Connection, project_id: str | None,
+               *without: str) -> int:
+    """Count the leases of a project that are not over.
+
+    :param without: ids of leases to leave out.
+    """
     # NOTE: a positive list, since a negation uses no index.
     live = [status.value for status in leases.LeaseStatus if not status.over]
     query = (sa.select(sa.func.count()).select_from(tables.leases)
              .where(_s.status.in_(live)))
     query = query.where(_s.project_id.is_(None) if project_id is None
                         else _s.project_id == project_id)
+    if without:
+        query = query.where(_s.id.not_in(without))
     return int(connection.execute(query).scalar_one())
 
 

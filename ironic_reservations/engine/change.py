@@ -133,6 +133,10 @@ class Change:
             (each for each in (self.valid_until, *instants)
              if each is not None), default=None)
 
+    def wrong_after(self, instant: datetime.datetime) -> None:
+        """Refuse to commit the change later than at an instant."""
+        self.wrong_from(instant + datetime.datetime.resolution)
+
 
 def is_over_at_once(write: Write) -> bool:
     """Return whether a lease is deleted that was not over before."""

@@ -111,9 +111,10 @@ class _Request:
         """Read, and plan the lease with its new terms."""
         engine = self._engine
         now = engine.clock()
+        self._known = None
         with engine.database.snapshot() as connection:
-            self._known = None if self._key is None else request_keys.read(
-                connection, self._key, now)
+            if self._key is not None:
+                self._known = request_keys.read(connection, self._key, now)
             before = lease_find.read(connection, self._lease_id,
                                      self._project_id)
         given = [each for each in (self._allowed, self._known)
@@ -137,8 +138,8 @@ class _Request:
         planned = planned_change.of(before, after, replanned, now)
         planned.given = given
         if after.extensions != before.extensions:
-            planned.wrong_from(request_checks.last_extension(self._allowed,
-                                                             before))
+            planned.wrong_after(request_checks.last_extension(self._allowed,
+                                                              before))
         return change_module.Planned(
             (after, lease_rehearsal.Displaced() if replanned is None
              else lease_rehearsal.Displaced(replanned.difference.homes,

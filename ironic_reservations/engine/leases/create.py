@@ -140,7 +140,9 @@ class _Request:
         """Read, and plan the lease with what moves to make room for it."""
         engine, request = self._engine, self._request
         now = engine.clock()
-        self._known = None if self._key is None else _known(engine, self._key)
+        self._known = None
+        if self._key is not None:
+            self._known = _known(engine, self._key)
         if self._known is not None and self._known.again is not None:
             served = _served(engine, self._known)
             if served is None:

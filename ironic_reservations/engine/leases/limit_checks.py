@@ -61,7 +61,7 @@ def read(allowed: limits.Limits, connection: sa.Connection,
     held = [allowance.Held(*row) for row in db_bookings.read_of_project(
         connection, project_id, now, *without,
         texts=bool(allowed.classes))]
-    count = (db_leases.count_live(connection, project_id)
+    count = (db_leases.count_live(connection, project_id, *without)
              if allowed.max_leases_per_project else 0)
     return lease_limits.Project(allowed, held, count, now)
 
@@ -78,9 +78,9 @@ def queue_up(connection: sa.Connection, project_ids: Iterable[str | None],
 def check_again(allowed: limits.Limits, connection: sa.Connection,
                 lease: leases.Lease, now: datetime.datetime,
                 before: leases.Lease | None = None) -> None:
-    """Check the limits again, between :func:`queue_up` and the write.
+    """Check the limits again, in the transaction that writes a lease.
 
-    :param lease: the lease that is about to be written.
+    :param lease: the lease as it is written.
     :param before: the lease as it was, if it is changed.
     :raises Conflict: it would exceed a limit, since the project has got
         something else meanwhile.

@@ -101,7 +101,7 @@ def _plan(engine: Engine, lease_id: str) -> change.Planned[bool]:
         return change.Planned(False)
     planned = planned_change.of(before, after, replanned, now,
                                 change.Cause.MOVED_EARLIER)
-    planned.wrong_from(after.start)
+    planned.wrong_after(after.start)
     return change.Planned(True, planned)
 
 

@@ -148,7 +148,7 @@ def check_extension(allowed: limits.Limits, lease: leases.Lease,
 
 def last_extension(allowed: limits.Limits,
                    lease: leases.Lease) -> datetime.datetime:
-    """Return the instant until which a lease may be extended."""
+    """Return the last instant at which a lease may be extended."""
     return lease.end - datetime.timedelta(seconds=allowed.extension_notice)
 
 
