@@ -43,7 +43,7 @@ _NOT_ASKED = frozenset({
     tables.nodes, tables.node_traits, tables.claims, tables.changes,
     tables.providers_seen, tables.placement_drift, tables.host_capabilities,
     tables.lease_reservations, tables.lease_events,
-    tables.maintenance_nodes, tables.usable_bookings, tables.looks})
+    tables.maintenance_nodes, tables.usable_bookings, tables.observations})
 #: The revision that created a table. Only a downgrade below it loses its rows;
 #: any downgrade may lose a part of other tables' rows.
 _SINCE = {tables.capabilities: '0002', tables.lease_usage: '0008',

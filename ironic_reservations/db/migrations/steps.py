@@ -41,6 +41,9 @@ INSTANT = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql',
 #: column of the type INTEGER.
 BIG = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
 
+#: The type of texts longer than 64 KiB.
+LONG_TEXT = sa.Text().with_variant(mysql.MEDIUMTEXT(), 'mysql', 'mariadb')
+
 _MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
           'mysql_collate': 'utf8mb4_bin'}
 
