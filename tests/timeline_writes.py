@@ -59,7 +59,8 @@ NAMED: Mapping[str, frozenset[str]] = {
     'holds': frozenset({'id', 'generation'}),
     'claims': frozenset({'name', 'owner'})}
 #: The tables whose rows belong to nodes, and those that belong to leases.
-_OF_NODES = ('reservations', 'in_flight_requests', 'hosts', 'maintenance_nodes')
+_OF_NODES = ('reservations', 'in_flight_requests', 'hosts',
+             'maintenance_nodes')
 _OF_LEASES = ('lease_reservations', 'lease_events')
 
 _CLAIM = frozenset({'id', 'claimed_by'})

@@ -45,8 +45,8 @@ _BUSY = sa.select(
 _BUSY_OF = _BUSY.where(
     _p.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 # INSERT INTO in_flight_requests (node_uuid, ...) SELECT ?, ... FROM nodes
-#   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM in_flight_requests WHERE node_uuid = ?
-#     AND act IN ('undeploy', 'abort', 'clear_instance', 'change'))
+#   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM in_flight_requests
+#     WHERE node_uuid = ? AND act IN ('undeploy', 'abort', 'clear_instance', 'change'))
 _USE = {name: sa.bindparam(name, type_=_p[name].type) for name in (
     'node_uuid', 'token', 'reservation_uuid', 'instance_uuid', 'expires_at',
     'state')}
@@ -290,7 +290,8 @@ def read_overdue(connection: sa.Connection, now: datetime.datetime,
 def count_overdue(connection: sa.Connection, now: datetime.datetime
                   ) -> tuple[int, datetime.datetime | None]:
     """Return the number of overdue requests, and the oldest time."""
-    # SELECT COUNT(*), MIN(expires_at) FROM in_flight_requests WHERE expires_at <= ?
+    # SELECT COUNT(*), MIN(expires_at) FROM in_flight_requests
+    #   WHERE expires_at <= ?
     count, oldest = connection.execute(
         sa.select(sa.func.count(),
                   sa.func.min(_p.expires_at, type_=tables.UTCDateTime))

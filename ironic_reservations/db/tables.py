@@ -357,8 +357,8 @@ usage_periods = sa.Table(
 #: Since when unused nodes of leases can be deployed without a break.
 usable_bookings = sa.Table(
     'usable_bookings', metadata,
-    # NOTE: no foreign key, since the row of a booking that was deleted is found
-    # and deleted later.
+    # NOTE: no foreign key, since the row of a booking that was deleted is
+    # found and deleted later.
     sa.Column('booking_uuid', sa.String(36), primary_key=True),
     sa.Column('since', UTCDateTime, nullable=False),
     **_MYSQL)

@@ -31,4 +31,5 @@ def apply() -> None:
     """Break this process."""
     statements.change(
         r'\bFROM in_flight_requests\b',
-        'FROM (SELECT * FROM in_flight_requests WHERE 1 = 0) AS in_flight_requests', 'SELECT')
+        'FROM (SELECT * FROM in_flight_requests WHERE 1 = 0) '
+        'AS in_flight_requests', 'SELECT')
