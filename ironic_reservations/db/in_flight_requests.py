@@ -46,7 +46,7 @@ _BUSY_OF = _BUSY.where(
     _p.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 # INSERT INTO in_flight_requests (node_uuid, ...) SELECT ?, ... FROM nodes
 #   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM in_flight_requests
-#     WHERE node_uuid = ? AND act IN ('undeploy', 'abort', 'clear_instance', 'change'))
+#     WHERE node_uuid = ? AND act IN ('undeploy', 'abort', ...))
 _USE = {name: sa.bindparam(name, type_=_p[name].type) for name in (
     'node_uuid', 'token', 'reservation_uuid', 'instance_uuid', 'expires_at',
     'state')}
