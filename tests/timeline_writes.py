@@ -43,7 +43,7 @@ _TESTS = str(pathlib.Path(__file__).parent) + '/'
 #: What a statement has to name, besides what identifies the row, by table.
 NAMED: Mapping[str, frozenset[str]] = {
     'reservations': frozenset({'uuid', 'node_uuid', 'state'}),
-    'passages': frozenset({'token', 'node_uuid'}),
+    'in_flight_requests': frozenset({'token', 'node_uuid'}),
     'hosts': frozenset({'id', 'node_uuid'}),
     'nodes': frozenset({'uuid', 'generation'}),
     'leases': frozenset({'id', 'generation'}),
@@ -59,7 +59,8 @@ NAMED: Mapping[str, frozenset[str]] = {
     'holds': frozenset({'id', 'generation'}),
     'claims': frozenset({'name', 'owner'})}
 #: The tables whose rows belong to nodes, and those that belong to leases.
-_OF_NODES = ('reservations', 'passages', 'hosts', 'maintenance_nodes')
+_OF_NODES = ('reservations', 'in_flight_requests', 'hosts',
+             'maintenance_nodes')
 _OF_LEASES = ('lease_reservations', 'lease_events')
 
 _CLAIM = frozenset({'id', 'claimed_by'})

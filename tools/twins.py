@@ -41,7 +41,7 @@ SERVERS = {'mysql': 'MariaDB', 'postgresql': 'PostgreSQL'}
 #: What runs on each database in the gate, whatever the list says.
 # NOTE: not schema.test_year, which fills tables for most of a minute.
 ALWAYS = tuple(f'tests.inprocess.{name}.' for name in (
-    'db.test_migrations', 'db.test_release_before', 'schema.test_killed',
+    'db.test_expand', 'db.test_migrations', 'schema.test_killed',
     'schema.test_never_again', 'schema.test_steps'))
 #: What an id has behind it that stestr does not list.
 _SCENARIO = re.compile(r'\(.*', re.DOTALL)

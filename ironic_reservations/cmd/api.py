@@ -26,6 +26,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.api import standalone
 from ironic_reservations.clouds import ironic
+from ironic_reservations.db import migrate
 from ironic_reservations.reconciler import loops
 
 _NAME = 'ironic-reservations-api'
@@ -46,7 +47,8 @@ def main(argv: list[str] | None = None) -> int:
                                  prog=_NAME, cli_opts=_cli_opts,
                                  with_logging=True)
         server = make_server(conf)
-    except (cfg.Error, errors.ReservationError, OSError) as exc:
+    except (cfg.Error, errors.ReservationError, migrate.UnknownRevision,
+            OSError) as exc:
         print(f'{_NAME}: {exc}', file=sys.stderr)
         return 1
     _stop_on_signals(server)

@@ -56,7 +56,10 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
     def _schema(self) -> upgradecheck.Result:
         database = connection.Database(self._conf)
         try:
+            migrate.check_known(database)
             have, want = migrate.version(database), migrate.head()
+        except migrate.UnknownRevision as exc:
+            return upgradecheck.Result(upgradecheck.Code.FAILURE, str(exc))
         except errors.DatabaseUnavailable as exc:
             return upgradecheck.Result(
                 upgradecheck.Code.FAILURE,

@@ -39,8 +39,7 @@ class Holder:
     :ivar project_id: ``None`` where there are no projects.
     :ivar roles: the roles of the user in the project at that time.
     :ivar fingerprint: of the user's password at that time; empty where this
-        service does not check passwords, or if the previous release wrote the
-        row.
+        service does not check passwords.
     """
 
     user_id: str | None

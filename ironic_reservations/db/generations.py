@@ -25,7 +25,7 @@ import secrets
 # less than 63 bits.
 _FIRST = 1 << 48
 _LONGEST_STEP = 1 << 32
-#: The columns of some tables have 31 bits, and the previous release adds 1.
+#: The columns of some tables have 31 bits.
 _FRESH = 1 << 30
 
 

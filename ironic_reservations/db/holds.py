@@ -40,31 +40,18 @@ _r = tables.reservations.c
 _COLUMNS = (_h.id, _h.consumer_uuid, _h.node_uuid, _h.owner,
             _h.project_id, _h.user_id, _h.state, _h.created_at, _h.deadline,
             _h.confirmed, _h.instance_uuid, _h.generation, _h.resources,
-            _h.exclusive, _h.landed, _h.resource_class, _h.amounts)
+            _h.exclusive)
 _STATES = {state.value: state for state in holds.HoldState}
 #: The value of ``live`` of an exclusive hold.
 _WHOLE = 'node'
 
 
 def _hold(row: Any) -> holds.Hold:
-    # NOTE: the previous release writes resource_class, amounts and landed
-    # instead of resources, exclusive and confirmed.
-    amounts = row.resources or row.amounts or json.dumps(
-        {row.resource_class: 1})
     return holds.Hold(
         row.id, row.consumer_uuid, row.node_uuid, row.owner,
-        tuple(sorted(json.loads(amounts).items())), row.project_id,
+        tuple(sorted(json.loads(row.resources).items())), row.project_id,
         row.user_id, _STATES[row.state], row.created_at, row.deadline,
-        bool(row.confirmed or row.landed), row.instance_uuid, row.generation,
-        row.amounts is None if row.exclusive is None else row.exclusive)
-
-
-def _for_release_before(hold: holds.Hold) -> dict[str, Any]:
-    """Return columns for the previous release."""
-    if hold.exclusive:
-        (name, _), = hold.amounts
-        return {'resource_class': name, 'amounts': None}
-    return {'resource_class': None, 'amounts': json.dumps(hold.resources)}
+        row.confirmed, row.instance_uuid, row.generation, row.exclusive)
 
 
 def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
@@ -82,9 +69,8 @@ def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
         exclusive=hold.exclusive, project_id=hold.project_id,
         user_id=hold.user_id, instance_uuid=hold.instance_uuid,
         state=hold.state.value, confirmed=hold.confirmed,
-        landed=hold.confirmed, created_at=hold.created_at,
-        deadline=hold.deadline, generation=generation,
-        live=_live(hold), **_for_release_before(hold)))
+        created_at=hold.created_at, deadline=hold.deadline,
+        generation=generation, live=_live(hold)))
     assert result.inserted_primary_key is not None
     return dataclasses.replace(hold, id=result.inserted_primary_key[0],
                                generation=generation)
@@ -113,7 +99,7 @@ def change(connection: sa.Connection, hold: holds.Hold,
         .values(state=after.state.value, deadline=after.deadline,
                 live=(None if after.state is holds.HoldState.RELEASING
                       else _live(after)),
-                confirmed=after.confirmed, landed=after.confirmed,
+                confirmed=after.confirmed,
                 consumer_uuid=after.consumer_uuid,
                 instance_uuid=after.instance_uuid, updated_at=now,
                 generation=after.generation)).rowcount

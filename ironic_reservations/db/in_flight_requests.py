@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``passages``: requests in flight to Ironic.
+"""Rows of ``in_flight_requests``: requests in flight to Ironic.
 
 Each is identified by its token and its node, never by the id of its row.
 """
@@ -35,7 +35,7 @@ _s = tables.leases.c
 _l = tables.lease_reservations.c
 _COLUMNS = tuple(_p[field.name] for field in
                  dataclasses.fields(in_flight.InFlight))
-# SELECT node_uuid, MAX(expires_at) FROM passages
+# SELECT node_uuid, MAX(expires_at) FROM in_flight_requests
 #   WHERE node_uuid IN (...) GROUP BY node_uuid
 # NOTE: also if that has passed: a request without an answer may still be
 # carried out.
@@ -44,9 +44,9 @@ _BUSY = sa.select(
 ).group_by(_p.node_uuid)
 _BUSY_OF = _BUSY.where(
     _p.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
-# INSERT INTO passages (node_uuid, ...) SELECT ?, ... FROM nodes
-#   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM passages WHERE node_uuid = ?
-#     AND act IN ('undeploy', 'abort', 'clear_instance', 'change'))
+# INSERT INTO in_flight_requests (node_uuid, ...) SELECT ?, ... FROM nodes
+#   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM in_flight_requests
+#     WHERE node_uuid = ? AND act IN ('undeploy', 'abort', ...))
 _USE = {name: sa.bindparam(name, type_=_p[name].type) for name in (
     'node_uuid', 'token', 'reservation_uuid', 'instance_uuid', 'expires_at',
     'state')}
@@ -122,7 +122,7 @@ def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
             .where(_s.id == lease_id, _s.claimed_by == claimed_by)
             .values(claimed_by=_s.claimed_by)).rowcount:
         return False
-    # INSERT INTO passages (...) SELECT ... FROM reservations
+    # INSERT INTO in_flight_requests (...) SELECT ... FROM reservations
     #   JOIN lease_reservations ON ... WHERE (the booking is as it was)
     values: dict[str, Any] = {
         'node_uuid': _r.node_uuid,
@@ -148,7 +148,7 @@ def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
     :param expires_at: when the answer to the request is due at the latest.
     :returns: whether it has been used.
     """
-    # UPDATE passages SET state = 'sent', expires_at = ?
+    # UPDATE in_flight_requests SET state = 'sent', expires_at = ?
     #   WHERE token = ? AND node_uuid = ? AND act = ? AND state = 'issued'
     #     AND expires_at > ?
     return bool(connection.execute(
@@ -193,7 +193,7 @@ def mark(connection: sa.Connection, token: str, node_uuid: str,
 
     :returns: whether it was.
     """
-    # UPDATE passages SET state = ? WHERE token = ? AND node_uuid = ?
+    # UPDATE in_flight_requests SET state = ? WHERE token = ? AND node_uuid = ?
     #   AND state = 'sent'
     return bool(connection.execute(
         sa.update(tables.in_flight_requests)
@@ -218,7 +218,7 @@ def _as_read(row: in_flight.InFlight) -> sa.ColumnElement[bool]:
     """Return the condition that a row is unchanged since it was read."""
     return sa.and_(
         _p.id == row.id, _p.node_uuid == row.node_uuid,
-        _p.token.is_not_distinct_from(row.token),
+        _p.token == row.token,
         _p.expires_at == row.expires_at,
         _p.seen.is_not_distinct_from(row.seen))
 
@@ -255,7 +255,7 @@ def delete_settled(connection: sa.Connection,
 
     :param carried: nodes with their instances.
     """
-    # DELETE FROM passages WHERE act IS NULL
+    # DELETE FROM in_flight_requests WHERE act IS NULL
     #   AND (node_uuid, instance_uuid) IN ((?, ?), ...)
     if carried:
         connection.execute(sa.delete(tables.in_flight_requests).where(
@@ -277,7 +277,7 @@ def read_overdue(connection: sa.Connection, now: datetime.datetime,
 
     These are those past their time, the oldest first, and all allocations.
     """
-    # SELECT ... FROM passages WHERE expires_at <= ?
+    # SELECT ... FROM in_flight_requests WHERE expires_at <= ?
     #   OR (instance_uuid IS NOT NULL AND act IS NULL)
     #   ORDER BY expires_at LIMIT ?
     return [_in_flight(row) for row in connection.execute(
@@ -290,7 +290,8 @@ def read_overdue(connection: sa.Connection, now: datetime.datetime,
 def count_overdue(connection: sa.Connection, now: datetime.datetime
                   ) -> tuple[int, datetime.datetime | None]:
     """Return the number of overdue requests, and the oldest time."""
-    # SELECT COUNT(*), MIN(expires_at) FROM passages WHERE expires_at <= ?
+    # SELECT COUNT(*), MIN(expires_at) FROM in_flight_requests
+    #   WHERE expires_at <= ?
     count, oldest = connection.execute(
         sa.select(sa.func.count(),
                   sa.func.min(_p.expires_at, type_=tables.UTCDateTime))
@@ -300,7 +301,5 @@ def count_overdue(connection: sa.Connection, now: datetime.datetime
 
 def _in_flight(row: Any) -> in_flight.InFlight:
     values = dict(row._mapping)
-    # NOTE: the previous release writes no states.
-    values['state'] = in_flight.State(values['state']
-                                      or in_flight.State.SENT)
+    values['state'] = in_flight.State(values['state'])
     return in_flight.InFlight(**values)

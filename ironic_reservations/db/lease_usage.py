@@ -115,24 +115,6 @@ def add(connection: sa.Connection, lease: leases.Lease,
     _write(connection, found.values())
 
 
-def add_unknown(connection: sa.Connection, ended: Collection[leases.Lease]
-                ) -> None:
-    """Count leases that ended before this table existed.
-
-    Their nodes are not known: the minimum number that was requested is
-    counted, from the start until the end of the lease.
-    """
-    ids = [each.id for lease in ended for each in lease.reservations]
-    known = set(connection.scalars(sa.select(_u.reservation_id).where(
-        _u.reservation_id.in_(ids)))) if ids else set()
-    _write(connection, [
-        Usage(each.id, '', lease.id, lease.project_id, lease.user_id,
-              each.resource_type, 1, lease.start, lease.end, each.least,
-              _seconds(lease.start, lease.end) * each.least)
-        for lease in ended if lease.start < lease.end
-        for each in lease.reservations if each.id not in known])
-
-
 def _write(connection: sa.Connection, usages: Iterable[Usage]) -> None:
     rows = {(each.reservation_id, each.resource_class):
             dataclasses.asdict(each) for each in usages}

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterable
 import pathlib
 
 from alembic import command
@@ -23,7 +22,6 @@ from alembic import config as alembic_config
 from alembic import migration
 from alembic import script
 from alembic import util as alembic_util
-from alembic.script import revision as alembic_revision
 from oslo_log import log
 import sqlalchemy as sa
 
@@ -43,14 +41,7 @@ _NOT_ASKED = frozenset({
     tables.nodes, tables.node_traits, tables.claims, tables.changes,
     tables.providers_seen, tables.placement_drift, tables.host_capabilities,
     tables.lease_reservations, tables.lease_events,
-    tables.maintenance_nodes, tables.usable_bookings, tables.looks})
-#: The revision that created a table. Only a downgrade below it loses its rows;
-#: any downgrade may lose a part of other tables' rows.
-_SINCE = {tables.capabilities: '0002', tables.lease_usage: '0008',
-          tables.calendar_tokens: '0013', tables.outbox: '0015',
-          tables.usage_periods: '0017',
-          tables.maintenance_windows: '0018',
-          tables.enforcement_terms: '0022'}
+    tables.maintenance_nodes, tables.usable_bookings, tables.observations})
 
 #: What alembic says if another one has changed the revision meanwhile.
 _NOT_THE_REVISION = 'expected to match one row'
@@ -59,7 +50,7 @@ _TIMES = 5
 
 
 class UnknownRevision(Exception):
-    """There is no such revision of the schema."""
+    """This release does not know a revision of the schema."""
 
 
 class WouldLoseRows(Exception):
@@ -87,6 +78,23 @@ def version(database: db_connection.Database) -> str | None:
             connection).get_current_revision()
 
 
+def check_known(database: db_connection.Database) -> None:
+    """Check that this release knows the revision of the database.
+
+    :raises UnknownRevision: it does not, so that it cannot say what there is.
+    """
+    present = version(database)
+    known = script.ScriptDirectory.from_config(_config()).walk_revisions()
+    if present is not None and present not in {
+            each.revision for each in known}:
+        raise UnknownRevision(
+            f'The database is at revision {present}, which this release does '
+            'not know: a later release or a development version has made its '
+            'tables. Use that version, or name an empty database in '
+            '[database] connection and run "ironic-reservations-dbsync '
+            'create_schema".')
+
+
 def upgrade(database: db_connection.Database, revision: str = 'head',
             wait: float = migration_lock.WAIT) -> None:
     """Upgrade the database to a revision.
@@ -96,9 +104,11 @@ def upgrade(database: db_connection.Database, revision: str = 'head',
     :param wait: how long to wait for another migration, in seconds.
     :raises AnotherMigrates: it takes longer than that.
     :raises TableInUse: another program has locked a table.
-    :raises UnknownRevision: there is no such revision.
+    :raises UnknownRevision: there is no such revision, or the database is at
+        one that this release does not know.
     :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
+    check_known(database)
     _run(database, command.upgrade, revision, wait)
 
 
@@ -106,7 +116,9 @@ def create_schema(database: db_connection.Database) -> None:
     """Create all tables in an empty database.
 
     :raises ValueError: there are tables already.
+    :raises UnknownRevision: another version has made them.
     """
+    check_known(database)
     if version(database) is not None:
         raise ValueError('the database already has a schema; run "upgrade" to '
                          'bring it up to date')
@@ -121,55 +133,38 @@ def downgrade(database: db_connection.Database, revision: str,
     :param accept_loss: drop tables and columns even if they contain data.
     :param wait: as for :func:`upgrade`.
     :raises WouldLoseRows: they do, and ``accept_loss`` is false.
-    :raises UnknownRevision: there is no such revision.
+    :raises UnknownRevision: as for :func:`upgrade`.
     """
-    if not accept_loss:
-        undone = _undone(database, revision)
-        held = _held(database, (
-            table for table in tables.metadata.sorted_tables
-            if table not in _NOT_ASKED
-            and (table not in _SINCE or _SINCE[table] in undone)))
-        if held:
-            listed = ', '.join(f'{count_text.counted(count, "row")} in {name}'
-                               for name, count in held.items())
-            raise WouldLoseRows(
-                f'older tables have no place for {listed}, which would be '
-                'lost. The previous release runs on the tables as they '
-                'are: install it, and leave them. Otherwise end the leases '
-                'and reservations first and copy what is to be kept, or '
-                'accept the loss with --accept-data-loss.')
+    check_known(database)
+    held = {} if accept_loss else _held(database)
+    if held:
+        listed = ', '.join(f'{count_text.counted(count, "row")} in {name}'
+                           for name, count in held.items())
+        raise WouldLoseRows(
+            f'older tables have no place for {listed}, which would be lost. '
+            'The previous release runs on the tables as they are: install it, '
+            'and leave them. Otherwise end the leases and reservations first '
+            'and copy what is to be kept, or accept the loss with '
+            '--accept-data-loss.')
     _run(database, command.downgrade, revision, wait)
 
 
-def _held(database: db_connection.Database,
-          whose: Iterable[sa.Table]) -> dict[str, int]:
-    """Return the number of rows by table name; empty tables are left out."""
+def _held(database: db_connection.Database) -> dict[str, int]:
+    """Return the number of rows that would be lost, by table name."""
     with database.read() as connection:
         present = sa.inspect(connection).get_table_names()
-        return {table.name: count for table in whose
-                if table.name in present
+        return {table.name: count for table in tables.metadata.sorted_tables
+                if table not in _NOT_ASKED and table.name in present
                 and (count := connection.execute(sa.select(
                     sa.func.count()).select_from(table)).scalar_one())}
-
-
-def _undone(database: db_connection.Database, revision: str) -> list[str]:
-    """Return the revisions that a downgrade undoes."""
-    present = version(database)
-    if present is None:
-        return []
-    revisions = script.ScriptDirectory.from_config(_config()).revision_map
-    try:
-        return [each.revision for each in revisions.iterate_revisions(
-            present, revision, select_for_downgrade=True)
-            if each is not None]
-    except alembic_revision.RevisionError as exc:
-        raise UnknownRevision(str(exc)) from exc
 
 
 def ensure_sqlite(database: db_connection.Database) -> None:
     """Create or upgrade the tables of a SQLite file.
 
     On MariaDB and PostgreSQL, the operator decides when that is done.
+
+    :raises UnknownRevision: another version has made the file.
     """
     if database.engine.dialect.name == 'sqlite' and (
             version(database) != head()):

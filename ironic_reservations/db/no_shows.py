@@ -38,7 +38,7 @@ _l = tables.lease_reservations.c
 _n = tables.nodes.c
 _s = tables.leases.c
 _u = tables.usable_bookings.c
-_k = tables.looks.c
+_k = tables.observations.c
 #: How many bookings one statement names.
 _PIECE = 500
 
@@ -185,12 +185,9 @@ def _nodes() -> sa.Join:
 def _unused() -> sa.ColumnElement[bool]:
     """Return the condition that a node can be deployed and never was.
 
-    NOTE: of bookings without ``bound_at``, which the previous release has
-    bound, this is not known. A request in flight is by the owner, and no
-    break.
+    NOTE: a request in flight is by the owner, and no break.
     """
     return sa.and_(_r.state == leases.BookingState.BOUND.value,
-                   _r.bound_at.is_not(None),
                    _l.resource_type == leases.PHYSICAL_HOST, _deployable(),
                    ~db_usage_periods.deployed(_r.uuid))
 
@@ -246,13 +243,13 @@ def write_looks(connection: sa.Connection, name: str,
     :raises Conflict: another process has written one since.
     """
     if before is None:
-        connection.execute(sa.insert(tables.looks).values(
+        connection.execute(sa.insert(tables.observations).values(
             name=name, **dataclasses.asdict(after)))
         return
-    # UPDATE looks SET since = ?, looked_at = ?
+    # UPDATE observations SET since = ?, looked_at = ?
     #   WHERE name = ? AND since = ? AND looked_at = ?
     row_counts.check(connection.execute(
-        sa.update(tables.looks)
+        sa.update(tables.observations)
         .where(_k.name == name, _k.since == before.since,
                _k.looked_at == before.looked_at)
         .values(**dataclasses.asdict(after))), 1, 'a check')

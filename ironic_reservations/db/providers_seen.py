@@ -23,7 +23,6 @@ from collections.abc import Mapping
 import dataclasses
 import datetime
 import enum
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -45,13 +44,6 @@ class Kind(enum.StrEnum):
     LEASE_PROVIDER = 'lease_provider'
 
 
-#: The values of "resource_class" by which the previous release distinguishes
-#: them; its other values are classes of nodes.
-_BEFORE = {Kind.NODE: '', Kind.COMPUTE_HOST: 'COMPUTE_HOST',
-           Kind.LEASE_PROVIDER: 'CUSTOM_RESERVATION'}
-_KINDS = {name: kind for kind, name in _BEFORE.items()}
-
-
 @dataclasses.dataclass(frozen=True)
 class Seen:
     """The state of a provider when an audit found it in order.
@@ -67,17 +59,10 @@ class Seen:
 
 def read(connection: sa.Connection) -> dict[str, Seen]:
     """Return the states of providers, by uuid."""
-    return {row.provider_uuid: Seen(row.generation, _kind(row),
+    return {row.provider_uuid: Seen(row.generation, Kind(row.kind),
                                     row.fingerprint)
             for row in connection.execute(sa.select(
-                _s.provider_uuid, _s.generation, _s.kind, _s.fingerprint,
-                _s.resource_class))}
-
-
-def _kind(row: Any) -> Kind:
-    # NOTE: the previous release writes it to another column.
-    return (_KINDS.get(row.resource_class, Kind.NODE) if row.kind is None
-            else Kind(row.kind))
+                _s.provider_uuid, _s.generation, _s.kind, _s.fingerprint))}
 
 
 def write(connection: sa.Connection, seen: Mapping[str, Seen],
@@ -91,13 +76,10 @@ def write(connection: sa.Connection, seen: Mapping[str, Seen],
         connection.execute(sa.delete(tables.providers_seen).where(
             _s.provider_uuid.in_(stale[start:start + _BATCH])))
     if seen:
-        # NOTE: the fingerprints of two releases never match, so that each
-        # checks again what the other one has found in order.
         connection.execute(sa.insert(tables.providers_seen), [
             {'provider_uuid': uuid, 'generation': one.generation,
              'kind': one.kind.value, 'fingerprint': one.fingerprint,
-             'resource_class': _BEFORE[one.kind],
-             'expected': one.fingerprint, 'seen_at': now}
+             'seen_at': now}
             for uuid, one in sorted(seen.items())])
 
 

@@ -33,9 +33,6 @@ _s = tables.leases.c
 #: The kind of requests that make leases.
 LEASE = 'lease'
 _REQUEST = 'request '
-# NOTE: where the release before, which has a table of its own for the other
-# kinds, looks for it.
-_LEASE_REQUEST = 'lease request '
 #: How long the names may be.  At least 170 bits of a digest fit, which are
 #: enough that no two are the same.
 _NAME = 64
@@ -81,16 +78,15 @@ class Made:
 
         A uuid may be used again; the id of a row never is.
         """
-        return int(self._part(1) or 0)
+        return int(self._part(1))
 
     @property
     def digest(self) -> str:
-        """The digest of the request; empty if it is not known."""
+        """The digest of the request; empty if a uuid identifies it."""
         return self._part(2)
 
     def _part(self, place: int) -> str:
-        # NOTE: the release before writes the uuid of a lease alone.
-        return dict(enumerate(self.owner.split(' '))).get(place, '')
+        return self.owner.split(' ')[place]
 
     def kept(self, now: datetime.datetime) -> bool:
         """Return whether the request is still recognized."""
@@ -103,8 +99,7 @@ def name_of(kind: str, key: str) -> str:
     :param kind: of the request.
     :param key: a SHA-256 in hex.
     """
-    prefix = _LEASE_REQUEST if kind == LEASE else f'{_REQUEST}{kind} '
-    return f'{prefix}{key}'[:_NAME]
+    return f'{_REQUEST}{kind} {key}'[:_NAME]
 
 
 def read(connection: sa.Connection, kind: str, key: str) -> Made | None:

@@ -141,8 +141,7 @@ reservations = sa.Table(
     sa.Column('lessee', sa.String(255)),
     sa.Column('lessee_before', sa.String(255)),
     # NOTE: when the lease got the node, and when its owner was warned that the
-    # unused node is released. NULL if that has not happened, or if the
-    # previous release has done it.
+    # unused node is released. NULL if that has not happened.
     sa.Column('bound_at', UTCDateTime),
     sa.Column('warned_at', UTCDateTime),
     # NOTE: whether the holder of a reservation has acted on the node, so that
@@ -362,23 +361,23 @@ usage_periods = sa.Table(
 #: Since when unused nodes of leases can be deployed without a break.
 usable_bookings = sa.Table(
     'usable_bookings', metadata,
-    # NOTE: no foreign key, since the previous release deletes bookings, too.
+    # NOTE: no foreign key, since the row of a booking that was deleted is
+    # found and deleted later.
     sa.Column('booking_uuid', sa.String(36), primary_key=True),
     sa.Column('since', UTCDateTime, nullable=False),
     **_MYSQL)
 
 #: Since when something has been checked without a break, and the last check.
-looks = sa.Table(
-    'looks', metadata,
+observations = sa.Table(
+    'observations', metadata,
     sa.Column('name', sa.String(32), primary_key=True),
     sa.Column('since', UTCDateTime, nullable=False),
     sa.Column('looked_at', UTCDateTime, nullable=False),
     **_MYSQL)
 
-#: Requests in flight to Ironic. The table has its first name still: a release
-#: that ran beside this one would not see what the other one wrote.
+#: Requests in flight to Ironic.
 in_flight_requests = sa.Table(
-    'passages', metadata,
+    'in_flight_requests', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('node_uuid', sa.String(36),
               sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
@@ -388,10 +387,9 @@ in_flight_requests = sa.Table(
     # NOTE: when its answer is due at the latest. The node is kept for it until
     # the row is deleted, however long that takes.
     sa.Column('expires_at', UTCDateTime, nullable=False),
-    # NOTE: identifies the request, and is never reused; NULL in rows of the
-    # previous release.
-    sa.Column('token', sa.String(36), unique=True),
-    sa.Column('state', sa.String(16)),
+    # NOTE: identifies the request, and is never reused.
+    sa.Column('token', sa.String(36), nullable=False, unique=True),
+    sa.Column('state', sa.String(16), nullable=False),
     # NOTE: the act and the lease of a ticket of the reconciler; or "change",
     # if the request does not use the node.
     sa.Column('act', sa.String(32)),
@@ -440,33 +438,23 @@ holds = sa.Table(
     sa.Column('node_uuid', sa.String(36), nullable=False),
     sa.Column('owner', sa.String(36), nullable=False),
     # NOTE: amounts by class, and whether the hold excludes all others on the
-    # host; NULL in rows of the previous release.
-    sa.Column('resources', sa.Text),
-    sa.Column('exclusive', sa.Boolean),
+    # host.
+    sa.Column('resources', sa.Text, nullable=False),
+    sa.Column('exclusive', sa.Boolean, nullable=False),
     sa.Column('project_id', sa.String(255), nullable=False),
     sa.Column('user_id', sa.String(255), nullable=False),
     sa.Column('instance_uuid', sa.String(36)),
     sa.Column('state', sa.String(16), nullable=False),
-    sa.Column('confirmed', sa.Boolean),
+    sa.Column('confirmed', sa.Boolean, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
     sa.Column('deadline', UTCDateTime, nullable=False),
     # NOTE: "node" for an exclusive hold, else the owner; NULL while it is
     # being released: unique constraints ignore NULLs.
     sa.Column('live', sa.String(36)),
-    # NOTE: for the previous release, which uses these instead of resources,
-    # exclusive and confirmed: the class of a whole node, or the amounts of a
-    # share of a compute host. A later release drops them.
-    sa.Column('resource_class', sa.String(255)),
-    sa.Column('amounts', sa.Text),
-    sa.Column('landed', sa.Boolean, nullable=False),
     sa.UniqueConstraint('node_uuid', 'live'),
     sa.Index(None, 'owner'),
     sa.Index(None, 'state', 'deadline'),
-    # NOTE: refuses writes of code from before revision 0006, which cannot run
-    # beside this one on SQLite.
-    sa.CheckConstraint("live <> '1'", name='ck_holds_live').ddl_if(
-        dialect=('mysql', 'mariadb', 'postgresql')),
     sqlite_autoincrement=True,
     **_MYSQL)
 
@@ -475,15 +463,10 @@ providers_seen = sa.Table(
     'providers_seen', metadata,
     sa.Column('provider_uuid', sa.String(36), primary_key=True),
     sa.Column('generation', sa.Integer, nullable=False),
-    # NOTE: NULL in rows of the previous release.
-    sa.Column('kind', sa.String(32)),
+    sa.Column('kind', sa.String(32), nullable=False),
     # NOTE: of everything that an audit compares it with; NULL: unknown.
     sa.Column('fingerprint', sa.String(36)),
     sa.Column('seen_at', UTCDateTime, nullable=False),
-    # NOTE: the previous release uses these instead of kind and fingerprint. A
-    # later release drops them.
-    sa.Column('resource_class', sa.String(255), nullable=False),
-    sa.Column('expected', sa.String(36)),
     **_MYSQL)
 
 #: The results of the last audit of Placement, by kind of difference.
@@ -508,8 +491,7 @@ calendar_tokens = sa.Table(
     sa.Column('project_id', sa.String(255), nullable=False),
     sa.Column('roles', sa.Text, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
-    # NOTE: of the user's password, if this service checks it; the previous
-    # release writes NULL.
+    # NOTE: of the user's password; NULL where another service checks it.
     sa.Column('fingerprint', sa.String(64)),
     **_MYSQL)
 

@@ -166,8 +166,7 @@ def read(connection: sa.Connection, key: Key,
         :class:`errors.MaintenanceKeyReused`.
     """
     known = Known(key, now, db_keys.read(connection, key.kind, key.key))
-    # NOTE: the release before keeps no digest beside a lease.
-    if known.again is not None and known.again.digest not in ('', key.digest):
+    if known.again is not None and known.again.digest != key.digest:
         raise _KINDS[key.kind].reused(
             'The same Idempotency-Key was sent with a different request '
             'before. Send each request with its own key.')

@@ -65,8 +65,7 @@ class InFlight:
     """A request in flight.
 
     :ivar id: of the row; not enough to identify the request.
-    :ivar token: identifies the request; ``None`` if the previous release wrote
-        the row.
+    :ivar token: identifies the request.
     :ivar expires_at: when its answer is due at the latest.
     :ivar instance_uuid: of an allocation, which a conductor carries out.
     :ivar act: of a ticket, or :data:`CHANGE`.
@@ -78,7 +77,7 @@ class InFlight:
     node_uuid: str
     expires_at: datetime.datetime
     state: State
-    token: str | None = None
+    token: str
     reservation_uuid: str | None = None
     instance_uuid: str | None = None
     act: str | None = None

@@ -33,8 +33,8 @@ from tests.processes.checker import quiet
 
 #: How long it may take until there is quiet, in seconds.
 WITHIN = 60.0
-_TABLES = ('leases', 'lease_reservations', 'reservations', 'passages',
-           'holds', 'maintenance_nodes', 'outbox')
+_TABLES = ('leases', 'lease_reservations', 'reservations',
+           'in_flight_requests', 'holds', 'maintenance_nodes', 'outbox')
 #: What is not needed, and long.
 _LEFT_OUT = ('payload',)
 _PAUSE = 1.0

@@ -11,10 +11,10 @@
 #    under the License.
 
 
-"""The release before, as it is checked out, and what it does not know.
+"""The previous release, as it is checked out, and what it does not know.
 
 Nobody can ask for what one of the APIs does not know, nor judge by a rule that
-it does not keep: a storm with a release before is one of what that knows.
+it does not keep: a storm with a previous release is one of what that knows.
 """
 
 from __future__ import annotations
@@ -28,23 +28,9 @@ from typing import Any
 from tests.processes import mix as mixes
 
 PACKAGE = 'ironic_reservations'
-#: What there is none of, where no module of the release has the word.
-_SINCE: Mapping[str, Mapping[str, Any]] = {
-    'closed_traits': {'all_hosts': 0.0},
-    'fix_before': {'open_dates': 0.0},
-    'on_refusal': {'queued': 0.0},
-    'handovers': {'lives': {name: often for name, often
-                            in mixes.LIVES.items() if name != 'act'},
-                  'acted_on': 0.0},
-    'planned_at': {'lives': {name: often for name, often
-                             in mixes.LIVES.items()
-                             if name not in ('act', 'repeat')}},
-    'maintenances': {'booking': False},
-    'no_show_after': {'no_show': {}},
-    'max_hosts_per_class': {'of_class': {}},
-    'max_per_class': {'reserved_of_class': {}},
-    'owner_notice': {'owned': 0.0, 'owner_notice': 0},
-    'ReservationEnded': {'keyed': 0.0}}
+#: What there is none of, where no module of the previous release has the word.
+#: A release that adds to the storm writes here what its predecessor lacks.
+SINCE: Mapping[str, Mapping[str, Any]] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,19 +54,13 @@ class Release:
             word for module in modules
             for word in re.findall(r'\w+', module.read_text())))
 
-    @property
-    def tells(self) -> bool:
-        """Whether it writes notices of what becomes of leases."""
-        return 'webhook_urls' in self.words
+    def narrow(self, mix: mixes.Mix,
+               since: Mapping[str, Mapping[str, Any]]) -> mixes.Mix:
+        """Return a mix without what the release does not know.
 
-    @property
-    def commits(self) -> bool:
-        """Whether it tells an enforcement service of what is committed."""
-        return 'CommitKind' in self.words
-
-    def narrow(self, mix: mixes.Mix) -> mixes.Mix:
-        """Return a mix without what the release does not know."""
-        for word, without in _SINCE.items():
+        :param since: as :data:`SINCE`.
+        """
+        for word, without in since.items():
             if word not in self.words:
                 mix = dataclasses.replace(mix, **without)
         return mix

@@ -56,7 +56,7 @@ _SOON = 0.2
 _WAITING = 4
 #: What a transaction that is hit has to do: mostly anything.
 _AIMS = ('', '', '', '', 'INTO reservations', 'UPDATE reservations',
-         'passages', 'UPDATE nodes', 'UPDATE leases', 'holds')
+         'in_flight_requests', 'UPDATE nodes', 'UPDATE leases', 'holds')
 #: For how long something to hit is waited for, in seconds.
 _PATIENCE = 1.0
 _OFTEN = 0.002

@@ -81,7 +81,7 @@ class Options:
     :ivar first: whether the first finding ends it.
     :ivar within: how long it may take until there is quiet, in seconds.
     :ivar mix: what it is made of.
-    :ivar beside: a checkout of the release before, which is run, too.
+    :ivar beside: a checkout of the previous release, which is run, too.
     :ivar back: whether all processes run that one after half of the time.
     """
 
@@ -173,12 +173,12 @@ def run(options: Options, folder: pathlib.Path) -> Report:
 
     def charged(entry: object) -> None:
         written.write('commit', entry=entry, at=journal.now())
-    # NOTE: what the release before does not know nobody asks for.
-    older = options.beside and before.Release.checked_out(options.beside)
-    mix = older.narrow(options.mix) if older else options.mix
-    tells, commits = (older.tells, older.commits) if older else (True, True)
-    written.write('notices', sent=tells)
-    written.write('commits', sent=commits)
+    # NOTE: what the previous release does not know nobody asks for.
+    mix = options.mix if options.beside is None else (
+        before.Release.checked_out(options.beside).narrow(
+            options.mix, before.SINCE))
+    written.write('notices', sent=True)
+    written.write('commits', sent=True)
     written.write('calm', calm=mix.calm)
     written.write('clock', wall=time.time() - journal.now(),
                   late=mix.times.late)
@@ -189,8 +189,7 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         there = started.enter_context(cloud.Cloud(
             options.kind, folder, random.Random(seed.random()), happened,
             options.mutation, options.placement, mix,
-            options.beside, noticed if tells else None,
-            charged if commits else None,
+            options.beside, noticed, charged,
             None if server is None else server.url))
         written.write('hosts', all=there.all_hosts)
         written.write('limits', leased=dict(mix.of_class),

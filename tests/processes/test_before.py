@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is left out of a storm for a release before."""
+"""What is left out of a storm for a previous release."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from tests.processes import before
 from tests.processes import mix as mixes
 
 _ROOT = pathlib.Path(__file__).parents[2]
+_SINCE = {'on_refusal': {'queued': 0.0}, 'maintenances': {'booking': False}}
 
 
 class BeforeTestCase(testtools.TestCase):
@@ -32,32 +33,15 @@ class BeforeTestCase(testtools.TestCase):
         """So that a word that is no longer there leaves nothing out."""
         ours = before.Release.checked_out(_ROOT)
         mix = mixes.Mix.of_all()
-        self.assertEqual(mix, ours.narrow(mix))
-        self.assertTrue(ours.tells)
-        self.assertTrue(ours.commits)
+        for since in (before.SINCE, _SINCE):
+            self.assertEqual(mix, ours.narrow(mix, since))
 
-    def test_one_without_limits_is_not_judged_by_them(self) -> None:
-        checkout = self._checkout('fix_before on_refusal maintenances')
-        mix = before.Release.checked_out(checkout).narrow(
-            mixes.Mix.of_all())
-        self.assertEqual(({}, {}, {}, 0, 0.0, 0.0), (
-            mix.of_class, mix.reserved_of_class, mix.no_show,
-            mix.owner_notice, mix.owned, mix.all_hosts))
-        self.assertTrue({'repeat', 'act'}.isdisjoint(mix.lives))
-        self.assertTrue(mix.booking)
-        self.assertEqual(mixes.Mix.of_all().queued, mix.queued)
-
-    def test_one_that_puts_nothing_back_has_no_holders_who_act(self) -> None:
-        checkout = self._checkout('planned_at')
-        mix = before.Release.checked_out(checkout).narrow(
-            mixes.Mix.of_all())
-        self.assertNotIn('act', mix.lives)
-        self.assertIn('repeat', mix.lives)
-
-    def test_one_without_notices_tells_nobody(self) -> None:
-        release = before.Release.checked_out(self._checkout('fix_before'))
-        self.assertFalse(release.tells)
-        self.assertFalse(release.commits)
+    def test_what_a_release_does_not_know_is_left_out(self) -> None:
+        mix = mixes.Mix.of_all()
+        narrowed = before.Release.checked_out(
+            self._checkout('maintenances')).narrow(mix, _SINCE)
+        self.assertEqual((0.0, True), (narrowed.queued, narrowed.booking))
+        self.assertNotEqual(0.0, mix.queued)
 
     def test_folder_without_a_release_is_refused(self) -> None:
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)

@@ -309,10 +309,10 @@ class DatabaseProxyTestCase(_TestCase):
         self.addCleanup(server.close)
         self.proxy = database_proxy.DatabaseProxy(
             self.net, '127.0.0.1', server.port)
-        self._arm(database_proxy.AFTER, 'INSERT INTO passages')
+        self._arm(database_proxy.AFTER, 'INSERT INTO in_flight_requests')
         connection = self._send(self.proxy.port, b'')
         happened = []
-        for table in ('nodes', 'passages'):
+        for table in ('nodes', 'in_flight_requests'):
             for sent in (b'Q\x00\x00\x00\x20INSERT INTO %s\x00'
                          % table.encode(), _COMMIT):
                 connection.sendall(sent)

@@ -41,17 +41,13 @@ INSTANT = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql',
 #: column of the type INTEGER.
 BIG = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
 
+#: The type of texts longer than 64 KiB.
+LONG_TEXT = sa.Text().with_variant(mysql.MEDIUMTEXT(), 'mysql', 'mariadb')
+
 _MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
           'mysql_collate': 'utf8mb4_bin'}
 
 _Columns = Sequence[str]
-
-
-def has_column(table: str, name: str) -> bool:
-    """Return whether a table exists and has a column."""
-    inspector = _inspect()
-    return inspector.has_table(table) and name in {
-        column['name'] for column in inspector.get_columns(table)}
 
 
 def create_table(name: str, *items: sa.schema.SchemaItem,
@@ -95,20 +91,18 @@ def alter_table(name: str) -> Iterator[Table]:
 
     SQLite recreates a table that it cannot alter, once for all changes of the
     block; rows, the autoincrement counter and references of other tables are
-    kept.
+    kept. An index of a column that is dropped has to be dropped before.
     """
-    with _altered(name, 'auto') as table:
-        yield table
-
-
-def never_use_ids_again(table: str) -> None:
-    """Keep SQLite from reusing the id of a deleted row.
-
-    The other databases never do.
-    """
-    if _is_sqlite() and not _is_autoincrement(table):
-        with _altered(table, 'always', autoincrement=True):
-            pass
+    # NOTE: SQLAlchemy does not reflect AUTOINCREMENT, and a table that is
+    # recreated counts on from the rows that it has then.
+    autoincrement = _is_sqlite() and _is_autoincrement(name)
+    given = _given(name) if autoincrement else None
+    with op.batch_alter_table(
+            name, table_kwargs={'sqlite_autoincrement': True}
+            if autoincrement else {}) as batch:
+        yield Table(name, batch)
+    if given is not None:
+        _remember(name, given)
 
 
 def copy_rows(source: sa.Select[Any], table: str, key: _Columns) -> None:
@@ -147,15 +141,12 @@ class Table:
                          in inspector.get_unique_constraints(name)}
         self._foreign_keys = {key['name'] for key
                               in inspector.get_foreign_keys(name)}
-        self._checks = {check['name'] for check
-                        in inspector.get_check_constraints(name)}
-        self._indexes = _indexes(name)
 
     def add_column(self, column: sa.Column[Any]) -> None:
         """Add a column that may be NULL, or has a server default.
 
         The previous release does not know the column, and must be able to
-        write.
+        insert rows.
         """
         if column.name not in self._columns:
             self._batch.add_column(column)
@@ -167,21 +158,16 @@ class Table:
 
     def alter_column(self, name: str, *,
                      type_: sa.types.TypeEngine[Any] | None = None,
-                     nullable: bool | None = None,
-                     postgresql_using: str | None = None) -> None:
+                     nullable: bool | None = None) -> None:
         """Change the type of a column, or whether it may be NULL.
 
         :param type_: the new type; ``None``: no change.
         :param nullable: whether it may be NULL; ``None``: no change.
-        :param postgresql_using: an expression for the new values on
-            PostgreSQL.
         """
         now = self._columns[name]
         changes: dict[str, Any] = {}
         if type_ is not None and _differs(now['type'], type_):
             changes['type_'] = type_
-            if postgresql_using is not None:
-                changes['postgresql_using'] = postgresql_using
         if nullable is not None and nullable != now['nullable']:
             changes['nullable'] = nullable
         if changes:
@@ -220,46 +206,6 @@ class Table:
         """Drop a foreign key."""
         if name in self._foreign_keys:
             self._batch.drop_constraint(name, type_='foreignkey')
-
-    def check(self, name: str, condition: str) -> None:
-        """Create a check constraint, except on SQLite.
-
-        There, no other release writes to the database.
-        """
-        if name not in self._checks and not _is_sqlite():
-            self._batch.create_check_constraint(name, sa.text(condition))
-
-    def drop_check(self, name: str) -> None:
-        """Drop a check constraint."""
-        if name in self._checks:
-            self._batch.drop_constraint(name, type_='check')
-
-    def index(self, name: str, columns: _Columns) -> None:
-        """Create a non-unique index."""
-        if name not in self._indexes:
-            self._batch.create_index(name, list(columns))
-
-    def drop_index(self, name: str) -> None:
-        """Drop an index."""
-        if name in self._indexes:
-            self._batch.drop_index(name)
-
-
-@contextlib.contextmanager
-def _altered(name: str, recreate: str,
-             autoincrement: bool = False) -> Iterator[Table]:
-    # NOTE: SQLAlchemy does not reflect AUTOINCREMENT, and a table that is
-    # recreated counts on from the rows that it has then.
-    autoincrement = autoincrement or (_is_sqlite()
-                                      and _is_autoincrement(name))
-    given = _given(name) if autoincrement else None
-    with op.batch_alter_table(
-            name, recreate=recreate,
-            table_kwargs={'sqlite_autoincrement': True}
-            if autoincrement else {}) as batch:
-        yield Table(name, batch)
-    if given is not None:
-        _remember(name, given)
 
 
 def _inspect() -> sa.Inspector:

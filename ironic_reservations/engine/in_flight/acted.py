@@ -97,7 +97,7 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
             if before is not None and known:
                 db_handovers.update(connection, before, after)
             else:
-                # NOTE: the release before this one deletes bookings alone.
+                # NOTE: the row of a reservation that is over may be left.
                 db_handovers.delete_of_node(connection, before)
                 db_handovers.insert(connection, after)
         return after

@@ -23,7 +23,6 @@ import datetime
 from oslo_log import log
 
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import lease_usage as db_lease_usage
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
 
@@ -59,7 +58,6 @@ def purge(engine: Engine, before: datetime.datetime, limit: int) -> int:
         return 0
     try:
         with engine.database.write() as connection:
-            db_lease_usage.add_unknown(connection, over)
             if not db_leases.delete_many(connection, over):
                 raise db_connection.Conflict('a lease has changed meanwhile')
     except db_connection.Conflict as exc:

@@ -32,10 +32,10 @@ change is also recorded (:mod:`~ironic_reservations.db.changes`), and a caller
 that need not be certain reads only the records that are newer than those it
 knows.  Their numbers are assigned before the commit, so a record may become
 visible late; missing numbers are asked for again for a while.  Changes that
-are not found like this, because their transaction was open for longer or the
-previous release made them without a record, are found by comparing: once a
-second, before any refusal, and after an attempt that was outrun.  A record
-only tells that there is something to read, so none is applied by halves.
+are not found like this, because their transaction was open for longer, are
+found by comparing: once a second, before any refusal, and after an attempt
+that was outrun.  A record only tells that there is something to read, so none
+is applied by halves.
 
 **Commits of this process** name the generations that they were planned on.  If
 the snapshot has the same generations for all their nodes, they are added to

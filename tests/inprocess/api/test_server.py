@@ -20,6 +20,7 @@ import os
 import pathlib
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -129,6 +130,14 @@ class TestOwnServer(ServerCase):
     def test_option_that_is_wrong(self) -> None:
         self.conf.write_text('[DEFAULT]\nauth_strategy = trust\n')
         self._assert_ends_with('auth_strategy')
+
+    def test_database_of_another_version(self) -> None:
+        with contextlib.closing(sqlite3.connect(
+                self.path / 'reservations.sqlite')) as file, file:
+            file.execute('CREATE TABLE alembic_version '
+                         '(version_num VARCHAR(32) NOT NULL)')
+            file.execute("INSERT INTO alembic_version VALUES ('0032')")
+        self._assert_ends_with('0032, which this release does not know')
 
 
 class TestGunicorn(ServerCase):

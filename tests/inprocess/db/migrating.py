@@ -120,5 +120,16 @@ class MigrationTestCase(testtools.TestCase):
 class AtHeadTestCase(MigrationTestCase):
     """On a database that has all tables, and no rows."""
 
+    def at_revision(self, revision):
+        """Have the database be at a revision, with the tables as they are."""
+        self._write_revision(revision)
+        self.addCleanup(self._write_revision, migrate.head())
+
+    def _write_revision(self, revision):
+        with self.database.write() as opened:
+            opened.execute(sa.text(
+                'UPDATE alembic_version SET version_num = :revision'),
+                {'revision': revision})
+
     def empty_database(self):
         return self.useFixture(_AtTheHead(self.kind)).url

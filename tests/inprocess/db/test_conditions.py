@@ -27,6 +27,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import conditions
 from ironic_reservations.db import holders as db_holders
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import leasable as db_leasable
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
@@ -162,8 +163,8 @@ class _Conditions:
                     writing.execute(sa.insert(tables.hosts).values(
                         node_uuid=uuid, reservable=True, created_at=NOW))
                 if row.busy_until is not None:
-                    writing.execute(sa.insert(tables.in_flight_requests).values(
-                        node_uuid=uuid, expires_at=row.busy_until))
+                    db_in_flight.insert(writing, uuid, uuid, None, None,
+                                        row.busy_until)
                 if row.reservation is not None:
                     db_reservations.insert(writing, row.reservation)
                 for booking in row.bookings:

@@ -20,16 +20,12 @@ import fixtures
 import sqlalchemy as sa
 
 from ironic_reservations.cmd import status
-from ironic_reservations.db import calendar_tokens
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import migrate
-from ironic_reservations.db import providers_seen
 from ironic_reservations.db import tables
 from tests import servers
 from tests import world
 from tests.inprocess.db import migrating
 
-KIND = providers_seen.Kind
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 
 
@@ -64,48 +60,22 @@ class TestMigrations(migrating.AtHeadTestCase):
         self.assertIn('1 row in reservations', str(refused))
         self.assertIn('reservations', self.tables())
 
-    def lost(self, below):
-        """Downgrade below a revision; return what it says would be lost."""
-        before = f'{int(below) - 1:04}'
-        refused = self.assertRaises(
-            migrate.WouldLoseRows, migrate.downgrade, self.database, before)
-        self.assertEqual(migrate.head(), migrate.version(self.database))
-        # NOTE: a way that is not so far loses none of it.
-        migrate.downgrade(self.database, below)
-        self.assertEqual(below, migrate.version(self.database))
-        migrate.upgrade(self.database)
-        migrate.downgrade(self.database, before, accept_loss=True)
-        self.assertEqual(before, migrate.version(self.database))
-        return str(refused)
-
-    def insert(self, table, **values):
-        with self.database.write() as connection:
-            connection.execute(sa.insert(table), values)
-
     def drop(self, table):
         with self.database.write() as connection:
             table.drop(connection)
 
-    def test_downgrade_is_refused_while_calendars_are_subscribed_to(self):
-        self.insert(tables.calendar_tokens, digest='d', owner='o',
-                    user_id='u', project_id='p', roles='member',
-                    created_at=NOON)
-        self.assertIn('1 row in calendar_tokens', self.lost('0013'))
-
-    def test_calendars_of_before_have_no_fingerprint(self):
-        """0023 leaves them where no password of ours is asked for."""
-        migrate.downgrade(self.database, '0022')
+    def test_downgrade_is_refused_where_usage_would_be_forgotten(self):
         with self.database.write() as connection:
-            connection.execute(sa.text(
-                'INSERT INTO calendar_tokens (digest, owner, user_id, '
-                'project_id, roles, created_at) VALUES '
-                "('d', 'o', 'u', 'p', '[]', '2026-01-01 00:00:00')"))
-        for _ in range(2):
-            migrate.upgrade(self.database)
-            with self.database.read() as connection:
-                kept = calendar_tokens.find(connection, 'd')
-            self.assertEqual(('u', ''), (kept.user_id, kept.fingerprint))
-            migrate.downgrade(self.database, '0022')
+            connection.execute(sa.insert(tables.lease_usage).values(
+                reservation_id='r', resource_class='gold', lease_id='l',
+                resource_type='physical:host', amount=1, starts_at=NOON,
+                ended_at=NOON, bookings=1, promised_seconds=1,
+                bound_seconds=1))
+        refused = self.assertRaises(
+            migrate.WouldLoseRows, migrate.downgrade, self.database, 'base')
+        self.assertIn('1 row in lease_usage', str(refused))
+        migrate.downgrade(self.database, 'base', accept_loss=True)
+        self.assertEqual({'alembic_version'}, self.tables())
 
     def test_downgrade_asks_about_whatever_is_not_known_to_be_rebuilt(self):
         """A table that is new is asked about, until somebody says not to."""
@@ -122,20 +92,6 @@ class TestMigrations(migrating.AtHeadTestCase):
                 '-1')
         self.assertIn('1 row in new', str(refused))
 
-    def test_downgrade_is_refused_where_usage_would_be_forgotten(self):
-        self.insert(tables.lease_usage, reservation_id='r',
-                    resource_class='gold', lease_id='l',
-                    resource_type='physical:host', amount=1, starts_at=NOON,
-                    ended_at=NOON, bookings=1, promised_seconds=1,
-                    bound_seconds=1)
-        self.assertIn('1 row in lease_usage', self.lost('0008'))
-
-    def test_downgrade_is_refused_where_days_would_be_forgotten(self):
-        self.insert(tables.usage_periods, reservation_id='r', lease_id='l',
-                    resource_class='gold', kind='bound', starts_at=NOON,
-                    ended_at=NOON, hosts=1)
-        self.assertIn('1 row in usage_periods', self.lost('0017'))
-
     def test_downgrade_without_promises_takes_all_tables_away(self):
         migrate.downgrade(self.database, 'base')
         self.assertEqual({'alembic_version'}, self.tables())
@@ -147,104 +103,25 @@ class TestMigrations(migrating.AtHeadTestCase):
         migrate.upgrade(self.database)
         self.assertEqual([], migrating.differences(self.database))
 
-    def test_leases_live_through_instances_coming_and_going(self):
-        """What 0005 adds takes nothing away that was there before."""
-        held = self.a_promise()
-        for _ in range(2):
-            migrate.downgrade(self.database, '0004', accept_loss=True)
-            self.assertNotIn('instance_reservations', self.tables())
-            migrate.upgrade(self.database, '0005')
-            self.assertIn('instance_reservations', self.tables())
-        migrate.upgrade(self.database)
-        again = self.useFixture(world.World(self.url))
-        self.assertEqual([held.uuid], list(again.reservations()))
-
-    def insert_hold(self, **values):
-        """Write a hold as revision 0003 has it, and more."""
-        values = {
-            'generation': 1, 'node_uuid': 'n', 'owner': 'o',
-            'resource_class': 'CUSTOM_GOLD', 'project_id': 'p',
-            'user_id': 'u', 'state': 'active', 'landed': True,
-            'created_at': '2026-01-01 00:00:00',
-            'deadline': '2026-01-01 00:00:00', **values}
-        with self.database.write() as connection:
-            connection.execute(sa.text(
-                f'INSERT INTO holds ({", ".join(values)}) VALUES '
-                f'(:{", :".join(values)})'), values)
-
-    def test_holds_live_through_compute_hosts_coming_and_going(self):
-        """0006 has another word for what a whole node is held by."""
-        migrate.downgrade(self.database, '0005')
-        self.insert_hold(consumer_uuid='c', live=1)
-        for _ in range(2):
-            migrate.upgrade(self.database, '0006')
-            with self.database.read() as connection:
-                self.assertEqual('node', connection.scalar(
-                    sa.text('SELECT live FROM holds')))
-            migrate.upgrade(self.database)
-            with self.database.read() as connection:
-                held, = db_holds.read_of_node(connection, 'n')
-            self.assertEqual(({'CUSTOM_GOLD': 1}, True),
-                             (held.resources, held.exclusive))
-            migrate.downgrade(self.database, '0005', accept_loss=True)
-            with self.database.read() as connection:
-                self.assertEqual(1, connection.scalar(
-                    sa.text('SELECT live FROM holds')))
-
-    def test_holds_and_providers_of_before_have_what_0014_asks_for(self):
-        """It fills what its release reads; the others stay as they are.
-
-        A provider that was seen before has a kind, and no fingerprint, so
-        that the next audit looks at each.
-        """
-        migrate.downgrade(self.database, '0013')
-        self.insert_hold(consumer_uuid='c', live='node')
-        self.insert_hold(consumer_uuid='d', node_uuid='m', live='o',
-                         resource_class=None, landed=False,
-                         state='reserving', amounts='{"VCPU": 2}')
-        with self.database.write() as connection:
-            for uuid, name in (('n', 'CUSTOM_GOLD'), ('h', 'COMPUTE_HOST'),
-                               ('c', 'CUSTOM_RESERVATION')):
-                connection.execute(sa.text(
-                    'INSERT INTO providers_seen (provider_uuid, generation, '
-                    'resource_class, expected, seen_at) VALUES '
-                    "(:uuid, 7, :name, 'e', '2026-01-01 00:00:00')"),
-                    {'uuid': uuid, 'name': name})
-        for _ in range(2):
-            migrate.upgrade(self.database)
-            with self.database.read() as connection:
-                whole, share = db_holds.read_all(connection)
-                filled = connection.execute(sa.select(
-                    *(tables.holds.c[name] for name in (
-                        'resources', 'exclusive', 'confirmed')))
-                    .order_by(tables.holds.c.id)).all()
-                self.assertEqual({
-                    'n': providers_seen.Seen(7, KIND.NODE, None),
-                    'h': providers_seen.Seen(7, KIND.COMPUTE_HOST, None),
-                    'c': providers_seen.Seen(7, KIND.LEASE_PROVIDER, None)},
-                    providers_seen.read(connection))
-            self.assertEqual(
-                [('{"CUSTOM_GOLD": 1}', True, True),
-                 ('{"VCPU": 2}', False, False)], [*map(tuple, filled)])
-            self.assertEqual(
-                [((('CUSTOM_GOLD', 1),), True, True),
-                 ((('VCPU', 2),), False, False)],
-                [(each.amounts, each.exclusive, each.confirmed)
-                 for each in (whole, share)])
-            migrate.downgrade(self.database, '0013', accept_loss=True)
-            with self.database.read() as connection:
-                self.assertEqual(
-                    [('CUSTOM_GOLD', None), (None, '{"VCPU": 2}')],
-                    [*map(tuple, connection.execute(sa.text(
-                        'SELECT resource_class, amounts FROM holds '
-                        'ORDER BY id')))])
-
     def test_unknown_revision_changes_nothing(self):
         for step in (migrate.upgrade, migrate.downgrade):
             self.assertRaises(migrate.UnknownRevision, step, self.database,
                               'no-such-revision')
         self.assertEqual(migrate.head(),
                          migrate.version(self.database))
+
+    def test_database_of_an_unknown_revision_is_left_alone(self):
+        """Whichever way it is to be migrated."""
+        self.at_revision('0032')
+        there = self.tables()
+        for step in (migrate.upgrade, migrate.create_schema,
+                     lambda database: migrate.downgrade(
+                         database, 'base', accept_loss=True)):
+            refused = self.assertRaises(migrate.UnknownRevision, step,
+                                        self.database)
+            self.assertIn('at revision 0032', str(refused))
+        self.assertEqual((there, '0032'),
+                         (self.tables(), migrate.version(self.database)))
 
 
 @servers.also_empty
@@ -280,6 +157,18 @@ class TestDbsyncAtHead(migrating.AtHeadTestCase):
         self.assertEqual(1, code)
         self.assertEqual(1, len(complained.splitlines()))
         self.assertIn('nope', complained)
+
+    def test_database_of_an_unknown_revision_is_one_line(self):
+        self.at_revision('0032')
+        self.assertEqual((0, '0032', ''), self.command('version'))
+        for arguments in (('upgrade',), ('create_schema',),
+                          ('downgrade', 'base', '--accept-data-loss')):
+            code, said, complained = self.command(*arguments)
+            self.assertEqual((1, ''), (code, said))
+            self.assertEqual(1, len(complained.splitlines()), complained)
+            self.assertIn('0032, which this release does not know',
+                          complained)
+            self.assertIn('create_schema', complained)
 
 
 class TestDbsyncFiles(migrating.MigrationTestCase):
@@ -363,6 +252,14 @@ class TestStatus(migrating.AtHeadTestCase, _Checked):
         self.assertEqual(0, code, said)
         self.assertIn('Database schema', said)
         self.assertIn('Success', said)
+
+    def test_unknown_revision_is_not(self):
+        self.at_revision('0032')
+        code, said = self._check()
+        self.assertEqual(2, code)
+        self.assertIn('0032', said)
+        self.assertIn('create_schema', said)
+        self.assertNotIn('Traceback', said)
 
     def test_policy_file_in_json_is_not(self):
         policies = self.config.with_name('policy.json')

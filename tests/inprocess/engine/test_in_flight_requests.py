@@ -125,7 +125,7 @@ class TestAdmission(InFlightTestCase):
 
     def test_unreachable_database_lets_nobody_in(self):
         with self.engine.database.write() as connection:
-            connection.exec_driver_sql('DROP TABLE passages')
+            connection.exec_driver_sql('DROP TABLE in_flight_requests')
         self.assertRaises(errors.DatabaseUnavailable, self.admit)
 
     def test_admission_does_not_touch_what_is_known_of_the_node(self):

@@ -54,7 +54,7 @@ class TestActs(leases.TestCase):
                           self.node, ('power',))
         self.assertIsNone(self._handover())
 
-    def test_row_that_the_release_before_left_is_replaced(self) -> None:
+    def test_row_that_a_holder_before_left_is_replaced(self) -> None:
         acted.write(self.engine, self.node, ('power',))
         before = self._handover()
         with self.engine.database.write() as connection:

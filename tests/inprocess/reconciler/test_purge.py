@@ -149,16 +149,6 @@ class TestPurge(leases.TestCase):
         self.assertEqual(1, purge.purge_expired(self.engine))
         self.assertEqual(1, len(self.usage()))
 
-    def test_history_from_before_is_kept_as_far_as_it_is_known(self):
-        """A lease that ended under the release before has no row yet."""
-        self.execute(sa.delete(tables.lease_usage))
-        self.purged(91)
-        row, = self.usage()
-        self.assertEqual(
-            ('', 1, 3 * 3600, 0),
-            tuple(row[key] for key in ('resource_class', 'bookings',
-                                       'promised_seconds', 'bound_seconds')))
-
     def test_one_that_has_a_node_still_is_left(self):
         """Whatever its status says; nothing is deleted beside it either."""
         self.execute(sa.insert(tables.reservations).values(

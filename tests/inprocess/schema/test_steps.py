@@ -45,10 +45,13 @@ def _base() -> None:
         sa.Column('live', sa.SmallInteger),
         sa.Column('amount', sa.Integer, nullable=False, server_default='7'),
         sa.Column('owner', sa.String(36)),
+        sa.Column('maker', sa.String(36)),
         sa.Column('gone', sa.Text),
         sa.PrimaryKeyConstraint('id', name='pk_things'),
+        sa.ForeignKeyConstraint(['maker'], ['owners.id'],
+                                name='fk_things_maker'),
         sa.UniqueConstraint('name', name='uq_things_name'),
-        indexes={'ix_things_live': ['live']})
+        indexes={'ix_things_live': ['live']}, autoincrement=True)
     steps.create_table(
         'parts',
         sa.Column('thing_id', sa.Integer, nullable=False),
@@ -75,22 +78,21 @@ def _change() -> None:
     steps.copy_rows(sa.text('SELECT id, name FROM things').columns(
         sa.column('id', sa.Integer), sa.column('name', sa.String)).subquery(
             ).select(), 'named', ['id'])
+    steps.drop_index('ix_things_live', 'things')
     with steps.alter_table('things') as things:
         things.add_column(sa.Column('made_at', steps.INSTANT))
         things.add_column(sa.Column('size', sa.Integer, nullable=False,
                                     server_default='3'))
-        things.alter_column('live', type_=sa.String(36),
-                            postgresql_using='live::varchar')
+        things.alter_column('live', type_=sa.String(36))
         things.alter_column('name', nullable=True)
         things.alter_column('amount', type_=steps.BIG)
         things.alter_column('id', type_=sa.Integer())
         things.drop_unique('uq_things_name')
         things.unique('uq_things_name_live', ['name', 'live'])
         things.foreign_key('fk_things_owner', ['owner'], 'owners', ['id'])
-        things.drop_index('ix_things_live')
-        things.index('ix_things_made_at_id', ['made_at', 'id'])
+        things.drop_foreign_key('fk_things_maker')
         things.drop_column('gone')
-    steps.never_use_ids_again('things')
+    steps.create_index('ix_things_made_at_id', 'things', ['made_at', 'id'])
     steps.execute("UPDATE things SET live = 'node' WHERE live = '1'")
     steps.create_index('ix_things_size', 'things', ['size'])
     steps.drop_index('ix_things_size', 'things')
@@ -167,13 +169,17 @@ class _StepsOn:
         self.assertEqual([(1, 'a'), (9, 'b')], named)
         things = schema['things']
         self.assertEqual(
-            {'id', 'name', 'live', 'amount', 'owner', 'made_at', 'size'},
+            {'id', 'name', 'live', 'amount', 'owner', 'maker', 'made_at',
+             'size'},
             {name for name, *_ in things['columns']})
         self.assertTrue(things['counts on'])
         self.assertEqual(['fk_things_owner'],
                          [name for name, *_ in things['foreign keys']])
         self.assertEqual([('uq_things_name_live', ['name', 'live'])],
                          things['unique'])
+        indexes = {name for name, _ in things['indexes']}
+        self.assertIn('ix_things_made_at_id', indexes)
+        self.assertNotIn('ix_things_live', indexes)
 
     def test_second_run_changes_nothing(self) -> None:
         """A step that is done is left out."""

@@ -37,7 +37,7 @@ def unsettled(now: Snapshot) -> list[Left]:
 
 
 def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
-    for row in now['tables'].get('passages', ()):
+    for row in now['tables'].get('in_flight_requests', ()):
         yield row['node_uuid'], f'a request in flight: {row}'
     for lease in now['tables'].get('leases', ()):
         if lease['status'] in _ON_THE_WAY:
@@ -138,7 +138,7 @@ def left_over(now: Snapshot) -> list[Left]:
     """Return what is left once all promises have been ended."""
     found = [{'about': row['node_uuid'], 'text': f'a row: {row}'}
              for row in (*now['tables'].get('reservations', ()),
-                         *now['tables'].get('passages', ()))]
+                         *now['tables'].get('in_flight_requests', ()))]
     found += [{'about': row['node_uuid'], 'text': f'a hold: {row}'}
               for row in now['tables'].get('holds', ())]
     found += [{'about': row['id'], 'text': _status(row)}

@@ -100,7 +100,7 @@ class QuietTestCase(unittest.TestCase):
     def test_what_has_not_settled(self) -> None:
         """Each of these."""
         for name, now in {
-                'in flight': snapshot(passages=[{'node_uuid': 'n'}]),
+                'in flight': snapshot(in_flight_requests=[{'node_uuid': 'n'}]),
                 'on the way': snapshot(
                     ({**NODE, 'lessee': None},),
                     leases=[{'id': 'l', 'status': 'DELETING',
@@ -135,7 +135,7 @@ class QuietTestCase(unittest.TestCase):
         """Each of these."""
         for name, now in {
                 'row': snapshot(reservations=[{'node_uuid': 'n'}]),
-                'in flight': snapshot(passages=[{'node_uuid': 'n'}]),
+                'in flight': snapshot(in_flight_requests=[{'node_uuid': 'n'}]),
                 'hold': snapshot(holds=[{'node_uuid': 'n'}]),
                 'lease': snapshot(leases=[{'id': 'l', 'status': 'DELETING'}]),
                 'deployed': snapshot(({**NODE, 'provision_state': 'active'},

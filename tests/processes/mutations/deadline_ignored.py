@@ -23,7 +23,7 @@ from tests.processes import mix
 #: A request is found out about, and its node promised again, before whoever
 #: stands still goes on.
 BEST = mix.Best(mix.Mix(
-    faults={'stop_at_commit': 1}, aims=('INSERT INTO passages',),
+    faults={'stop_at_commit': 1}, aims=('INSERT INTO in_flight_requests',),
     lives={'squat': 1, 'reserve': 3}, acts={'tidy': 1}, rounds=(1.0, 3.0),
     classes={'gold': 2, 'silver': 1}, pause=(0.5, 2.0), stopped=1,
     times=mix.Times(in_flight=5, conductor=2, shortest_stop=24.0,

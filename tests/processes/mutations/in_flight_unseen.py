@@ -30,5 +30,6 @@ KEPT_BY = (
 def apply() -> None:
     """Break this process."""
     statements.change(
-        r'\bFROM passages\b',
-        'FROM (SELECT * FROM passages WHERE 1 = 0) AS passages', 'SELECT')
+        r'\bFROM in_flight_requests\b',
+        'FROM (SELECT * FROM in_flight_requests WHERE 1 = 0) '
+        'AS in_flight_requests', 'SELECT')

@@ -17,8 +17,6 @@ Of three on MariaDB two ended with "Table already exists".
 
 from __future__ import annotations
 
-from oslo_db import exception as db_exc
-import sqlalchemy as sa
 import testtools
 
 from ironic_reservations.db import connection as db_connection
@@ -73,40 +71,7 @@ class _AtOnceOn:
         self.assertIsNone(migrate.version(self.database))
 
 
-class _ReleaseBeforeOn:
-
-    kind: str
-
-    def test_two_live_holds_of_one_node_are_refused(self) -> None:
-        """Code from before 0006 writes another word for the same."""
-        url = self.useFixture(databases.Database(self.kind)).url
-        database = db_connection.Database(world.configured(url))
-        self.addCleanup(database.close)
-        migrate.upgrade(database)
-        for number, live in enumerate(('node', 1)):
-            statement = sa.text(
-                'INSERT INTO holds (generation, consumer_uuid, node_uuid, '
-                'owner, resource_class, project_id, user_id, state, landed, '
-                f"created_at, deadline, live) VALUES (1, 'c{number}', 'n', "
-                "'o', 'CUSTOM_GOLD', 'p', 'u', 'active', true, "
-                "'2026-01-01 00:00:00', '2026-01-01 00:00:00', :live)")
-            with database.engine.connect() as connection:
-                if live == 'node':
-                    connection.execute(statement, {'live': live})
-                    connection.commit()
-                    continue
-                try:
-                    connection.execute(statement, {'live': live})
-                except (db_exc.DBError, sa.exc.DBAPIError) as refused:
-                    self.assertIn('ck_holds_live', str(refused))
-                else:
-                    self.fail('a second hold of the node was written')
-
-
 for _kind in databases.KINDS:
-    for _case in (_AtOnceOn, _ReleaseBeforeOn):
-        if _case is _ReleaseBeforeOn and _kind == 'sqlite':
-            continue
-        _name = f'Test{_case.__name__[1:]}{_kind.title()}'
-        globals()[_name] = type(_name, (_case, testtools.TestCase),
-                                {'kind': _kind, '__module__': __name__})
+    _name = f'TestAtOnceOn{_kind.title()}'
+    globals()[_name] = type(_name, (_AtOnceOn, testtools.TestCase),
+                            {'kind': _kind, '__module__': __name__})

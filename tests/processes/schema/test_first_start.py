@@ -68,7 +68,7 @@ class TestFirstStart(migrating.MigrationTestCase):
         """However far it came, the next start finishes the tables."""
         # NOTE: SQLite takes all of it back, wherever it was; some will do.
         exits = []
-        for statements in itertools.count(1, 150):
+        for statements in itertools.count(1, 50):
             url = self.empty_database()
             process = forks.CONTEXT.Process(target=_start_and_die,
                                             args=(url, statements))

@@ -159,7 +159,7 @@ class HttpBasicTest(base.TestCase):
                        hashlib.sha256(hashed.encode()).hexdigest()):
             self.assertNotIn(secret, str(row))
 
-    def test_calendar_of_the_release_before(self) -> None:
+    def test_calendar_without_a_fingerprint(self) -> None:
         """Is none: nobody knows which password its user had then."""
         token = self.new_token()
         with self.served.engine.database.write() as connection:

@@ -1,0 +1,515 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The tables of the first release
+
+Revision ID: 0001
+Revises: (none)
+"""
+
+import sqlalchemy as sa
+
+from ironic_reservations.db.migrations import steps
+
+revision = '0001'
+down_revision = None
+
+#: In the order in which they are created.
+_TABLES = (
+    'nodes', 'changes', 'node_traits', 'hosts', 'host_capabilities',
+    'capabilities', 'leases', 'lease_reservations', 'lease_events',
+    'instance_reservations', 'reservations', 'in_flight_requests',
+    'handovers', 'claims', 'lease_usage', 'usage_periods', 'usable_bookings',
+    'observations', 'holds', 'providers_seen', 'placement_drift',
+    'calendar_tokens', 'outbox', 'enforcement_terms', 'maintenance_windows',
+    'maintenance_nodes')
+
+
+def upgrade():
+    _create_nodes()
+    _create_hosts()
+    _create_leases()
+    _create_bookings()
+    _create_usage()
+    _create_placement()
+    _create_notices()
+    _create_maintenance()
+
+
+def _create_nodes():
+    steps.create_table(
+        'nodes',
+        sa.Column('id', sa.Integer, nullable=False),
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('generation', sa.BigInteger, nullable=False),
+        sa.Column('name', sa.String(255)),
+        sa.Column('resource_class', sa.String(80)),
+        sa.Column('provision_state', sa.String(15)),
+        sa.Column('instance_uuid', sa.String(36)),
+        sa.Column('maintenance', sa.Boolean, nullable=False),
+        sa.Column('retired', sa.Boolean, nullable=False),
+        sa.Column('reservable', sa.Boolean, nullable=False),
+        sa.Column('owner', sa.String(255)),
+        sa.Column('lessee', sa.String(255)),
+        sa.Column('properties', sa.Text),
+        sa.Column('inventories', sa.Text),
+        sa.Column('enrolled_at', sa.String(64)),
+        sa.Column('observed_at', steps.INSTANT, nullable=False),
+        sa.Column('revision', sa.BigInteger, nullable=False,
+                  server_default='0'),
+        sa.Column('let_through', sa.String(36)),
+        sa.PrimaryKeyConstraint('id', name='pk_nodes'),
+        sa.UniqueConstraint('uuid', name='uq_nodes_uuid'),
+        indexes={
+            'ix_nodes_resource_class_provision_state':
+                ['resource_class', 'provision_state']},
+        autoincrement=True)
+    steps.create_table(
+        'changes',
+        sa.Column('seq', steps.BIG, nullable=False),
+        sa.Column('node_uuid', sa.String(36)),
+        sa.Column('generation', sa.BigInteger),
+        sa.Column('change_id', sa.String(36)),
+        sa.PrimaryKeyConstraint('seq', name='pk_changes'),
+        sa.UniqueConstraint('change_id', name='uq_changes_change_id'),
+        autoincrement=True)
+    steps.create_table(
+        'node_traits',
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('trait', sa.String(255), nullable=False),
+        sa.PrimaryKeyConstraint('node_uuid', 'trait', name='pk_node_traits'),
+        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
+                                ondelete='CASCADE',
+                                name='fk_node_traits_node_uuid'))
+
+
+def _create_hosts():
+    steps.create_table(
+        'hosts',
+        sa.Column('id', sa.Integer, nullable=False),
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('reservable', sa.Boolean, nullable=False),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.Column('excluded', sa.Boolean, nullable=False,
+                  server_default=sa.false()),
+        sa.PrimaryKeyConstraint('id', name='pk_hosts'),
+        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
+                                name='fk_hosts_node_uuid'),
+        sa.UniqueConstraint('node_uuid', name='uq_hosts_node_uuid'),
+        autoincrement=True)
+    steps.create_table(
+        'host_capabilities',
+        sa.Column('host_id', sa.Integer, nullable=False),
+        sa.Column('name', sa.String(64), nullable=False),
+        sa.Column('value', sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint('host_id', 'name',
+                                name='pk_host_capabilities'),
+        sa.ForeignKeyConstraint(['host_id'], ['hosts.id'], ondelete='CASCADE',
+                                name='fk_host_capabilities_host_id'))
+    steps.create_table(
+        'capabilities',
+        sa.Column('name', sa.String(64), nullable=False),
+        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('private', sa.Boolean, nullable=False),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.PrimaryKeyConstraint('name', name='pk_capabilities'),
+        sa.UniqueConstraint('id', name='uq_capabilities_id'))
+
+
+def _create_leases():
+    steps.create_table(
+        'leases',
+        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('generation', sa.Integer, nullable=False),
+        sa.Column('name', sa.String(80), nullable=False),
+        sa.Column('project_id', sa.String(255)),
+        sa.Column('user_id', sa.String(255)),
+        sa.Column('starts_at', steps.INSTANT, nullable=False),
+        sa.Column('ends_at', steps.INSTANT, nullable=False),
+        sa.Column('before_end_at', steps.INSTANT),
+        sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('degraded', sa.Boolean, nullable=False),
+        sa.Column('waiting', sa.Text),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.Column('request_key', sa.String(64)),
+        sa.Column('request_digest', sa.String(64)),
+        sa.Column('due_at', steps.INSTANT),
+        sa.Column('attempts', sa.Integer, nullable=False),
+        sa.Column('claimed_by', sa.String(255)),
+        sa.Column('claimed_until', steps.INSTANT),
+        sa.Column('between_from', steps.INSTANT),
+        sa.Column('between_until', steps.INSTANT),
+        sa.Column('fix_before', sa.Integer),
+        sa.Column('fix_at', steps.INSTANT),
+        sa.Column('wanted_start', steps.INSTANT),
+        sa.Column('promised_start', steps.INSTANT),
+        sa.Column('priority', sa.Integer),
+        sa.Column('extensions', sa.Integer),
+        sa.PrimaryKeyConstraint('id', name='pk_leases'),
+        sa.UniqueConstraint('request_key', name='uq_leases_request_key'),
+        indexes={
+            'ix_leases_created_at_id': ['created_at', 'id'],
+            'ix_leases_due_at': ['due_at'],
+            'ix_leases_fix_at': ['fix_at'],
+            'ix_leases_project_id_created_at': ['project_id', 'created_at'],
+            'ix_leases_project_id_status_created_at_id':
+                ['project_id', 'status', 'created_at', 'id'],
+            'ix_leases_status_created_at_id': ['status', 'created_at', 'id'],
+            'ix_leases_status_promised_start': ['status', 'promised_start'],
+            'ix_leases_status_updated_at': ['status', 'updated_at']})
+    steps.create_table(
+        'lease_reservations',
+        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('lease_id', sa.String(36), nullable=False),
+        sa.Column('place', sa.Integer, nullable=False),
+        sa.Column('resource_type', sa.String(32), nullable=False),
+        sa.Column('resource_id', sa.String(36), nullable=False),
+        sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('least', sa.Integer, nullable=False),
+        sa.Column('most', sa.Integer, nullable=False),
+        sa.Column('hypervisor_properties', sa.Text, nullable=False),
+        sa.Column('resource_properties', sa.Text, nullable=False),
+        sa.Column('before_end', sa.String(32), nullable=False),
+        sa.Column('missing_resources', sa.Boolean, nullable=False),
+        sa.Column('resources_changed', sa.Boolean, nullable=False),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.PrimaryKeyConstraint('id', name='pk_lease_reservations'),
+        sa.ForeignKeyConstraint(['lease_id'], ['leases.id'],
+                                ondelete='CASCADE',
+                                name='fk_lease_reservations_lease_id'),
+        indexes={
+            'ix_lease_reservations_lease_id': ['lease_id']})
+    steps.create_table(
+        'lease_events',
+        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('lease_id', sa.String(36), nullable=False),
+        sa.Column('event_type', sa.String(32), nullable=False),
+        sa.Column('time', steps.INSTANT, nullable=False),
+        sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.PrimaryKeyConstraint('id', name='pk_lease_events'),
+        sa.ForeignKeyConstraint(['lease_id'], ['leases.id'],
+                                ondelete='CASCADE',
+                                name='fk_lease_events_lease_id'),
+        sa.UniqueConstraint('lease_id', 'event_type',
+                            name='uq_lease_events_lease_id_event_type'))
+    steps.create_table(
+        'instance_reservations',
+        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('reservation_id', sa.String(36), nullable=False),
+        sa.Column('vcpus', sa.Integer, nullable=False),
+        sa.Column('memory_mb', sa.Integer, nullable=False),
+        sa.Column('disk_gb', sa.Integer, nullable=False),
+        sa.Column('amount', sa.Integer, nullable=False),
+        sa.Column('affinity', sa.Boolean),
+        sa.Column('flavor_id', sa.String(36)),
+        sa.Column('aggregate_id', sa.Integer),
+        sa.Column('server_group_id', sa.String(36)),
+        sa.Column('source_flavor_id', sa.String(255)),
+        sa.Column('request', sa.Text),
+        sa.PrimaryKeyConstraint('id', name='pk_instance_reservations'),
+        sa.ForeignKeyConstraint(
+            ['reservation_id'], ['lease_reservations.id'], ondelete='CASCADE',
+            name='fk_instance_reservations_reservation_id'),
+        sa.UniqueConstraint('reservation_id',
+                            name='uq_instance_reservations_reservation_id'))
+
+
+def _create_bookings():
+    steps.create_table(
+        'reservations',
+        sa.Column('id', sa.Integer, nullable=False),
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('instance_uuid', sa.String(36)),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.Column('starts_at', steps.INSTANT),
+        sa.Column('expires_at', steps.INSTANT, nullable=False),
+        sa.Column('state', sa.String(16), nullable=False),
+        sa.Column('project_id', sa.String(255)),
+        sa.Column('user_id', sa.String(255)),
+        sa.Column('lease_reservation_id', sa.String(36)),
+        sa.Column('place', sa.Integer),
+        sa.Column('lessee', sa.String(255)),
+        sa.Column('lessee_before', sa.String(255)),
+        sa.Column('bound_at', steps.INSTANT),
+        sa.Column('warned_at', steps.INSTANT),
+        sa.Column('acted', sa.Boolean, nullable=False,
+                  server_default=sa.false()),
+        sa.Column('immediate', sa.SmallInteger),
+        sa.PrimaryKeyConstraint('id', name='pk_reservations'),
+        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
+                                name='fk_reservations_node_uuid'),
+        sa.ForeignKeyConstraint(['lease_reservation_id'],
+                                ['lease_reservations.id'],
+                                name='fk_reservations_lease_reservation_id'),
+        sa.UniqueConstraint('node_uuid', 'immediate',
+                            name='uq_reservations_node_uuid_immediate'),
+        sa.UniqueConstraint('instance_uuid', 'immediate',
+                            name='uq_reservations_instance_uuid_immediate'),
+        sa.UniqueConstraint('lease_reservation_id', 'place',
+                            name='uq_reservations_lease_reservation_id_place'),
+        sa.UniqueConstraint('uuid', name='uq_reservations_uuid'),
+        indexes={
+            'ix_reservations_expires_at': ['expires_at'],
+            'ix_reservations_lessee': ['lessee'],
+            'ix_reservations_node_uuid_immediate_state_starts_at':
+                ['node_uuid', 'immediate', 'state', 'starts_at'],
+            'ix_reservations_project_id': ['project_id'],
+            'ix_reservations_state_starts_at': ['state', 'starts_at']},
+        autoincrement=True)
+    steps.create_table(
+        'in_flight_requests',
+        sa.Column('id', sa.Integer, nullable=False),
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('reservation_uuid', sa.String(36)),
+        sa.Column('instance_uuid', sa.String(36)),
+        sa.Column('expires_at', steps.INSTANT, nullable=False),
+        sa.Column('token', sa.String(36), nullable=False),
+        sa.Column('state', sa.String(16), nullable=False),
+        sa.Column('act', sa.String(32)),
+        sa.Column('lease_id', sa.String(36)),
+        sa.Column('seen', sa.String(64)),
+        sa.Column('seen_at', steps.INSTANT),
+        sa.PrimaryKeyConstraint('id', name='pk_in_flight_requests'),
+        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
+                                ondelete='CASCADE',
+                                name='fk_in_flight_requests_node_uuid'),
+        sa.UniqueConstraint('token', name='uq_in_flight_requests_token'),
+        indexes={
+            'ix_in_flight_requests_lease_id': ['lease_id'],
+            'ix_in_flight_requests_node_uuid': ['node_uuid']},
+        autoincrement=True)
+    steps.create_table(
+        'handovers',
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('holder', sa.String(36), nullable=False),
+        sa.Column('document', steps.LONG_TEXT),
+        sa.Column('acts', sa.Text, nullable=False),
+        sa.Column('dirty', sa.Boolean, nullable=False),
+        sa.Column('settles_at', steps.INSTANT, nullable=False),
+        sa.Column('phase', sa.String(16), nullable=False),
+        sa.PrimaryKeyConstraint('node_uuid', name='pk_handovers'),
+        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
+                                ondelete='CASCADE',
+                                name='fk_handovers_node_uuid'))
+    steps.create_table(
+        'claims',
+        sa.Column('name', sa.String(64), nullable=False),
+        sa.Column('owner', sa.String(255), nullable=False),
+        sa.Column('expires_at', steps.INSTANT, nullable=False),
+        sa.PrimaryKeyConstraint('name', name='pk_claims'),
+        indexes={
+            'ix_claims_expires_at': ['expires_at']})
+
+
+def _create_usage():
+    steps.create_table(
+        'lease_usage',
+        sa.Column('reservation_id', sa.String(36), nullable=False),
+        sa.Column('resource_class', sa.String(255), nullable=False),
+        sa.Column('lease_id', sa.String(36), nullable=False),
+        sa.Column('project_id', sa.String(255)),
+        sa.Column('user_id', sa.String(255)),
+        sa.Column('resource_type', sa.String(32), nullable=False),
+        sa.Column('amount', sa.BigInteger, nullable=False),
+        sa.Column('starts_at', steps.INSTANT, nullable=False),
+        sa.Column('ended_at', steps.INSTANT, nullable=False),
+        sa.Column('bookings', sa.Integer, nullable=False),
+        sa.Column('promised_seconds', sa.BigInteger, nullable=False),
+        sa.Column('bound_seconds', sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint('reservation_id', 'resource_class',
+                                name='pk_lease_usage'),
+        indexes={
+            'ix_lease_usage_ended_at': ['ended_at'],
+            'ix_lease_usage_project_id_ended_at': ['project_id', 'ended_at']})
+    steps.create_table(
+        'usage_periods',
+        sa.Column('id', sa.Integer, nullable=False),
+        sa.Column('booking_uuid', sa.String(36)),
+        sa.Column('reservation_id', sa.String(36), nullable=False),
+        sa.Column('lease_id', sa.String(36), nullable=False),
+        sa.Column('project_id', sa.String(255)),
+        sa.Column('resource_class', sa.String(255), nullable=False),
+        sa.Column('kind', sa.String(16), nullable=False),
+        sa.Column('starts_at', steps.INSTANT, nullable=False),
+        sa.Column('ended_at', steps.INSTANT),
+        sa.Column('hosts', sa.Integer, nullable=False),
+        sa.Column('running', sa.SmallInteger),
+        sa.PrimaryKeyConstraint('id', name='pk_usage_periods'),
+        sa.UniqueConstraint('booking_uuid', 'running',
+                            name='uq_usage_periods_booking_uuid_running'),
+        indexes={
+            'ix_usage_periods_ended_at': ['ended_at'],
+            'ix_usage_periods_lease_id': ['lease_id'],
+            'ix_usage_periods_project_id_ended_at':
+                ['project_id', 'ended_at'],
+            'ix_usage_periods_running': ['running']},
+        autoincrement=True)
+    steps.create_table(
+        'usable_bookings',
+        sa.Column('booking_uuid', sa.String(36), nullable=False),
+        sa.Column('since', steps.INSTANT, nullable=False),
+        sa.PrimaryKeyConstraint('booking_uuid', name='pk_usable_bookings'))
+    steps.create_table(
+        'observations',
+        sa.Column('name', sa.String(32), nullable=False),
+        sa.Column('since', steps.INSTANT, nullable=False),
+        sa.Column('looked_at', steps.INSTANT, nullable=False),
+        sa.PrimaryKeyConstraint('name', name='pk_observations'))
+
+
+def _create_placement():
+    steps.create_table(
+        'holds',
+        sa.Column('id', sa.Integer, nullable=False),
+        sa.Column('generation', sa.Integer, nullable=False),
+        sa.Column('consumer_uuid', sa.String(36), nullable=False),
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('owner', sa.String(36), nullable=False),
+        sa.Column('resources', sa.Text, nullable=False),
+        sa.Column('exclusive', sa.Boolean, nullable=False),
+        sa.Column('project_id', sa.String(255), nullable=False),
+        sa.Column('user_id', sa.String(255), nullable=False),
+        sa.Column('instance_uuid', sa.String(36)),
+        sa.Column('state', sa.String(16), nullable=False),
+        sa.Column('confirmed', sa.Boolean, nullable=False),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.Column('deadline', steps.INSTANT, nullable=False),
+        sa.Column('live', sa.String(36)),
+        sa.PrimaryKeyConstraint('id', name='pk_holds'),
+        sa.UniqueConstraint('node_uuid', 'live',
+                            name='uq_holds_node_uuid_live'),
+        sa.UniqueConstraint('consumer_uuid', name='uq_holds_consumer_uuid'),
+        indexes={
+            'ix_holds_owner': ['owner'],
+            'ix_holds_state_deadline': ['state', 'deadline']},
+        autoincrement=True)
+    steps.create_table(
+        'providers_seen',
+        sa.Column('provider_uuid', sa.String(36), nullable=False),
+        sa.Column('generation', sa.Integer, nullable=False),
+        sa.Column('kind', sa.String(32), nullable=False),
+        sa.Column('fingerprint', sa.String(36)),
+        sa.Column('seen_at', steps.INSTANT, nullable=False),
+        sa.PrimaryKeyConstraint('provider_uuid', name='pk_providers_seen'))
+    steps.create_table(
+        'placement_drift',
+        sa.Column('kind', sa.String(32), nullable=False),
+        sa.Column('found', sa.Integer, nullable=False),
+        sa.Column('remaining', sa.Integer, nullable=False),
+        sa.Column('audited_at', steps.INSTANT, nullable=False),
+        sa.PrimaryKeyConstraint('kind', name='pk_placement_drift'))
+
+
+def _create_notices():
+    steps.create_table(
+        'calendar_tokens',
+        sa.Column('digest', sa.String(64), nullable=False),
+        sa.Column('owner', sa.String(64), nullable=False),
+        sa.Column('user_id', sa.String(255), nullable=False),
+        sa.Column('project_id', sa.String(255), nullable=False),
+        sa.Column('roles', sa.Text, nullable=False),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('fingerprint', sa.String(64)),
+        sa.PrimaryKeyConstraint('digest', name='pk_calendar_tokens'),
+        sa.UniqueConstraint('owner', name='uq_calendar_tokens_owner'))
+    steps.create_table(
+        'outbox',
+        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('notice_id', sa.String(36), nullable=False),
+        sa.Column('channel', sa.String(16), nullable=False),
+        sa.Column('target', sa.String(64), nullable=False),
+        sa.Column('kind', sa.String(32), nullable=False),
+        sa.Column('lease_id', sa.String(36), nullable=False),
+        sa.Column('project_id', sa.String(255)),
+        sa.Column('user_id', sa.String(255)),
+        sa.Column('payload', sa.Text, nullable=False),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('due_at', steps.INSTANT),
+        sa.Column('attempts', sa.Integer, nullable=False),
+        sa.Column('claimed_by', sa.String(36)),
+        sa.Column('claimed_until', steps.INSTANT),
+        sa.Column('done_at', steps.INSTANT),
+        sa.Column('outcome', sa.String(16)),
+        sa.Column('complaint', sa.Text),
+        sa.Column('sequence', sa.Integer),
+        sa.PrimaryKeyConstraint('id', name='pk_outbox'),
+        indexes={
+            'ix_outbox_channel_target_due_at':
+                ['channel', 'target', 'due_at'],
+            'ix_outbox_done_at': ['done_at'],
+            'ix_outbox_due_at_created_at': ['due_at', 'created_at'],
+            'ix_outbox_lease_id_sequence': ['lease_id', 'sequence'],
+            'ix_outbox_notice_id': ['notice_id'],
+            'ix_outbox_outcome_channel_target_done_at':
+                ['outcome', 'channel', 'target', 'done_at']})
+    steps.create_table(
+        'enforcement_terms',
+        sa.Column('lease_id', sa.String(36), nullable=False),
+        sa.Column('project_id', sa.String(255)),
+        sa.Column('user_id', sa.String(255)),
+        sa.Column('sequence', sa.Integer, nullable=False),
+        sa.Column('terms', sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint('lease_id', name='pk_enforcement_terms'))
+
+
+def _create_maintenance():
+    steps.create_table(
+        'maintenance_windows',
+        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('name', sa.String(80), nullable=False),
+        sa.Column('reason', sa.Text, nullable=False),
+        sa.Column('starts_at', steps.INSTANT, nullable=False),
+        sa.Column('ends_at', steps.INSTANT, nullable=False),
+        sa.Column('drain', sa.Boolean, nullable=False),
+        sa.Column('project_id', sa.String(255)),
+        sa.Column('user_id', sa.String(255)),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.PrimaryKeyConstraint('id', name='pk_maintenance_windows'),
+        indexes={
+            'ix_maintenance_windows_ends_at': ['ends_at'],
+            'ix_maintenance_windows_updated_at': ['updated_at']})
+    steps.create_table(
+        'maintenance_nodes',
+        sa.Column('id', sa.Integer, nullable=False),
+        sa.Column('window_id', sa.String(36), nullable=False),
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('starts_at', steps.INSTANT, nullable=False),
+        sa.Column('ends_at', steps.INSTANT, nullable=False),
+        sa.Column('state', sa.String(16), nullable=False),
+        sa.PrimaryKeyConstraint('id', name='pk_maintenance_nodes'),
+        sa.ForeignKeyConstraint(['window_id'], ['maintenance_windows.id'],
+                                ondelete='CASCADE',
+                                name='fk_maintenance_nodes_window_id'),
+        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
+                                ondelete='CASCADE',
+                                name='fk_maintenance_nodes_node_uuid'),
+        sa.UniqueConstraint('window_id', 'node_uuid',
+                            name='uq_maintenance_nodes_window_id_node_uuid'),
+        indexes={
+            'ix_maintenance_nodes_node_uuid_state': ['node_uuid', 'state'],
+            'ix_maintenance_nodes_state_starts_at': ['state', 'starts_at']},
+        autoincrement=True)
+
+
+def downgrade():
+    for name in reversed(_TABLES):
+        steps.drop_table(name)
