@@ -59,7 +59,7 @@ class ClientTestCase(testtools.TestCase):
         cls.commands = cls.folder / 'commands'
         cls.commands.mkdir()
         for name in loaded.NAMES:
-            loaded.commands().write_client(cls.commands, name)
+            loaded.commands().write_client(cls.commands / name, name)
         cls.environment = {
             **{name: value for name, value in os.environ.items()
                if not name.startswith(('OS_', 'IRONIC_'))},
@@ -78,7 +78,7 @@ class ClientTestCase(testtools.TestCase):
         """Install plugins/ironic-cli as pip does, in a folder of its own."""
         plugin = cls.folder / 'plugin'
         distribution.install(PLUGIN, plugin)
-        loaded.commands().write_client(cls.commands, 'ironic',
+        loaded.commands().write_client(cls.commands / 'ironic',
                                        str(plugin / 'bin' / 'ironic'))
 
     def nodes(self, count: int = 1,

@@ -44,11 +44,12 @@ _TIMEOUT = 600
 _CLIENT = """\
 #!{python} -IS
 import json, os, socket, sys
+name, *words = [*{fixed!r}, *sys.argv[1:]]
 with socket.socket(socket.AF_UNIX) as asking:
     asking.connect({address!r})
     with asking.makefile('rw') as stream:
-        json.dump([{name!r}, sys.argv[1:], dict(os.environ), {timeout},
-                   os.getcwd()], stream)
+        json.dump([name, words, dict(os.environ), {timeout}, os.getcwd()],
+                  stream)
         stream.write('\\n')
         stream.flush()
         done = json.loads(stream.readline())
@@ -102,18 +103,16 @@ class Commands:
         return subprocess.CompletedProcess(
             [*args], done['status'], done['output'], done['errors'])
 
-    def write_client(self, folder: pathlib.Path, name: str,
-                     script: str | None = None) -> None:
-        """Write a command for shell scripts, which has a script run here.
+    def write_client(self, file: pathlib.Path, *script: str) -> None:
+        """Write a command that has a script run here.
 
-        :param folder: one of those in their ``PATH``.
-        :param name: of the command.
-        :param script: the name or the path of the script, if it is another.
+        :param file: of the command.
+        :param script: its name or its path; by default, the command's first
+            argument is the path, as that of a Python is.
         """
-        file = folder / name
         file.write_text(_CLIENT.format(
-            python=sys.executable, address=self._address,
-            name=script or name, timeout=_TIMEOUT))
+            python=sys.executable, address=self._address, fixed=script,
+            timeout=_TIMEOUT))
         file.chmod(0o755)
 
 
