@@ -76,7 +76,8 @@ class Commands:
             self._process = subprocess.Popen(
                 [sys.executable, '-W', 'ignore', '-m', __name__,
                  str(listener.fileno())], cwd=_ROOT, stdin=subprocess.PIPE,
-                pass_fds=[listener.fileno()],
+                # NOTE: that of a worker has its results.
+                stdout=subprocess.DEVNULL, pass_fds=[listener.fileno()],
                 env={**os.environ, 'PYTHONPATH': str(_ROOT)})
 
     def run(self, args: Sequence[str], environment: Mapping[str, str],
