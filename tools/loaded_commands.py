@@ -27,6 +27,7 @@ import functools
 from importlib import metadata
 import logging
 import os
+import runpy
 import signal
 import sys
 import tempfile
@@ -88,6 +89,7 @@ class LoadedCommands:
             folder: str | None = None, apart: bool = False) -> Done:
         """Run a script until it ends.
 
+        :param name: of a script that is loaded, or the path of one in Python.
         :param timeout: in seconds.
         :param folder: where it runs; by default where this process does.
         :param apart: whether the outputs are kept apart.
@@ -130,7 +132,8 @@ class LoadedCommands:
             time.tzset()
             sys.argv = [name, *words]
             # NOTE: not left to its default, which was read at the import.
-            status = _status(self._mains[name](list(words)))
+            status = _status(self._mains[name](list(words))
+                             if name in self._mains else _run(name))
         except SystemExit as ended:
             status = _status(ended.code)
         except BaseException:
@@ -139,6 +142,13 @@ class LoadedCommands:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
+
+
+def _run(path: str) -> None:
+    """Run the file of a script, which finds its packages as its own would."""
+    sys.path[:0] = filter(None, os.environ.get(
+        'PYTHONPATH', '').split(os.pathsep))
+    runpy.run_path(path, run_name='__main__')
 
 
 def _text(file: IO[bytes]) -> str:

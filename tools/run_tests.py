@@ -25,6 +25,7 @@ from __future__ import annotations
 import argparse
 import collections
 from collections.abc import Sequence
+from concurrent import futures
 import contextlib
 import dataclasses
 import gc
@@ -171,14 +172,17 @@ def _place(selectors: Sequence[str]) -> str:
 
 
 def _servers(stack: contextlib.ExitStack) -> dict[str, str]:
-    """Start the servers that the environment does not name."""
+    """Start the servers that the environment does not name, side by side."""
     urls = {}
-    for kind, variable in own_server.NAMED_BY.items():
-        if variable not in os.environ:
-            # NOTE: each test that needs it says so.
-            with contextlib.suppress(own_server.NotInstalled):
-                urls[variable] = stack.enter_context(
-                    own_server.OwnServer(kind, forgetful=True)).url
+    with futures.ThreadPoolExecutor() as at_once:
+        started = {variable: at_once.submit(
+            stack.enter_context, own_server.OwnServer(kind, forgetful=True))
+            for kind, variable in own_server.NAMED_BY.items()
+            if variable not in os.environ}
+    for variable, server in started.items():
+        # NOTE: each test that needs it says so.
+        with contextlib.suppress(own_server.NotInstalled):
+            urls[variable] = server.result().url
     return urls
 
 

@@ -30,6 +30,9 @@ _ON_EACH_DATABASE = (*twins.ALWAYS, 'tests.inprocess.db.test_sessions.',
                      'tests.inprocess.db.test_connection.',
                      'tests.inprocess.db.test_migration_turn.',
                      'tests.inprocess.db.test_poolers.')
+#: Tests of what no user runs.
+_OF_BENCHMARKS = ('tests.inprocess.placement.test_benchmarks.',
+                  'tests.inprocess.timeline.test_calendar_benchmark.')
 #: Of the tests with several processes or a browser: beginnings of names.
 _SMOKE = (
     'tests.processes.ansible.test_collection.HostsTest.',
@@ -82,6 +85,8 @@ class Gate:
         """Return whether the gate runs a test."""
         if test.startswith('tests.processes.'):
             return test.startswith(_SMOKE)
+        if test.startswith(_OF_BENCHMARKS):
+            return False
         if not needs_server(test) or test.startswith(_ON_EACH_DATABASE):
             return True
         return not self._listed.isdisjoint(_beginnings(test))

@@ -14,6 +14,10 @@
 #
 # .venv has tox; tox keeps what the project and its tests need in .tox/py3.
 
+# NOTE: packages are installed without bytecode. A process that may not write it
+# compiles all that it reads, which takes most of them longer than their work.
+unset PYTHONDONTWRITEBYTECODE
+
 say() { echo "$*" >&2; }
 
 find_python() {
@@ -60,7 +64,9 @@ install_environment() {
     [ -x .tox/py3/bin/stestr ] \
         || say "Installing Ironic and the rest into .tox/py3" \
                "(once, a minute or two) ..."
-    if ! .venv/bin/tox run -qq -e "${environments// /,}" --notest >&2; then
+    # NOTE: in parallel, since each waits for what it downloads.
+    if ! .venv/bin/tox run-parallel -qq -e "${environments// /,}" --notest \
+            --parallel-no-spinner >&2; then
         say "The installation failed; the reason is above."
         return 1
     fi

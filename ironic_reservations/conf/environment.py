@@ -49,6 +49,12 @@ def value_of(name: str) -> str:
     return os.environ.get(name, '').strip()
 
 
+def is_used() -> bool:
+    """Return whether a variable may set an option: it names a section."""
+    return any(name.startswith(PREFIX) and '__' in name
+               for name in os.environ)
+
+
 class OwnConfigOpts(cfg.ConfigOpts):  # type: ignore[misc]
     """A configuration that reads variables with our prefix only.
 

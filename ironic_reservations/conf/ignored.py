@@ -43,9 +43,11 @@ def variables(conf: cfg.ConfigOpts) -> list[str]:
                    if name.startswith(environment.PREFIX))
     if not given:
         return []
-    own = list(known.own())
-    given = [name for name in given
-             if _is_meant(name, {group for group, _ in own})]
+    own = known.own()
+    sections = {group for group, _ in own}
+    given = [name for name in given if _is_meant(name, sections)]
+    if not given:
+        return []
     names = _names(own)
     former: dict[str, str] = {}
     # NOTE: to list the options of libraries, these have to be loaded.

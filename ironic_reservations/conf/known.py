@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import functools
 from importlib import metadata
 from typing import Any
 
@@ -51,9 +52,10 @@ class Known:
     options: Sequence[tuple[str, cfg.Opt]]
 
 
-def own() -> Iterator[tuple[str, cfg.Opt]]:
-    """Yield the options of the project, without those of libraries."""
-    yield from _pairs(opts.list_opts())
+@functools.cache
+def own() -> Sequence[tuple[str, cfg.Opt]]:
+    """Return the options of the project, without those of libraries."""
+    return tuple(_pairs(opts.list_opts()))
 
 
 def everything(conf: cfg.ConfigOpts) -> Known:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import copy
+import functools
 from typing import Any
 
 from keystoneauth1 import loading
@@ -49,14 +50,15 @@ _CLOUDS = (ironic, nova, placement)
 _POOL = {'max_pool_size': 16, 'max_overflow': 40}
 
 
-def _database_opts() -> list[cfg.Opt]:
+@functools.cache
+def _database_opts() -> Sequence[cfg.Opt]:
     """Return the options of oslo.db with our defaults.
 
     NOTE: copies, since oslo.db's own are Ironic's, too, in its process.
     """
     found = copy.deepcopy(db_options.database_opts)
     cfg.set_defaults(found, **_POOL)
-    return list(found)
+    return tuple(found)
 
 
 def register(conf: cfg.ConfigOpts) -> None:

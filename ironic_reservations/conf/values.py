@@ -22,7 +22,7 @@ from ironic_reservations.conf import source_lines
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Check each value that is set.
+    """Check each value, if any is set.
 
     NOTE: oslo.config does it when a value is read, which may be in the midst
     of a request.
@@ -30,6 +30,8 @@ def check(conf: cfg.ConfigOpts) -> None:
     :raises oslo_config.cfg.Error: a value is not valid; the message says
         which one, and where it is set.
     """
+    if not (conf.config_file or conf.config_dir or environment.is_used()):
+        return
     for group, option in known.own():
         values = conf if group == known.DEFAULT else (
             conf[group] if group in conf else ())

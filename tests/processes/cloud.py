@@ -19,11 +19,8 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import contextlib
 import json
-import os
 import pathlib
 import random
-import subprocess
-import sys
 import time
 from typing import Any
 import uuid as uuid_module
@@ -32,6 +29,7 @@ import fixtures
 import requests
 import sqlalchemy as sa
 
+from tests import forked_child
 from tests.processes import balancer
 from tests.processes import before
 from tests.processes import compute_hosts
@@ -239,14 +237,14 @@ class Cloud(fixtures.Fixture):
             'database': {'connection': self.ours}})
         for code, path, word in ((_IRONIC_DBSYNC, ironic, 'create_schema'),
                                  (_DBSYNC, ours, 'upgrade')):
-            done = subprocess.run(
-                [sys.executable, '-W', 'ignore', '-c', code, '--config-file',
-                 str(path), word], cwd=self.folder, text=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, check=False,
-                env={**os.environ, 'PYTHONPATH': str(_ROOT)})
-            if done.returncode:
-                raise RuntimeError(f'{word}: {done.stdout[-3000:]}')
+            making = forked_child.ForkedChild(
+                word, code, ['--config-file', str(path), word], self.folder,
+                self.folder / f'{word}.log')
+            status = making.process.wait()
+            # NOTE: it has ended, but its pipe has not.
+            making.kill()
+            if status:
+                raise RuntimeError(f'{word}: {making.log_tail()}')
 
     def _ironic(self, role: str, name: str) -> int:
         """Add a process of Ironic; return the port of its API."""
@@ -269,7 +267,9 @@ class Cloud(fixtures.Fixture):
             f'http://127.0.0.1:{port}/' if port else None, {
                 **self._environment,
                 'OS_IRONIC_RESERVATIONS_CONFIG_FILE': str(ours)},
-            self._release(name), listens, alone=role == 'all'))
+            self._release(name), listens,
+            # NOTE: one that nothing kills needs no other to stand by.
+            alone=role == 'all' and bool(self.mix.faults)))
         return port
 
     def _reconciler(self, name: str) -> None:

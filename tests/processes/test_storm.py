@@ -31,7 +31,7 @@ from tests.real import databases
 _LONG = os.environ.get(storm.SECONDS_VARIABLE)
 _SECONDS = float(_LONG or 10)
 #: A longer calm shows no more.
-_CALM = 30.0
+_CALM = 30.0 if _LONG else 5.0
 #: How long it may take until there is quiet: where many tests run at once, no
 #: promise, but what shows that there never will be.
 _WITHIN = aftermath.WITHIN if _LONG else 240.0

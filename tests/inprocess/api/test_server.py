@@ -16,13 +16,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import pathlib
-import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import time
 from typing import Any
 import urllib.error
@@ -30,6 +26,9 @@ import urllib.request
 
 import fixtures
 import testtools
+
+from tests import forked_child
+from tools import child
 
 #: What takes so long hangs, also on a machine that has other things to do.
 _WITHIN = 120
@@ -54,21 +53,15 @@ class ServerCase(testtools.TestCase):
             # NOTE: nobody listens there.
             'endpoint_override = http://127.0.0.1:9\n')
 
-    def _start(self, *command: str, **environment: str) -> Any:
-        log = open(self.path / 'log', 'w')
-        self.addCleanup(log.close)
-        process = subprocess.Popen(
-            [sys.executable, *command], stdout=subprocess.PIPE, stderr=log,
-            text=True, env={**os.environ, **environment})
-        self.addCleanup(self._end, process)
-        return process
-
-    @staticmethod
-    def _end(process: Any) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        process.wait()
-        process.stdout.close()
+    def _start(self, module: str, *arguments: str, **environment: str
+               ) -> child.Child:
+        """Run a module as ``python -m`` does."""
+        started = forked_child.ForkedChild(
+            module, 'import runpy\n'
+            f'runpy.run_module({module!r}, run_name="__main__")\n',
+            arguments, self.path, self.path / 'log', environment)
+        self.addCleanup(started.kill)
+        return started
 
     def _said(self) -> str:
         return (self.path / 'log').read_text()
@@ -91,12 +84,12 @@ class TestOwnServer(ServerCase):
     def test_serves_until_sigterm(self) -> None:
         """Says where, makes its database, and ends by itself."""
         process = self._serve('--port', '0')
-        line = ''
-        while process.poll() is None and 'serves' not in line:
-            # NOTE: oslo.log may write there too.
-            line = process.stdout.readline()
-        self.assertIn('serves http://127.0.0.1:', line, self._said())
-        url = line.rpartition(' ')[2].strip()
+        process.wait_until(lambda: ' serves http' in self._said(), _WITHIN)
+        # NOTE: oslo.log may write there too.
+        line = next(each for each in self._said().splitlines()
+                    if ' serves http' in each)
+        self.assertIn('serves http://127.0.0.1:', line)
+        url = line.rpartition(' ')[2]
         self.assertEqual((200, {'reservations': []}),
                          self._get(f'{url}/v1/reservations'))
         uuid = '11111111-0000-0000-0000-000000000001'
@@ -104,16 +97,17 @@ class TestOwnServer(ServerCase):
             'instance_uuid': uuid, 'node_uuid': [uuid]})
         self.assertEqual((503, 'service.ironic_unavailable'),
                          (status, body['errors'][0]['code']))
-        process.send_signal(signal.SIGTERM)
-        self.assertEqual(0, process.wait(_WITHIN), self._said())
+        process.process.terminate()
+        self.assertEqual(0, process.process.wait(_WITHIN), self._said())
 
-    def _serve(self, *options: str) -> Any:
-        return self._start('-m', 'ironic_reservations.cmd.api',
-                           '--config-file', str(self.conf), *options)
+    def _serve(self, *options: str) -> child.Child:
+        return self._start('ironic_reservations.cmd.api', '--config-file',
+                           str(self.conf), *options)
 
     def _assert_ends_with(self, sentence: str, *options: str) -> None:
         """Check that it ends with a sentence, not with a traceback."""
-        self.assertEqual(1, self._serve(*options).wait(_WITHIN))
+        self.assertEqual(1, self._serve(
+            *options).process.wait(_WITHIN))
         self.assertIn(sentence, self._said())
         self.assertNotIn('Traceback', self._said())
 
@@ -147,7 +141,7 @@ class TestGunicorn(ServerCase):
         """They are not taken for ours, and the file comes by environment."""
         path = self.path / 'socket'
         self._start(
-            '-m', 'gunicorn', '-b', f'unix:{path}', '--workers', '2',
+            'gunicorn', '-b', f'unix:{path}', '--workers', '2',
             'ironic_reservations.wsgi:application',
             OS_IRONIC_RESERVATIONS_CONFIG_FILE=str(self.conf))
         deadline = time.monotonic() + _WITHIN

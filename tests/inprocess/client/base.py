@@ -56,11 +56,15 @@ class ClientTestCase(testtools.TestCase):
             reservations={'reservations': {'min_ttl': 1}})
         cls.ironic.setUp()
         cls.addClassCleanup(cls.ironic.cleanUp)
+        cls.commands = cls.folder / 'commands'
+        cls.commands.mkdir()
+        for name in loaded.NAMES:
+            loaded.commands().write_client(cls.commands / name, name)
         cls.environment = {
             **{name: value for name, value in os.environ.items()
                if not name.startswith(('OS_', 'IRONIC_'))},
             'PATH': os.pathsep.join([
-                str(cls.folder / 'plugin' / 'bin'),
+                str(cls.commands),
                 str(pathlib.Path(sys.executable).parent),
                 os.environ['PATH']]),
             'HOME': str(cls.folder), 'OS_AUTH_TYPE': 'none',
@@ -72,7 +76,10 @@ class ClientTestCase(testtools.TestCase):
     @classmethod
     def install_plugin(cls) -> None:
         """Install plugins/ironic-cli as pip does, in a folder of its own."""
-        distribution.install(PLUGIN, cls.folder / 'plugin')
+        plugin = cls.folder / 'plugin'
+        distribution.install(PLUGIN, plugin)
+        loaded.commands().write_client(cls.commands / 'ironic',
+                                       str(plugin / 'bin' / 'ironic'))
 
     def nodes(self, count: int = 1,
               resource_class: str = 'baremetal') -> list[enrolment.Enrolled]:
@@ -83,8 +90,9 @@ class ClientTestCase(testtools.TestCase):
 
     def command(self, *args: str | os.PathLike[str], status: int = 0,
                 timeout: float = TIMEOUT) -> subprocess.CompletedProcess[str]:
-        """Run a command; it must end with the status."""
-        if args[0] in loaded.NAMES:
+        """Run a command, or a script in Python; it must end with the status.
+        """
+        if args[0] in loaded.NAMES or str(args[0]).endswith('.py'):
             done = loaded.commands().run([*map(str, args)], self.environment,
                                          timeout)
         else:

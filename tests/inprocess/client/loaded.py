@@ -14,8 +14,9 @@
 """Console scripts for tests that run many of them.
 
 They are run in copies of a process that has loaded them, which is one of its
-own: tests have threads, which must not be copied.  The scripts themselves are
-run by the tests of the examples, of the pages, and on a whole cloud.
+own: tests have threads, which must not be copied.  Shell scripts find a client
+of that process by the name of each.  That the scripts work as they are
+installed is shown by a test of the examples, and on a whole cloud.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ import functools
 import json
 import os
 import pathlib
+import select
+import socket
 import subprocess
 import sys
 
@@ -35,6 +38,27 @@ from tools import loaded_commands
 #: The scripts that there are.
 NAMES = ('baremetal', 'blazar', 'openstack')
 _ROOT = pathlib.Path(__file__).parents[3]
+#: How long a command of a shell script may take, in seconds.
+_TIMEOUT = 600
+#: Such a command. It imports nothing that takes long.
+_CLIENT = """\
+#!{python} -IS
+import json, os, socket, sys
+name, *words = [*{fixed!r}, *sys.argv[1:]]
+with socket.socket(socket.AF_UNIX) as asking:
+    asking.connect({address!r})
+    with asking.makefile('rw') as stream:
+        json.dump([name, words, dict(os.environ), {timeout}, os.getcwd()],
+                  stream)
+        stream.write('\\n')
+        stream.flush()
+        done = json.loads(stream.readline())
+if done is None:
+    sys.exit('It took longer than {timeout} s.')
+sys.stdout.write(done['output'])
+sys.stderr.write(done['errors'])
+sys.exit(done['status'])
+"""
 
 
 class Commands:
@@ -44,33 +68,53 @@ class Commands:
     """
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, '-W', 'ignore', '-m', __name__], cwd=_ROOT,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, 'PYTHONPATH': str(_ROOT)})
+        with socket.socket(socket.AF_UNIX) as listener:
+            # NOTE: a name that is in no folder, and chosen by the system.
+            listener.bind('')
+            listener.listen()
+            self._address = listener.getsockname()
+            self._process = subprocess.Popen(
+                [sys.executable, '-W', 'ignore', '-m', __name__,
+                 str(listener.fileno())], cwd=_ROOT, stdin=subprocess.PIPE,
+                # NOTE: that of a worker has its results.
+                stdout=subprocess.DEVNULL, pass_fds=[listener.fileno()],
+                env={**os.environ, 'PYTHONPATH': str(_ROOT)})
 
     def run(self, args: Sequence[str], environment: Mapping[str, str],
             timeout: float, folder: str | os.PathLike[str] | None = None
             ) -> subprocess.CompletedProcess[str]:
         """Run a script until it ends.
 
-        :param args: its name, and its arguments.
+        :param args: its name or its path, and its arguments.
         :param timeout: in seconds.
         :param folder: where it runs; by default where the project lies.
         :raises TimeoutExpired: it took longer; it has been killed.
         """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         name, *words = args
-        self._process.stdin.write(json.dumps(
-            [name, words, {**environment}, timeout,
-             None if folder is None else str(folder)]) + '\n')
-        self._process.stdin.flush()
-        done = json.loads(self._process.stdout.readline())
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(self._address)
+            with asking.makefile('rw') as stream:
+                stream.write(json.dumps(
+                    [name, words, {**environment}, timeout,
+                     str(folder or _ROOT)]) + '\n')
+                stream.flush()
+                done = json.loads(stream.readline())
         if done is None:
             raise subprocess.TimeoutExpired([*args], timeout)
         return subprocess.CompletedProcess(
             [*args], done['status'], done['output'], done['errors'])
+
+    def write_client(self, file: pathlib.Path, *script: str) -> None:
+        """Write a command that has a script run here.
+
+        :param file: of the command.
+        :param script: its name or its path; by default, the command's first
+            argument is the path, as that of a Python is.
+        """
+        file.write_text(_CLIENT.format(
+            python=sys.executable, address=self._address, fixed=script,
+            timeout=_TIMEOUT))
+        file.chmod(0o755)
 
 
 @functools.cache
@@ -79,19 +123,30 @@ def commands() -> Commands:
     return Commands()
 
 
-def main() -> None:
-    """Run what is asked for, until nobody can ask."""
+def main(descriptor: str) -> None:
+    """Run what is asked for, until nobody can ask.
+
+    :param descriptor: of the socket on which it is asked for.
+    """
     loaded = loaded_commands.LoadedCommands(
         NAMES, loaded_commands.PLUGINS)
-    for line in sys.stdin:
-        name, words, environment, timeout, folder = json.loads(line)
-        try:
-            done = dataclasses.asdict(loaded.run(
-                name, words, environment, timeout, folder=folder, apart=True))
-        except TimeoutError:
-            done = None
-        print(json.dumps(done), flush=True)
+    with socket.socket(fileno=int(descriptor)) as listener:
+        while listener in select.select([listener, sys.stdin], [], [])[0]:
+            asking = listener.accept()[0]
+            with asking, asking.makefile('rw') as stream:
+                stream.write(json.dumps(_run(loaded, stream.readline())))
+                stream.write('\n')
+
+
+def _run(loaded: loaded_commands.LoadedCommands, line: str
+         ) -> dict[str, object] | None:
+    name, words, environment, timeout, folder = json.loads(line)
+    try:
+        return dataclasses.asdict(loaded.run(
+            name, words, environment, timeout, folder=folder, apart=True))
+    except TimeoutError:
+        return None
 
 
 if __name__ == '__main__':
-    main()
+    main(sys.argv[1])

@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import sys
 import uuid
 
@@ -38,7 +39,7 @@ class ExamplesTest(base.ClientTestCase):
         """The refusal's reason is printed."""
         nodes = self.nodes(2)
         done = self.command(
-            sys.executable, base.EXAMPLES / 'reserve_with_ironicclient.py',
+            base.EXAMPLES / 'reserve_with_ironicclient.py',
             *(node.name for node in nodes))
         lines = done.stdout.splitlines()
         self.assertEqual('reservation.no_node_available', lines[1])
@@ -51,18 +52,16 @@ class ExamplesTest(base.ClientTestCase):
         wanted = f'class-{uuid.uuid4().hex[:8]}'
         node, = self.nodes(resource_class=wanted)
         done = self.command(
-            sys.executable, base.EXAMPLES / 'reserve_with_openstacksdk.py',
-            wanted)
+            base.EXAMPLES / 'reserve_with_openstacksdk.py', wanted)
         ident = done.stdout.split()[0]
         self.assertIn(f'{ident} {node.uuid} in_use\n', done.stdout)
         self.assertIn('[reservation.no_node_available]', done.stdout)
         self.assertEqual('active', self.provision_state(node))
         self.assertIsNone(self.held(ident))
 
-    def test_the_old_spelling(self):
-        """With the plugin installed."""
-        self.install_plugin()
+    def test_command_as_it_is_installed(self):
+        """In a process of its own, which loads all that it needs itself."""
         node, = self.nodes()
-        done = self.command(
-            base.EXAMPLES / 'reserve_with_ironic_command.sh', node.uuid)
-        self.assertIn('Deleted reservation', done.stdout)
+        self.assertIsNotNone(self.held(self.command(
+            pathlib.Path(sys.executable).with_name('baremetal'), 'reservation',
+            'create', node.uuid, '-f', 'value', '-c', 'uuid').stdout.strip()))

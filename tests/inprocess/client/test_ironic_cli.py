@@ -55,6 +55,13 @@ class IronicCommandTest(base.ClientTestCase):
                          (gone.stdout, gone.stderr))
         self.assertIsNone(self.held(ident))
 
+    def test_example(self):
+        """The example of the documentation."""
+        node, = self.nodes()
+        done = self.command(
+            base.EXAMPLES / 'reserve_with_ironic_command.sh', node.uuid)
+        self.assertIn('Deleted reservation', done.stdout)
+
     def json_of(self, *args: str) -> Any:
         """Run the command for scripts."""
         return json.loads(self.command('ironic', '--json', *args).stdout)

@@ -16,12 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import copy
+import functools
 from typing import Any
 
 import fixtures
 from keystoneauth1 import adapter
 from keystoneauth1 import noauth
 from keystoneauth1 import session as ksa_session
+from oslo_config import cfg
+from oslo_config import fixture as config_fixture
+from oslo_db.sqlalchemy import engines
 from oslo_policy import opts as policy_opts
 from placement import db_api
 from placement import deploy
@@ -29,6 +33,7 @@ from placement import microversion
 from placement import policy
 from placement.tests.functional.fixtures import placement as upstream
 import sqlalchemy as sa
+from wsgi_intercept import interceptor
 
 from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
@@ -49,13 +54,74 @@ ONE: Mapping[str, Any] = {
 made_once.share()
 
 
+def _own_defaults() -> fixtures.MonkeyPatch:
+    """Return what keeps the defaults of oslo.policy as they are.
+
+    Placement sets them for all of the process, where administrators of a
+    project are those of the cloud from then on.
+    """
+    return fixtures.MonkeyPatch('oslo_policy.opts._options',
+                                copy.deepcopy(policy_opts._options))
+
+
+@functools.cache
+def _empty() -> bytes:
+    """Return a database with tables, traits and classes, made once."""
+    with _own_defaults(), upstream.PlacementFixture(use_intercept=False):
+        made: bytes = _connection(
+            db_api.get_placement_engine()).serialize()
+        return made
+
+
+@functools.cache
+def _made(newest: str | None) -> tuple[cfg.ConfigOpts, Any]:
+    """Return the configuration and the application, made once.
+
+    :param newest: the newest version of the API, which the caller has set.
+    """
+    with _own_defaults():
+        made = _Placement(db=False, use_intercept=False)
+        made.setUp()
+        # NOTE: or else it looks for a changed file with each request.
+        policy._ENFORCER.use_conf = False
+        return made.conf_fixture.conf, deploy.loadapp(made.conf_fixture.conf)
+
+
+class _Placement(upstream.PlacementFixture):
+
+    def _configure_placement(self, conf_fixture: config_fixture.Config
+                             ) -> None:
+        """Set what has to be set, though the database is there already."""
+        conf_fixture.config(group='placement_database', connection='sqlite://')
+
+
+def _connection(engine: sa.Engine) -> Any:
+    """Return the only connection to a database in memory."""
+    return engine.raw_connection().driver_connection
+
+
+class _Database(fixtures.Fixture):
+    """A copy of the empty database, for the Placement of this process."""
+
+    def _setUp(self) -> None:
+        empty = _empty()
+        engine = engines.create_engine('sqlite://')
+        self.addCleanup(engine.dispose)
+        _connection(engine).deserialize(empty)
+        self.addCleanup(db_api.placement_context_manager.patch_engine(engine))
+        for flag in ('trait._TRAITS_SYNCED',
+                     'resource_class._RESOURCE_CLASSES_SYNCED'):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'placement.objects.{flag}', True))
+
+
 class InMemory(fixtures.Fixture):
     """A Placement with one administrator and no providers.
 
     :param newest: the newest version of the API that it offers, as a
         Placement of that age does.
     :ivar client: ours.
-    :ivar placement: the fixture that it is made of.
+    :ivar conf: its configuration.
     :ivar endpoint: its URL, for ``requests`` in this process.
     """
 
@@ -69,17 +135,14 @@ class InMemory(fixtures.Fixture):
             self.useFixture(fixtures.MonkeyPatch(
                 'placement.microversion.VERSIONS',
                 microversion.VERSIONS[:until]))
-        # NOTE: it sets defaults of oslo.policy for all of the process, where
-        # administrators of a project are those of the cloud from then on.
-        self.useFixture(fixtures.MonkeyPatch(
-            'oslo_policy.opts._options',
-            copy.deepcopy(policy_opts._options)))
-        self.placement = self.useFixture(upstream.PlacementFixture())
-        self.endpoint: str = self.placement.endpoint
-        self._direct = direct.Sender(
-            deploy.loadapp(self.placement.conf_fixture.conf))
-        # NOTE: or else it looks for a changed file with each request.
-        policy._ENFORCER.use_conf = False
+        self.useFixture(_Database())
+        self.conf, application = _made(self._newest)
+        self.endpoint = f'http://{world.new_uuid()}/placement'
+        intercept = interceptor.RequestsInterceptor(lambda: application,
+                                                    url=self.endpoint)
+        intercept.install_intercept()
+        self.addCleanup(intercept.uninstall_intercept)
+        self._direct = direct.Sender(application)
         self.client = placement.Placement(self.sender(), placement.ADMIN)
 
     def sender(self) -> sending.Sender:

@@ -135,7 +135,7 @@ class TestNodes(_TestCase):
         self.there.orphan(ghost)
         self.assert_mended(Kind.GHOST, node, done=False)
         # As "placement-manage db online_data_migrations" does.
-        conf = self.there.placement.conf_fixture.conf
+        conf = self.there.conf
         placement_consumer.create_incomplete_consumers(
             placement_context.RequestContext(config=conf), 10)
         self.assert_mended(Kind.ORPHAN, node)

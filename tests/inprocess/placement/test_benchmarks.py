@@ -49,10 +49,11 @@ class BenchmarksTest(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.useFixture(fixtures.MonkeyPatch('tools.placement.child.Child',
-                                             _fork))
+        # NOTE: first, since a server may have to be started for it.
         self.server = self.useFixture(
             databases.Database('postgresql')).url.rpartition('/')[0]
+        self.useFixture(fixtures.MonkeyPatch('tools.placement.child.Child',
+                                             _fork))
 
     def test_audit_of_clean_nodes_takes_three_calls(self) -> None:
         """Two, and one for each class; those that are held cost two more each

@@ -13,9 +13,16 @@
 
 """What leases cost the database is a constant number of statements."""
 
+import contextlib
 import dataclasses
 import datetime
+import functools
+import pathlib
+import sqlite3
+import tempfile
 from unittest import mock
+
+import sqlalchemy as sa
 
 from benchmarks import booked
 from ironic_reservations import errors
@@ -28,6 +35,7 @@ from ironic_reservations.engine.leases import history
 from ironic_reservations.engine.snapshots import cache
 from ironic_reservations.model import calendar as calendar_model
 from tests import leasing
+from tests import world
 from tests.inprocess.engine import timelines
 
 #: Of a new lease, in a process that has read the timeline; and of a change.
@@ -38,6 +46,20 @@ MOST_OF_CHANGE = 20
 def _new(engine):
     """Return an engine as a process has it that has listed no lease yet."""
     return dataclasses.replace(engine, lease_parts=lease_parts.KnownParts())
+
+
+@functools.cache
+def _filled(nodes, bookings, together):
+    """Return a database with many hosts and leases, written once."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, 'filled.sqlite')
+        path.write_bytes(world.empty_sqlite())
+        booked.fill(f'sqlite:///{path}', nodes, bookings, together,
+                    leasing.at(2))
+        filled = sqlite3.connect(':memory:')
+        with contextlib.closing(sqlite3.connect(path)) as source:
+            source.backup(filled)
+        return filled
 
 
 class TestLeaseStatements(timelines.TestCase):
@@ -60,7 +82,9 @@ class TestLeaseStatements(timelines.TestCase):
     def filled(self, nodes, bookings, together=1):
         """Return many hosts and leases, and one lease made just now."""
         there = self.new_leasing()
-        booked.fill(there.world.url, nodes, bookings, together, leasing.at(2))
+        with contextlib.closing(sqlite3.connect(
+                sa.make_url(there.world.url).database)) as target:
+            _filled(nodes, bookings, together).backup(target)
         there.create(1, 2)
         return there
 

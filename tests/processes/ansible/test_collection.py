@@ -28,6 +28,7 @@ import requests
 import testtools
 import yaml
 
+from tests.inprocess.client import loaded
 from tests.real import ironic as real_ironic
 
 _ROOT = pathlib.Path(__file__).parents[3]
@@ -55,6 +56,9 @@ class _CollectionTest(testtools.TestCase):
         cls.ironic.setUp()
         cls.addClassCleanup(cls.ironic.cleanUp)
         cls.nodes = cls.ironic.enroll(2, prefix='gold', resource_class=_KIND)
+        # NOTE: what modules import is loaded there; Ansible itself is not.
+        cls.python = cls.folder / 'python'
+        loaded.commands().write_client(cls.python)
         cls.environment = {
             **{name: value for name, value in os.environ.items()
                if not name.startswith(('OS_', 'ANSIBLE_'))},
@@ -94,7 +98,7 @@ class _CollectionTest(testtools.TestCase):
         book.write_text(yaml.safe_dump([{
             'hosts': 'localhost', 'gather_facts': False,
             'connection': 'local',
-            'vars': {'ansible_python_interpreter': sys.executable},
+            'vars': {'ansible_python_interpreter': str(self.python)},
             'module_defaults': {'group/ironic.reservations.reservations': {
                 'auth_type': 'none', 'auth': {'endpoint': self.ironic.url}}},
             'tasks': [*tasks, {

@@ -54,6 +54,10 @@ class TestGate(testtools.TestCase):
         self.assertFalse(self.gate.has(
             'tests.processes.browser.test_touch.TouchTestCase.test_a'))
 
+    def test_tests_of_benchmarks_are_not_in_the_gate(self):
+        self.assertFalse(self.gate.has(
+            'tests.inprocess.placement.test_benchmarks.TestA.test_b'))
+
     def test_tests_without_servers_start_none(self):
         for name, has in (
                 ('tests.unit.model.test_a.TestB.test_c', True),

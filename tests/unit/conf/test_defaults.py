@@ -1,0 +1,29 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from __future__ import annotations
+
+from ironic_reservations.conf import known
+from tests.unit.conf import configured
+
+
+class DefaultsTest(configured.EnvironmentTestCase):
+
+    def test_each_default_is_valid(self):
+        """Where nothing is set, nothing is checked."""
+        conf = self.load()
+        for group, option in known.own():
+            values = conf if group == known.DEFAULT else (
+                conf[group] if group in conf else ())
+            if option.dest in values:
+                with self.subTest(group=group, option=option.dest):
+                    values[option.dest]
