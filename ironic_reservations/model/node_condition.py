@@ -143,6 +143,13 @@ OCCUPIED = frozenset(
          or state.condition is Condition.DEPLOYED))
 
 
+#: The states that change before a node can be used again, by themselves or
+#: when its user gives it up.
+PASSING = frozenset(
+    name for name, state in _STATES.items() if name is not None
+    and state.condition in (Condition.TRANSITION, Condition.DEPLOYED))
+
+
 class Node(Protocol):
     """The attributes of a node that determine its condition."""
 
@@ -240,6 +247,13 @@ def occupied(node: Node) -> bool:
     """
     return (node.instance_uuid is not None
             or node.provision_state in OCCUPIED)
+
+
+def idle(node: Node) -> bool:
+    """Return whether a node has neither work nor a user, as far as is known.
+    """
+    return (node.provision_state in (AVAILABLE, MANAGEABLE)
+            and not node.maintenance)
 
 
 def undeploys(node: Node) -> bool:

@@ -74,7 +74,8 @@ def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
             # up when all nodes are read for the first time.
             loop.Task(lambda _: _refresh_all(engine),
                       conf.ironic.full_poll_interval),
-            loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval)]
+            loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval),
+            loop.Task(lambda _: mirror.follow_awaited(engine))]
         if engine.ironic_api.newest is None:
             tasks.append(loop.Task(lambda _: _see_version(engine), _UPGRADED,
                                    claimed=False, again=False))

@@ -71,6 +71,8 @@ class _Observed:
     :ivar windows: the maintenance windows of the nodes.
     :ivar maintained: nodes whose maintenance is over and not cleared yet.
     :ivar returning: nodes that are being taken back from a previous lease.
+    :ivar busy: nodes for which a request is under way.
+    :ivar until: when nodes that others have are free at the latest.
     """
 
     nodes: Mapping[str, mirrored_node.Node]
@@ -80,6 +82,9 @@ class _Observed:
     windows: Mapping[str, Sequence[maintenance.NodeWindow]]
     maintained: Collection[str] = ()
     returning: Collection[str] = ()
+    busy: Collection[str] = ()
+    until: Mapping[str, datetime.datetime] = dataclasses.field(
+        default_factory=dict)
 
     def suits(self, booking: leases.NodeBooking,
               node: mirrored_node.Node | None) -> bool:
@@ -160,8 +165,11 @@ def start(context: lease_context.Context,
              for booking in concerned if booking.id in refused
              or views[booking.id].why and not (views[booking.id].bind and
                                                views[booking.id].settled)]
-    return lease_context.Outcome(after != lease, (*waits, *unoffered.values()),
-                                 after)
+    return lease_context.Outcome(
+        after != lease, (*waits, *unoffered.values()), after,
+        until=min((at for at in observed.until.values() if at > now),
+                  default=None),
+        polled=bool(refused or unoffered or observed.busy))
 
 
 def _look(engine: Engine, lease: leases.Lease,
@@ -187,6 +195,10 @@ def _look(engine: Engine, lease: leases.Lease,
     taken.update({uuid: 'is in a maintenance window'
                   for uuid, found in windows.items()
                   if any(each.has_node(now) for each in found)})
+    until = {uuid: reservation.expires_at
+             for uuid, reservation in held.items() if reservation.live(now)}
+    until.update((uuid, each.ends_at) for uuid, found in windows.items()
+                 for each in found if each.has_node(now))
     maintained = {uuid for uuid, found in windows.items()
                   if any(each.late(now) for each in found)}
     taken.update(dict.fromkeys(maintained,
@@ -203,7 +215,7 @@ def _look(engine: Engine, lease: leases.Lease,
         {booking.id: requirements.parse(
             hypervisor, resource, None if each is None else each.need)
          for booking, (hypervisor, resource, each) in others
-         if booking.id in own}, windows, maintained, returning)
+         if booking.id in own}, windows, maintained, returning, busy, until)
 
 
 def _view(booking: leases.NodeBooking, node: mirrored_node.Node | None,
