@@ -123,7 +123,7 @@ def refresh_changed(engine: Engine) -> None:
 
 
 def follow_awaited(engine: Engine) -> None:
-    """Mirror the nodes that were updated last, if a lease waits for one.
+    """Mirror the nodes that were updated last, if a lease waits for any.
 
     :raises IronicUnavailable: they could not be read.
     """

@@ -249,6 +249,21 @@ def occupied(node: Node) -> bool:
             or node.provision_state in OCCUPIED)
 
 
+def alike(one: Node | None, other: Node | None) -> bool:
+    """Return whether two views of a node agree on whether it can be used.
+
+    NOTE: who waits for a node is told by the mirror, which has to have seen
+    the state that is to change.
+    """
+    if one is None or other is None:
+        return one is other or GONE in (
+            each.provision_state for each in (one, other) if each is not None)
+    return ((one.provision_state, one.instance_uuid, one.maintenance,
+             one.retired)
+            == (other.provision_state, other.instance_uuid, other.maintenance,
+                other.retired))
+
+
 def idle(node: Node) -> bool:
     """Return whether a node has neither work nor a user, as far as is known.
     """

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
@@ -30,11 +29,11 @@ from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_usage as db_lease_usage
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import enforced
 from ironic_reservations.engine import enforcement_commits
-from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
@@ -173,7 +172,10 @@ def take_back(context: lease_context.Context,
     """
     engine, now = context.engine, context.engine.clock()
     found = _Sorted()
-    shared = lease_instances.shared(context, lease.bookings)
+    with engine.database.read() as connection:
+        known = db_nodes.read_nodes(
+            connection, {booking.node_uuid for booking in lease.bookings},
+            with_traits=False)
     busy = _busy(context, lease)
     kept = lease_instances.end(context, lease)
     handed = lease_handover.read(engine, lease.bookings)
@@ -185,7 +187,8 @@ def take_back(context: lease_context.Context,
         if (booking.state is not leases.BookingState.ENDING
                 or booking.reservation_id in waiting):
             continue
-        if booking.node_uuid in shared:
+        mirrored = known.get(booking.node_uuid)
+        if mirrored is not None and mirrored.compute:
             # NOTE: its share of the host has been taken back above.
             found.gone.append(booking)
             continue
@@ -203,6 +206,7 @@ def take_back(context: lease_context.Context,
         node: mirrored_node.Node | None = None
         try:
             node = context.ironic.node(booking.node_uuid)
+            found.polled |= not node_condition.alike(node, mirrored)
             if (booking.reservation_id in kept and node is not None
                     and node.instance_uuid is not None):
                 # NOTE: it may be a server, which Nova has to delete.

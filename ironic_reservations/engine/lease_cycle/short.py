@@ -12,14 +12,15 @@
 
 """Wake leases that are short of a node when one becomes free.
 
-A node becomes free in many ways: another lease, a reservation or a maintenance
-window ends, Ironic has cleaned it, an operator opens it to leases.  All of them
-change the snapshot, so that is where they are found.
+A node becomes free in many ways: another lease, a reservation or a
+maintenance window ends, Ironic has cleaned it, an operator opens it to leases.
+Each of these changes the snapshot, so that is where they are found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+import datetime
 
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.engine import Engine
@@ -27,6 +28,9 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.model import instants
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import host_states
+
+#: A lease that is due so soon need not be woken.
+_SOON = datetime.timedelta(seconds=1)
 
 
 class ShortLeases:
@@ -52,7 +56,7 @@ class ShortLeases:
         """
         engine, now = self._engine, self._engine.clock()
         with engine.database.read() as connection:
-            short = db_lease_work.read_short(connection, now)
+            short = db_lease_work.read_short(connection, now, now + _SOON)
         if not short:
             # NOTE: old states would keep much of the memory.
             self._states, self._held = (), frozenset()

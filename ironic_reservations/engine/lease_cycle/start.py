@@ -52,6 +52,7 @@ from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
 from ironic_reservations.model import requirements
 
 LOG = log.getLogger(__name__)
@@ -169,7 +170,9 @@ def start(context: lease_context.Context,
         after != lease, (*waits, *unoffered.values()), after,
         until=min((at for at in observed.until.values() if at > now),
                   default=None),
-        polled=bool(refused or unoffered or observed.busy))
+        polled=bool(refused or unoffered or observed.busy) or any(
+            not node_condition.alike(seen[uuid], node)
+            for uuid, node in observed.nodes.items()))
 
 
 def _look(engine: Engine, lease: leases.Lease,

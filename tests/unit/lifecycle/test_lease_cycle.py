@@ -160,6 +160,12 @@ class TestBackoff(testtools.TestCase):
         whole = lease_cycle.backoff(attempts, longest, 1)
         self.assertTrue(whole / 2 <= wait <= whole <= longest)
 
+    def test_leases_that_are_polled_are_no_more_than_twenty_a_second(self):
+        self.assertEqual([4, 4, 50, 300, 2], [
+            lease_cycle.longest_pause(waiting, longest)
+            for waiting, longest in ((1, 300), (80, 300), (1000, 300),
+                                     (10000, 300), (1, 2))])
+
 
 def _node(state='available', **known):
     return mirrored_node.Node('node', provision_state=state, **known)
