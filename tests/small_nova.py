@@ -72,6 +72,18 @@ class Server:
     task_state: str | None = None
 
 
+@dataclasses.dataclass
+class Migration:
+    """A resize, as it is kept.
+
+    :ivar before: the flavor that the server had.
+    """
+
+    server: str
+    before: str
+    status: str = 'finished'
+
+
 class _Refused(Exception):
 
     def __init__(self, status: int, cause: str, message: str) -> None:
@@ -84,6 +96,8 @@ class SmallNova(fixtures.Fixture):
 
     :ivar flavors: by id.
     :ivar servers: by uuid.
+    :ivar migrations: by uuid.
+    :ivar confirmed: called with each resize that is confirmed.
     :ivar deleting: whether a server that is to be deleted takes its time.
     :ivar keeps: whether deleted servers are kept to be restored.
     :ivar deleted: called with each server that is gone.
@@ -97,6 +111,8 @@ class SmallNova(fixtures.Fixture):
         super().__init__()
         self.flavors: dict[str, Flavor] = {}
         self.servers: dict[str, Server] = {}
+        self.migrations: dict[str, Migration] = {}
+        self.confirmed: Callable[[str], object] = lambda _: None
         self.deleting = self.keeps = False
         self.deleted: Callable[[str], object] = lambda _: None
         self.busy: set[str] = set()
@@ -148,6 +164,13 @@ class SmallNova(fixtures.Fixture):
         self.servers[uuid] = Server(flavor, project, host)
         return uuid
 
+    def resize(self, server: str, flavor: str) -> str:
+        """Have a server be resized, and return the uuid of its migration."""
+        uuid, there = world.new_uuid(), self.servers[server]
+        self.migrations[uuid] = Migration(server, there.flavor)
+        there.flavor, there.status = flavor, 'VERIFY_RESIZE'
+        return uuid
+
     def vanish(self) -> None:
         """Have gone those servers that are being deleted."""
         for uuid, server in list(self.servers.items()):
@@ -181,6 +204,13 @@ class SmallNova(fixtures.Fixture):
             query = dict(parse.parse_qsl(url.query))
             if parts[0] == 'flavors':
                 return self._flavors(method, parts[1:], query, body)
+            if parts[0] == 'os-migrations':
+                return 200, _page('migrations', query, {
+                    uuid: {'id': 7, 'uuid': uuid, 'status': each.status,
+                           'instance_uuid': each.server,
+                           'migration_type': 'resize'}
+                    for uuid, each in self.migrations.items()
+                    if query['status'] == each.status})
             return self._servers(method, parts[1:], query, body)
         except _Refused as refused:
             return refused.status, {refused.cause: {
@@ -257,6 +287,8 @@ class SmallNova(fixtures.Fixture):
             return 200, {'server': _shown(parts[0], server)}
         if parts[0] in self.busy:
             raise _Refused(409, 'conflictingRequest', 'It is locked.')
+        if body is not None and 'confirmResize' in body:
+            return self._confirm(parts[0], server)
         if self.keeps and body is None:
             server.status = 'SOFT_DELETED'
         elif self.deleting:
@@ -264,6 +296,19 @@ class SmallNova(fixtures.Fixture):
         else:
             self.go(parts[0])
         return (202 if body else 204), None
+
+
+    def _confirm(self, uuid: str, server: Server) -> tuple[int, Any]:
+        if server.status != 'VERIFY_RESIZE':
+            raise _Refused(409, 'conflictingRequest', (
+                f"Cannot 'confirmResize' instance {uuid} while it is in "
+                f'vm_state {server.status.lower()}'))
+        server.status = 'ACTIVE'
+        for migration, each in self.migrations.items():
+            if each.server == uuid and each.status == 'finished':
+                each.status = 'confirmed'
+                self.confirmed(migration)
+        return 204, None
 
 
 class _Direct:
