@@ -131,6 +131,8 @@ def _of_nodes(now: datetime.datetime) -> dict[str, Query]:
         'use of the nodes of leases': lambda c: no_shows.read(
             c, ['over-7', 'over-8'], now),
         'maintenance that is due': lambda c: maintenance.read_due(c, now),
+        'windows that are postponed':
+            lambda c: maintenance.read_postponed(c, now),
         'maintenance': maintenance.read_of_nodes,
         'maintenance of a node': lambda c: maintenance.read_of_nodes(
             c, [c.scalar(_A_NODE)]),

@@ -97,6 +97,7 @@ class SmallNova(fixtures.Fixture):
     :ivar flavors: by id.
     :ivar servers: by uuid.
     :ivar migrations: by uuid.
+    :ivar hypervisors: their state and status, by uuid.
     :ivar confirmed: called with each resize that is confirmed.
     :ivar deleting: whether a server that is to be deleted takes its time.
     :ivar keeps: whether deleted servers are kept to be restored.
@@ -112,6 +113,7 @@ class SmallNova(fixtures.Fixture):
         self.flavors: dict[str, Flavor] = {}
         self.servers: dict[str, Server] = {}
         self.migrations: dict[str, Migration] = {}
+        self.hypervisors: dict[str, tuple[str, str]] = {}
         self.confirmed: Callable[[str], object] = lambda _: None
         self.deleting = self.keeps = False
         self.deleted: Callable[[str], object] = lambda _: None
@@ -204,6 +206,8 @@ class SmallNova(fixtures.Fixture):
             query = dict(parse.parse_qsl(url.query))
             if parts[0] == 'flavors':
                 return self._flavors(method, parts[1:], query, body)
+            if parts[0] == 'os-hypervisors':
+                return self._hypervisors(parts[1:], query)
             if parts[0] == 'os-migrations':
                 return 200, _page('migrations', query, {
                     uuid: {'id': 7, 'uuid': uuid, 'status': each.status,
@@ -297,6 +301,18 @@ class SmallNova(fixtures.Fixture):
             self.go(parts[0])
         return (202 if body else 204), None
 
+
+    def _hypervisors(self, parts: list[str],
+                     query: dict[str, str]) -> tuple[int, Any]:
+        shown = {uuid: {'id': uuid, 'state': state, 'status': status,
+                        'hypervisor_hostname': uuid}
+                 for uuid, (state, status) in self.hypervisors.items()}
+        if not parts:
+            return 200, _page('hypervisors', query, shown)
+        if parts[0] not in shown:
+            raise _Refused(404, 'itemNotFound', (
+                f"Hypervisor with ID '{parts[0]}' could not be found."))
+        return 200, {'hypervisor': shown[parts[0]]}
 
     def _confirm(self, uuid: str, server: Server) -> tuple[int, Any]:
         if server.status != 'VERIFY_RESIZE':

@@ -112,6 +112,17 @@ class Migration:
     server: str
 
 
+@dataclasses.dataclass(frozen=True)
+class Hypervisor:
+    """A hypervisor, whose uuid is also that of its provider in Placement.
+
+    :ivar usable: whether its nova-compute runs, and is not disabled.
+    """
+
+    uuid: str
+    usable: bool
+
+
 class Nova:
     """Reads and writes with one version of the API.
 
@@ -202,6 +213,16 @@ class Nova:
         """
         body = self._read(f'/servers/{uuid}')
         return None if body is None else _server(body['server'])
+
+    def hypervisors(self) -> Iterator[Hypervisor]:
+        """Read all hypervisors, page by page."""
+        return map(_hypervisor, self._pages('hypervisors', {},
+                                            '/os-hypervisors'))
+
+    def hypervisor(self, uuid: str) -> Hypervisor | None:
+        """Return a hypervisor; ``None`` if Nova has none with that uuid."""
+        body = self._read(f'/os-hypervisors/{uuid}')
+        return None if body is None else _hypervisor(body['hypervisor'])
 
     def migrations(self, status: str) -> Iterator[Migration]:
         """Read migrations of all servers, page by page.
@@ -304,6 +325,11 @@ def _server(body: Mapping[str, Any]) -> Server:
                   body.get('OS-EXT-STS:task_state'), body.get('tenant_id'),
                   body.get('OS-EXT-SRV-ATTR:host'),
                   body.get('OS-EXT-SRV-ATTR:hypervisor_hostname'))
+
+
+def _hypervisor(body: Mapping[str, Any]) -> Hypervisor:
+    return Hypervisor(body['id'], (body['state'], body['status'])
+                      == ('up', 'enabled'))
 
 
 def _said(answer: Any) -> str:

@@ -206,7 +206,8 @@ def broken(node: Node | None) -> str | None:
         return ('is gone from Placement' if node.compute
                 else 'is gone from Ironic')
     if node.maintenance:
-        return 'is in maintenance'
+        return ('is down or disabled in Nova' if node.compute
+                else 'is in maintenance')
     if _state(node.provision_state).condition is Condition.BROKEN:
         return in_state(node)
     return 'is retired'

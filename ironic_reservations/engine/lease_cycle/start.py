@@ -115,6 +115,10 @@ def start(context: lease_context.Context,
                      each.status is _PENDING
                      and booking.state is leases.BookingState.BOUND)]
     observed = _look(engine, lease, concerned, now)
+    if compute_mirror.refresh_before_start(engine, (
+            observed.nodes[booking.node_uuid] for booking in giving
+            if not booking.begun)):
+        observed = _look(engine, lease, concerned, now)
     seen = {uuid: node if node.compute else context.ironic.node(uuid)
             for uuid, node in observed.nodes.items()}
     views = {booking.id: _view(booking, seen[booking.node_uuid], observed,

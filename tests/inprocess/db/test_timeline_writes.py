@@ -206,7 +206,7 @@ _WRITERS = {
     'lease_work.give_back', 'lease_work.make_due', 'leases.',
     'leases.delete_many',
     'leases.update', 'maintenance._update', 'maintenance.delete_many',
-    'maintenance.insert', 'maintenance.end_window',
+    'maintenance.insert', 'maintenance.end_window', 'maintenance.write_end',
     'migration_turn._give_back', 'migration_turn._is_mine_after',
     'migration_turn._look', 'migration_turn._renew', 'no_shows.begin',
     'no_shows.finish', 'nodes.', 'nodes._advance', 'nodes.delete_node',

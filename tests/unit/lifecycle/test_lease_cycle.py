@@ -223,7 +223,7 @@ class TestComputeHosts(testtools.TestCase):
     def test_one_in_maintenance_is_had_and_told(self):
         host = self._host(maintenance=True)
         self.assertEqual(
-            lease_cycle.AtStart(True, True, 'is in maintenance'),
+            lease_cycle.AtStart(True, True, 'is down or disabled in Nova'),
             lease_cycle.at_start(host, None))
 
     def test_one_that_is_gone_is_gone_from_placement(self):
