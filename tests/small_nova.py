@@ -24,6 +24,7 @@ import dataclasses
 import functools
 import http.server
 import json as json_module
+import re
 import threading
 from typing import Any
 from urllib import parse
@@ -70,6 +71,8 @@ class Server:
     host: str
     status: str = 'ACTIVE'
     task_state: str | None = None
+    vcpus: int = 1
+    extra_specs: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
@@ -164,7 +167,15 @@ class SmallNova(fixtures.Fixture):
         """Have a server run, and return its uuid."""
         uuid = uuid or world.new_uuid()
         self.servers[uuid] = Server(flavor, project, host)
+        self._keep_flavor(self.servers[uuid])
         return uuid
+
+    def _keep_flavor(self, server: Server) -> None:
+        """Have a server have a copy of its flavor."""
+        there = self.flavors.get(server.flavor)
+        if there is not None:
+            server.vcpus = there.shown['vcpus']
+            server.extra_specs = dict(there.extra_specs)
 
     def resize(self, server: str, flavor: str) -> str:
         """Have a server be resized, and return the uuid of its migration."""
@@ -282,6 +293,7 @@ class SmallNova(fixtures.Fixture):
                 for uuid, server in self.servers.items()
                 if query.get('flavor') in (None, server.flavor)
                 and query.get('host') in (None, server.host)
+                and re.search(query.get('node', ''), server.host)
                 and query['all_tenants'] == '1'})
         server = self.servers.get(parts[0])
         if server is None:
@@ -364,6 +376,8 @@ def _shown(uuid: str, server: Server) -> dict[str, Any]:
     return {'id': uuid, 'status': server.status,
             'tenant_id': server.project,
             'OS-EXT-STS:task_state': server.task_state,
+            'flavor': {'vcpus': server.vcpus,
+                       'extra_specs': server.extra_specs},
             'OS-EXT-SRV-ATTR:host': server.host,
             'OS-EXT-SRV-ATTR:hypervisor_hostname': server.host}
 

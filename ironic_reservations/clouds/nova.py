@@ -74,6 +74,8 @@ class Server:
 
     :ivar host: the nova-compute that has it; ``None``: none yet.
     :ivar node: the name of the hypervisor: for a node of Ironic, its uuid.
+    :ivar vcpus: those of its own copy of its flavor.
+    :ivar extra_specs: of the same; empty where Nova does not show them.
     """
 
     uuid: str
@@ -82,6 +84,8 @@ class Server:
     project_id: str | None = None
     host: str | None = None
     node: str | None = None
+    vcpus: int = 0
+    extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def going(self) -> bool:
@@ -324,7 +328,9 @@ def _server(body: Mapping[str, Any]) -> Server:
     return Server(body['id'], body['status'],
                   body.get('OS-EXT-STS:task_state'), body.get('tenant_id'),
                   body.get('OS-EXT-SRV-ATTR:host'),
-                  body.get('OS-EXT-SRV-ATTR:hypervisor_hostname'))
+                  body.get('OS-EXT-SRV-ATTR:hypervisor_hostname'),
+                  body['flavor']['vcpus'],
+                  dict(body['flavor'].get('extra_specs') or {}))
 
 
 def _hypervisor(body: Mapping[str, Any]) -> Hypervisor:

@@ -24,6 +24,7 @@ import queue
 import threading
 
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.clouds import keystone_projects
 from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
@@ -35,6 +36,7 @@ from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
 from ironic_reservations.engine.leases import fix as lease_fix
+from ironic_reservations.engine.leases import gone_projects
 from ironic_reservations.engine.leases import pull as lease_pull
 from ironic_reservations.engine.maintenance import sync as maintenance_sync
 from ironic_reservations.engine.notices import before_start
@@ -135,6 +137,16 @@ def dates(engine: Engine) -> loop.Loop:
     ), claim.Claim(engine, 'dates', claim.new_owner(), options.claim_ttl))
 
 
+def projects(engine: Engine) -> loop.Loop:
+    """Return the loop that ends the leases of projects that are gone."""
+    there = keystone_projects.KeystoneProjects(engine.conf)
+    return loop.Loop('projects', (loop.Task(
+        lambda goes_on: gone_projects.end(engine, there, goes_on),
+        gone_projects.interval(engine), again=False),), claim.Claim(
+            engine, 'projects', claim.new_owner(),
+            engine.conf.leases.claim_ttl))
+
+
 def maintenance(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
     """Return the loop that puts nodes into maintenance for their windows."""
     return loop.Loop('maintenance', (loop.Task(
@@ -228,6 +240,8 @@ class Reconciler:
             self._all += [lease_workers.LeaseWorkers(engine),
                           outcomes(engine, engine.ironic),
                           maintenance(engine, engine.ironic)]
+        if gone_projects.wanted(engine):
+            self._all.append(projects(engine))
         if self.placement is not None:
             self._all.append(self.placement)
         if notices.wanted(engine.conf):
