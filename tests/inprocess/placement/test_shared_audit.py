@@ -128,7 +128,7 @@ class _BothKinds:
 
     def test_usage_that_nobody_owns_is_told(self) -> None:
         host = self.of_kind()
-        self.compute.orphan(self.take(host))
+        self.there.orphan(self.take(host))
         self.assertEqual([(Kind.GHOST, host)] * len(self.one), self.found())
         self.assertEqual({Kind.GHOST: False}, self.repair())
 
