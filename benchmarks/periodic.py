@@ -78,6 +78,10 @@ def _of_leases(now: datetime.datetime) -> dict[str, Query]:
             c, now - datetime.timedelta(days=90), 100),
         'leases that wait for a node': lambda c: lease_work.wake(
             c, [c.scalar(_A_NODE)], now + 2 * _DAY),
+        'leases that are short of a node':
+            lambda c: lease_work.read_short(c, now, now),
+        'nodes that will change': lambda c: lease_work.read_awaited(c, now),
+        'leases that wait': lambda c: lease_work.count_waiting(c, now),
         'nodes of leases': lease_work.read_concerned,
         'request served before': lambda c: request_keys.read(
             c, request_keys.LEASE, 'key'),
@@ -127,6 +131,8 @@ def _of_nodes(now: datetime.datetime) -> dict[str, Query]:
         'use of the nodes of leases': lambda c: no_shows.read(
             c, ['over-7', 'over-8'], now),
         'maintenance that is due': lambda c: maintenance.read_due(c, now),
+        'windows that are postponed':
+            lambda c: maintenance.read_postponed(c, now),
         'maintenance': maintenance.read_of_nodes,
         'maintenance of a node': lambda c: maintenance.read_of_nodes(
             c, [c.scalar(_A_NODE)]),

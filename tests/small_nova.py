@@ -24,6 +24,7 @@ import dataclasses
 import functools
 import http.server
 import json as json_module
+import re
 import threading
 from typing import Any
 from urllib import parse
@@ -70,6 +71,20 @@ class Server:
     host: str
     status: str = 'ACTIVE'
     task_state: str | None = None
+    vcpus: int = 1
+    extra_specs: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Migration:
+    """A resize, as it is kept.
+
+    :ivar before: the flavor that the server had.
+    """
+
+    server: str
+    before: str
+    status: str = 'finished'
 
 
 class _Refused(Exception):
@@ -84,6 +99,9 @@ class SmallNova(fixtures.Fixture):
 
     :ivar flavors: by id.
     :ivar servers: by uuid.
+    :ivar migrations: by uuid.
+    :ivar hypervisors: their state and status, by uuid.
+    :ivar confirmed: called with each resize that is confirmed.
     :ivar deleting: whether a server that is to be deleted takes its time.
     :ivar keeps: whether deleted servers are kept to be restored.
     :ivar deleted: called with each server that is gone.
@@ -97,6 +115,9 @@ class SmallNova(fixtures.Fixture):
         super().__init__()
         self.flavors: dict[str, Flavor] = {}
         self.servers: dict[str, Server] = {}
+        self.migrations: dict[str, Migration] = {}
+        self.hypervisors: dict[str, tuple[str, str]] = {}
+        self.confirmed: Callable[[str], object] = lambda _: None
         self.deleting = self.keeps = False
         self.deleted: Callable[[str], object] = lambda _: None
         self.busy: set[str] = set()
@@ -146,6 +167,21 @@ class SmallNova(fixtures.Fixture):
         """Have a server run, and return its uuid."""
         uuid = uuid or world.new_uuid()
         self.servers[uuid] = Server(flavor, project, host)
+        self._keep_flavor(self.servers[uuid])
+        return uuid
+
+    def _keep_flavor(self, server: Server) -> None:
+        """Have a server have a copy of its flavor."""
+        there = self.flavors.get(server.flavor)
+        if there is not None:
+            server.vcpus = there.shown['vcpus']
+            server.extra_specs = dict(there.extra_specs)
+
+    def resize(self, server: str, flavor: str) -> str:
+        """Have a server be resized, and return the uuid of its migration."""
+        uuid, there = world.new_uuid(), self.servers[server]
+        self.migrations[uuid] = Migration(server, there.flavor)
+        there.flavor, there.status = flavor, 'VERIFY_RESIZE'
         return uuid
 
     def vanish(self) -> None:
@@ -181,6 +217,15 @@ class SmallNova(fixtures.Fixture):
             query = dict(parse.parse_qsl(url.query))
             if parts[0] == 'flavors':
                 return self._flavors(method, parts[1:], query, body)
+            if parts[0] == 'os-hypervisors':
+                return self._hypervisors(parts[1:], query)
+            if parts[0] == 'os-migrations':
+                return 200, _page('migrations', query, {
+                    uuid: {'id': 7, 'uuid': uuid, 'status': each.status,
+                           'instance_uuid': each.server,
+                           'migration_type': 'resize'}
+                    for uuid, each in self.migrations.items()
+                    if query['status'] == each.status})
             return self._servers(method, parts[1:], query, body)
         except _Refused as refused:
             return refused.status, {refused.cause: {
@@ -248,6 +293,7 @@ class SmallNova(fixtures.Fixture):
                 for uuid, server in self.servers.items()
                 if query.get('flavor') in (None, server.flavor)
                 and query.get('host') in (None, server.host)
+                and re.search(query.get('node', ''), server.host)
                 and query['all_tenants'] == '1'})
         server = self.servers.get(parts[0])
         if server is None:
@@ -257,6 +303,8 @@ class SmallNova(fixtures.Fixture):
             return 200, {'server': _shown(parts[0], server)}
         if parts[0] in self.busy:
             raise _Refused(409, 'conflictingRequest', 'It is locked.')
+        if body is not None and 'confirmResize' in body:
+            return self._confirm(parts[0], server)
         if self.keeps and body is None:
             server.status = 'SOFT_DELETED'
         elif self.deleting:
@@ -264,6 +312,31 @@ class SmallNova(fixtures.Fixture):
         else:
             self.go(parts[0])
         return (202 if body else 204), None
+
+
+    def _hypervisors(self, parts: list[str],
+                     query: dict[str, str]) -> tuple[int, Any]:
+        shown = {uuid: {'id': uuid, 'state': state, 'status': status,
+                        'hypervisor_hostname': uuid}
+                 for uuid, (state, status) in self.hypervisors.items()}
+        if not parts:
+            return 200, _page('hypervisors', query, shown)
+        if parts[0] not in shown:
+            raise _Refused(404, 'itemNotFound', (
+                f"Hypervisor with ID '{parts[0]}' could not be found."))
+        return 200, {'hypervisor': shown[parts[0]]}
+
+    def _confirm(self, uuid: str, server: Server) -> tuple[int, Any]:
+        if server.status != 'VERIFY_RESIZE':
+            raise _Refused(409, 'conflictingRequest', (
+                f"Cannot 'confirmResize' instance {uuid} while it is in "
+                f'vm_state {server.status.lower()}'))
+        server.status = 'ACTIVE'
+        for migration, each in self.migrations.items():
+            if each.server == uuid and each.status == 'finished':
+                each.status = 'confirmed'
+                self.confirmed(migration)
+        return 204, None
 
 
 class _Direct:
@@ -303,6 +376,8 @@ def _shown(uuid: str, server: Server) -> dict[str, Any]:
     return {'id': uuid, 'status': server.status,
             'tenant_id': server.project,
             'OS-EXT-STS:task_state': server.task_state,
+            'flavor': {'vcpus': server.vcpus,
+                       'extra_specs': server.extra_specs},
             'OS-EXT-SRV-ATTR:host': server.host,
             'OS-EXT-SRV-ATTR:hypervisor_hostname': server.host}
 

@@ -114,7 +114,7 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     'lease_work.give_back': _CLAIM,
     'claimed_rows.drop': _CLAIM,
     # When a lease is looked at: earlier does no harm.
-    'lease_work.wake': frozenset({'id', 'due_at'}),
+    'lease_work.make_due': frozenset({'id', 'due_at'}),
     # Flags: they rest on bookings that the statement names, or that the
     # transaction has moved, and on nothing of the lease; and the generation
     # of the lease is raised so that it is read again.

@@ -16,26 +16,20 @@ from __future__ import annotations
 
 import collections
 import threading
-from typing import Any
 
 from keystoneauth1 import exceptions as ksa_exc
-from keystoneauth1 import loading
-from keystoneauth1 import plugin
 from oslo_config import cfg
 from oslo_log import log
 
 from ironic_reservations import clock
 from ironic_reservations import errors
+from ironic_reservations.clouds import keystone_reader
 
 LOG = log.getLogger(__name__)
 
-_GROUP = 'ironic'
-_VERSION = '/v3'
-#: How long, in seconds, to wait for an answer, and to cache one.
-_PATIENCE = 10
+#: How long, in seconds, an answer is cached.
 _FRESH = 60.0
 _REMEMBERED = 1000
-_USER = {'User-Agent': 'ironic-reservations-calendar'}
 
 
 class KeystoneRoles:
@@ -45,9 +39,8 @@ class KeystoneRoles:
     """
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        self._conf = conf
+        self._reader = keystone_reader.KeystoneReader(conf)
         self._lock = threading.Lock()
-        self._session: tuple[Any, Any] | None = None
         self._known: collections.OrderedDict[
             tuple[str, str], tuple[float, frozenset[str]]] = (
                 collections.OrderedDict())
@@ -81,39 +74,14 @@ class KeystoneRoles:
 
     def _ask(self, user_id: str, project_id: str) -> frozenset[str]:
         try:
-            if not (self._get(f'/users/{user_id}')['user']['enabled']
-                    and self._get(f'/projects/{project_id}')
+            if not (self._reader.get(f'/users/{user_id}')['user']['enabled']
+                    and self._reader.get(f'/projects/{project_id}')
                     ['project']['enabled']):
                 return frozenset()
         except ksa_exc.NotFound:
             return frozenset()
-        found = self._get('/role_assignments', {
+        found = self._reader.get('/role_assignments', {
             'user.id': user_id, 'scope.project.id': project_id,
             'effective': 'true', 'include_names': 'true'})
         return frozenset(each['role']['name']
                          for each in found['role_assignments'])
-
-    def _get(self, path: str, query: dict[str, str] | None = None) -> Any:
-        session, auth = self._opened()
-        root = session.get_endpoint(auth, interface=plugin.AUTH_INTERFACE)
-        if root is None:
-            raise ksa_exc.EndpointNotFound(
-                f'[{_GROUP}] has no auth_url')
-        root = root.rstrip('/').removesuffix(_VERSION) + _VERSION
-        try:
-            return session.get(f'{root}{path}', auth=auth,
-                               params=query or {}, headers=_USER).json()
-        except (ValueError, TypeError) as exc:
-            raise ksa_exc.InvalidResponse(response=None) from exc
-
-    def _opened(self) -> tuple[Any, Any]:
-        # NOTE: the session has no credentials of its own. If Keystone answered
-        # 401 to the discovery of its versions, keystoneauth would ask again
-        # with the credentials of the session, and deadlock on its lock.
-        with self._lock:
-            if self._session is None:
-                self._session = (
-                    loading.load_session_from_conf_options(
-                        self._conf, _GROUP, timeout=_PATIENCE),
-                    loading.load_auth_from_conf_options(self._conf, _GROUP))
-            return self._session

@@ -45,6 +45,7 @@ _PAGE = 500
 _FLAVOR_ID = re.compile('(?!\\.{1,2}$)[a-zA-Z0-9. _-]{1,255}')
 _DELETED = 'DELETED'
 _SOFT_DELETED = 'SOFT_DELETED'
+_RESIZED = 'VERIFY_RESIZE'
 _DELETING = ('deleting', 'force-deleting', 'soft-deleting')
 
 
@@ -73,6 +74,8 @@ class Server:
 
     :ivar host: the nova-compute that has it; ``None``: none yet.
     :ivar node: the name of the hypervisor: for a node of Ironic, its uuid.
+    :ivar vcpus: those of its own copy of its flavor.
+    :ivar extra_specs: of the same; empty where Nova does not show them.
     """
 
     uuid: str
@@ -81,6 +84,8 @@ class Server:
     project_id: str | None = None
     host: str | None = None
     node: str | None = None
+    vcpus: int = 0
+    extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def going(self) -> bool:
@@ -88,9 +93,38 @@ class Server:
         return self.status == _DELETED or self.task_state in _DELETING
 
     @property
+    def resized(self) -> bool:
+        """Return whether a resize of it is to be confirmed or reverted."""
+        return self.status == _RESIZED and self.task_state is None
+
+    @property
     def kept(self) -> bool:
         """Return whether it is soft-deleted, and can be restored."""
         return self.status == _SOFT_DELETED
+
+
+@dataclasses.dataclass(frozen=True)
+class Migration:
+    """A resize or migration of a server, which a consumer stands for.
+
+    :ivar uuid: also that of the consumer in Placement that keeps what the
+        server had before.
+    :ivar server: the uuid of the server.
+    """
+
+    uuid: str
+    server: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Hypervisor:
+    """A hypervisor, whose uuid is also that of its provider in Placement.
+
+    :ivar usable: whether its nova-compute runs, and is not disabled.
+    """
+
+    uuid: str
+    usable: bool
 
 
 class Nova:
@@ -123,7 +157,8 @@ class Nova:
 
     def flavors(self) -> Iterator[Flavor]:
         """Read all flavors, including private ones, page by page."""
-        return map(_flavor, self._pages('flavors', {'is_public': 'None'}))
+        return map(_flavor, self._pages('flavors', {'is_public': 'None'},
+                                        '/flavors/detail'))
 
     def create_flavor(self, flavor: Flavor) -> Answer:
         """Create a flavor without its extra specs."""
@@ -171,8 +206,8 @@ class Nova:
         :param filters: such as ``flavor`` and ``host``; the list is empty for
             a flavor that does not exist.
         """
-        return map(_server, self._pages('servers', {**filters,
-                                                    'all_tenants': '1'}))
+        return map(_server, self._pages(
+            'servers', {**filters, 'all_tenants': '1'}, '/servers/detail'))
 
     def server(self, uuid: str) -> Server | None:
         """Return a server; ``None`` if Nova shows none.
@@ -182,6 +217,31 @@ class Nova:
         """
         body = self._read(f'/servers/{uuid}')
         return None if body is None else _server(body['server'])
+
+    def hypervisors(self) -> Iterator[Hypervisor]:
+        """Read all hypervisors, page by page."""
+        return map(_hypervisor, self._pages('hypervisors', {},
+                                            '/os-hypervisors'))
+
+    def hypervisor(self, uuid: str) -> Hypervisor | None:
+        """Return a hypervisor; ``None`` if Nova has none with that uuid."""
+        body = self._read(f'/os-hypervisors/{uuid}')
+        return None if body is None else _hypervisor(body['hypervisor'])
+
+    def migrations(self, status: str) -> Iterator[Migration]:
+        """Read migrations of all servers, page by page.
+
+        :param status: such as ``finished``, for a resize that has been neither
+            confirmed nor reverted.
+        """
+        return (Migration(each['uuid'], each['instance_uuid']) for each
+                in self._pages('migrations', {'status': status},
+                               '/os-migrations', 'uuid'))
+
+    def confirm_resize(self, uuid: str) -> Answer:
+        """Begin to confirm the resize of a server."""
+        return self._write('POST', f'/servers/{uuid}/action',
+                           {'confirmResize': None})
 
     def delete_server(self, uuid: str) -> Answer:
         """Begin to delete a server."""
@@ -194,11 +254,15 @@ class Nova:
 
     # Sending
 
-    def _pages(self, kind: str, query: Mapping[str, str]
-               ) -> Iterator[Mapping[str, Any]]:
+    def _pages(self, kind: str, query: Mapping[str, str], path: str,
+               key: str = 'id') -> Iterator[Mapping[str, Any]]:
+        """Read a list.
+
+        :param key: of the value by which the next page is asked for.
+        """
         marker: dict[str, str] = {}
         while True:
-            body = self._read(f'/{kind}/detail?' + parse.urlencode(
+            body = self._read(f'{path}?' + parse.urlencode(
                 {**query, 'limit': str(_PAGE), **marker}))
             if body is None:
                 # NOTE: also if the marker has been deleted since: an
@@ -208,7 +272,7 @@ class Nova:
             yield from body[kind]
             if not body[kind] or not body.get(f'{kind}_links'):
                 return
-            marker = {'marker': body[kind][-1]['id']}
+            marker = {'marker': body[kind][-1][key]}
 
     def _read(self, path: str) -> Any:
         try:
@@ -264,7 +328,14 @@ def _server(body: Mapping[str, Any]) -> Server:
     return Server(body['id'], body['status'],
                   body.get('OS-EXT-STS:task_state'), body.get('tenant_id'),
                   body.get('OS-EXT-SRV-ATTR:host'),
-                  body.get('OS-EXT-SRV-ATTR:hypervisor_hostname'))
+                  body.get('OS-EXT-SRV-ATTR:hypervisor_hostname'),
+                  body['flavor']['vcpus'],
+                  dict(body['flavor'].get('extra_specs') or {}))
+
+
+def _hypervisor(body: Mapping[str, Any]) -> Hypervisor:
+    return Hypervisor(body['id'], (body['state'], body['status'])
+                      == ('up', 'enabled'))
 
 
 def _said(answer: Any) -> str:

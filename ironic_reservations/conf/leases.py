@@ -229,6 +229,14 @@ OPTS = [
                help='Time, in seconds, for which a process claims a lease '
                     'that it works on. It renews the claim while it lives; if '
                     'it dies, another process takes over after this time.'),
+    cfg.IntOpt('end_of_gone_project', default=604800, min=0,
+               help='Time, in seconds, after which the leases of a project '
+                    'end that was deleted from Keystone; 0: they never do '
+                    'because of that. The project has to be gone at each '
+                    'check in that time. Keystone is asked with the user of '
+                    '[ironic], who needs the role reader with the scope '
+                    'system; if it does not answer, or does not let that '
+                    'user see projects, no lease ends.'),
     cfg.IntOpt('max_backoff', default=300, min=1,
                help='Maximum time, in seconds, between two attempts at a '
                     'failing step.'),

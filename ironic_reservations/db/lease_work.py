@@ -28,6 +28,7 @@ from ironic_reservations.db import claimed_rows
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_condition
 
 _s = tables.leases.c
 _l = tables.lease_reservations.c
@@ -168,13 +169,87 @@ def wake(connection: sa.Connection, node_uuids: Collection[str],
     ).scalars().all()
     if not concerned:
         return
+    make_due(connection, concerned, now)
+
+
+def make_due(connection: sa.Connection, lease_ids: Collection[str],
+             now: datetime.datetime) -> None:
+    """Make leases due.
+
+    NOTE: also those that are claimed, as in :func:`wake`.
+    """
     # UPDATE leases SET due_at = ?
-    #   WHERE (due_at > ? OR claimed_until > ?) AND id IN (...)
+    #   WHERE id IN (...) AND (due_at > ? OR claimed_until > ?)
     connection.execute(
         sa.update(tables.leases)
-        .where(_s.id.in_(sorted(concerned)),
+        .where(_s.id.in_(sorted(lease_ids)),
                sa.or_(_s.due_at > now, _s.claimed_until > now))
         .values(due_at=now))
+
+
+@dataclasses.dataclass(frozen=True)
+class Short:
+    """A booking whose lease has started, and has not got the node yet.
+
+    :ivar uuid: of the booking.
+    """
+
+    lease_id: str
+    uuid: str
+    node_uuid: str
+    ends_at: datetime.datetime
+
+
+def read_short(connection: sa.Connection, now: datetime.datetime,
+               until: datetime.datetime) -> list[Short]:
+    """Return the bookings of leases that wait for their nodes.
+
+    Those that are due by a time are left out, unless somebody works on them.
+    """
+    # SELECT lease_id, uuid, node_uuid, expires_at FROM reservations
+    #   JOIN lease_reservations ON ... JOIN leases ON ...
+    #   WHERE state = 'planned' AND starts_at <= ? AND expires_at > ?
+    #     AND (due_at > ? OR claimed_until > ?)
+    return [Short(*row) for row in connection.execute(
+        sa.select(_l.lease_id, _r.uuid, _r.node_uuid, _r.expires_at)
+        .join_from(tables.reservations, tables.lease_reservations,
+                   _r.lease_reservation_id == _l.id)
+        .join(tables.leases, _l.lease_id == _s.id)
+        .where(_r.state == leases.BookingState.PLANNED.value,
+               _r.starts_at <= now, _r.expires_at > now,
+               sa.or_(_s.due_at > until, _s.claimed_until > now)))]
+
+
+def read_awaited(connection: sa.Connection, now: datetime.datetime) -> bool:
+    """Return whether a lease waits for a node to be free."""
+    # SELECT reservations.id FROM reservations JOIN nodes ON ...
+    #   WHERE state = 'planned' AND starts_at <= ? AND expires_at > ?
+    #     OR state = 'ending' AND provision_state IN (...) LIMIT 1
+    return connection.execute(
+        sa.select(_r.id).join_from(
+            tables.reservations, tables.nodes,
+            _r.node_uuid == tables.nodes.c.uuid)
+        .where(sa.or_(
+            sa.and_(_r.state == leases.BookingState.PLANNED.value,
+                    _r.starts_at <= now, _r.expires_at > now),
+            sa.and_(_r.state == leases.BookingState.ENDING.value,
+                    tables.nodes.c.provision_state.in_(
+                        node_condition.PASSING))))
+        .limit(1)).first() is not None
+
+
+def count_waiting(connection: sa.Connection,
+                  until: datetime.datetime) -> int:
+    """Return how many leases that wait are due by a time.
+
+    :returns: no more than 10,000.
+    """
+    # SELECT COUNT(*) FROM (SELECT id FROM leases
+    #   WHERE due_at <= ? AND waiting IS NOT NULL LIMIT 10000)
+    some = (sa.select(_s.id).where(_s.due_at <= until, _s.waiting.is_not(None))
+            .limit(10_000).subquery())
+    return connection.execute(
+        sa.select(sa.func.count()).select_from(some)).scalar_one()
 
 
 def read_concerned(connection: sa.Connection,

@@ -269,6 +269,25 @@ def count_live(connection: sa.Connection, project_id: str | None,
     return int(connection.execute(query).scalar_one())
 
 
+def read_projects(connection: sa.Connection) -> frozenset[str]:
+    """Return the projects that have leases that are not over."""
+    # SELECT DISTINCT project_id FROM leases
+    #   WHERE status IN (...) AND project_id IS NOT NULL
+    live = [status.value for status in leases.LeaseStatus if not status.over]
+    return frozenset(connection.execute(
+        sa.select(_s.project_id).distinct().where(
+            _s.status.in_(live), _s.project_id.is_not(None))).scalars())
+
+
+def read_of_project(connection: sa.Connection, project_id: str) -> list[str]:
+    """Return the ids of a project's leases that are not over."""
+    # SELECT id FROM leases WHERE project_id = ? AND status IN (...)
+    live = [status.value for status in leases.LeaseStatus if not status.over]
+    return list(connection.execute(sa.select(_s.id).where(
+        _s.project_id == project_id, _s.status.in_(live))
+        .order_by(_s.id)).scalars())
+
+
 def insert(connection: sa.Connection, lease: leases.Lease,
            due_at: datetime.datetime, request_key: str | None,
            request_digest: str | None) -> None:

@@ -113,6 +113,26 @@ def read_due(connection: sa.Connection, now: datetime.datetime
             for row in connection.execute(query)]
 
 
+def read_postponed(connection: sa.Connection, now: datetime.datetime
+                   ) -> list[tuple[maintenance.NodeWindow,
+                                   datetime.datetime]]:
+    """Return the nodes of windows that wait for their present users.
+
+    :returns: each with the start that was asked for.
+    """
+    # SELECT ..., maintenance_windows.starts_at FROM maintenance_nodes
+    #   JOIN maintenance_windows ON ...
+    #   WHERE state = 'planned' AND maintenance_nodes.starts_at > ? AND drain
+    #     AND maintenance_nodes.starts_at > maintenance_windows.starts_at
+    return [(_node(row), row[5]) for row in connection.execute(
+        sa.select(*_NODE, _w.starts_at.label('wanted')).join_from(
+            tables.maintenance_nodes, tables.maintenance_windows,
+            _m.window_id == _w.id).where(
+                _m.state == maintenance.State.PLANNED.value,
+                _m.starts_at > now, _w.drain, _m.starts_at > _w.starts_at)
+        .order_by(_m.starts_at, _m.id))]
+
+
 def count_late(connection: sa.Connection, now: datetime.datetime) -> int:
     """Count nodes whose maintenance should have begun and has not."""
     # SELECT count(*) FROM maintenance_nodes
@@ -158,6 +178,31 @@ def end(connection: sa.Connection, there: maintenance.NodeWindow,
     ended = {'ends_at': max(there.starts_at, now)}
     _update(connection, there, ended if there.written
             else {**ended, 'state': _OVER})
+
+
+def move(connection: sa.Connection, there: maintenance.NodeWindow,
+         starts_at: datetime.datetime, ends_at: datetime.datetime) -> None:
+    """Write the period of a node in its window.
+
+    :param there: as it was read.
+    :raises Conflict: it has changed since.
+    """
+    _update(connection, there, {'starts_at': starts_at, 'ends_at': ends_at})
+
+
+def write_end(connection: sa.Connection, window: maintenance.Window,
+              ends_at: datetime.datetime) -> None:
+    """Write when a window ends that nobody has ended.
+
+    :param window: as it was read.
+    :raises Conflict: somebody has ended it since.
+    """
+    # UPDATE maintenance_windows SET ends_at = ?
+    #   WHERE id = ? AND updated_at = ? (or IS NULL)
+    row_counts.check(connection.execute(
+        sa.update(tables.maintenance_windows).where(
+            _w.id == window.id, _w.updated_at == window.updated_at)
+        .values(ends_at=ends_at)), 1, 'a maintenance window')
 
 
 def _update(connection: sa.Connection, there: maintenance.NodeWindow,

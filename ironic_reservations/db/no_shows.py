@@ -20,13 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Sequence
-import dataclasses
 import datetime
 
 import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
-from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
 from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.lifecycle import no_show
@@ -38,7 +36,6 @@ _l = tables.lease_reservations.c
 _n = tables.nodes.c
 _s = tables.leases.c
 _u = tables.usable_bookings.c
-_k = tables.observations.c
 #: How many bookings one statement names.
 _PIECE = 500
 
@@ -206,50 +203,3 @@ def _deployable() -> sa.ColumnElement[bool]:
                    sa.not_(_n.retired),
                    _n.provision_state == node_condition.AVAILABLE,
                    sa.not_(conditions.occupied()))
-
-
-@dataclasses.dataclass(frozen=True)
-class Observation:
-    """The checks of something.
-
-    :ivar since: the first check after the last break.
-    :ivar looked_at: the last check.
-    """
-
-    since: datetime.datetime
-    looked_at: datetime.datetime
-
-    def unbroken(self, now: datetime.datetime, gap: datetime.timedelta
-                 ) -> datetime.datetime | None:
-        """Return since when there has been no break, ``None`` in a break.
-
-        :param gap: a longer time between two checks is a break.
-        """
-        return self.since if now - self.looked_at <= gap else None
-
-
-def read_looks(connection: sa.Connection, name: str) -> Observation | None:
-    """Return the checks of something, ``None`` if there were none."""
-    row = connection.execute(sa.select(_k.since, _k.looked_at).where(
-        _k.name == name)).one_or_none()
-    return None if row is None else Observation(*row)
-
-
-def write_looks(connection: sa.Connection, name: str,
-                before: Observation | None, after: Observation) -> None:
-    """Write a new check.
-
-    :param before: as it was read.
-    :raises Conflict: another process has written one since.
-    """
-    if before is None:
-        connection.execute(sa.insert(tables.observations).values(
-            name=name, **dataclasses.asdict(after)))
-        return
-    # UPDATE observations SET since = ?, looked_at = ?
-    #   WHERE name = ? AND since = ? AND looked_at = ?
-    row_counts.check(connection.execute(
-        sa.update(tables.observations)
-        .where(_k.name == name, _k.since == before.since,
-               _k.looked_at == before.looked_at)
-        .values(**dataclasses.asdict(after))), 1, 'a check')

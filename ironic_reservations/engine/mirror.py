@@ -122,6 +122,17 @@ def refresh_changed(engine: Engine) -> None:
             return
 
 
+def follow_awaited(engine: Engine) -> None:
+    """Mirror the nodes that were updated last, if a lease waits for any.
+
+    :raises IronicUnavailable: they could not be read.
+    """
+    with engine.database.read() as connection:
+        awaited = db_lease_work.read_awaited(connection, engine.clock())
+    if awaited:
+        refresh_changed(engine)
+
+
 def refresh_all(engine: Engine) -> None:
     """Mirror all nodes, and delete those that Ironic no longer has."""
     rows = _read_rows(engine)

@@ -29,6 +29,12 @@ from ironic_reservations.model import node_condition
 #: The reason for a node that does not match the requirements of its lease.
 UNSUITED = 'does not match the properties of the lease any more'
 
+#: A step that waits for something of which nothing tells that it is over is
+#: tried at least each so many seconds, unless so many leases wait that more
+#: than this number would be tried in a second.
+_POLLED = 4.0
+_RATE = 20
+
 UNDEPLOY = 'undeploy'
 LEAVE = 'leave'
 #: Not an option: for a node whose reservation is over.
@@ -158,6 +164,15 @@ def backoff(attempts: int, longest: float, chance: float) -> float:
     :param chance: a random number from 0 to 1, which spreads the retries.
     """
     return float(min(longest, 2.0 ** min(attempts, 30))) * (1 + chance) / 2
+
+
+def longest_pause(waiting: int, longest: float) -> float:
+    """Return the longest pause before a step that is polled, in seconds.
+
+    :param waiting: how many leases wait, or more.
+    :param longest: the upper bound, in seconds.
+    """
+    return min(longest, max(_POLLED, waiting / _RATE))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -143,6 +143,13 @@ OCCUPIED = frozenset(
          or state.condition is Condition.DEPLOYED))
 
 
+#: The states that change before a node can be used again, by themselves or
+#: when its user gives it up.
+PASSING = frozenset(
+    name for name, state in _STATES.items() if name is not None
+    and state.condition in (Condition.TRANSITION, Condition.DEPLOYED))
+
+
 class Node(Protocol):
     """The attributes of a node that determine its condition."""
 
@@ -199,7 +206,8 @@ def broken(node: Node | None) -> str | None:
         return ('is gone from Placement' if node.compute
                 else 'is gone from Ironic')
     if node.maintenance:
-        return 'is in maintenance'
+        return ('is down or disabled in Nova' if node.compute
+                else 'is in maintenance')
     if _state(node.provision_state).condition is Condition.BROKEN:
         return in_state(node)
     return 'is retired'
@@ -240,6 +248,28 @@ def occupied(node: Node) -> bool:
     """
     return (node.instance_uuid is not None
             or node.provision_state in OCCUPIED)
+
+
+def alike(one: Node | None, other: Node | None) -> bool:
+    """Return whether two views of a node agree on whether it can be used.
+
+    NOTE: who waits for a node is told by the mirror, which has to have seen
+    the state that is to change.
+    """
+    if one is None or other is None:
+        return one is other or GONE in (
+            each.provision_state for each in (one, other) if each is not None)
+    return ((one.provision_state, one.instance_uuid, one.maintenance,
+             one.retired)
+            == (other.provision_state, other.instance_uuid, other.maintenance,
+                other.retired))
+
+
+def idle(node: Node) -> bool:
+    """Return whether a node has neither work nor a user, as far as is known.
+    """
+    return (node.provision_state in (AVAILABLE, MANAGEABLE)
+            and not node.maintenance)
 
 
 def undeploys(node: Node) -> bool:

@@ -33,6 +33,7 @@ from oslo_log import log
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import unfinished
 from ironic_reservations.engine.lease_cycle import claims as lease_claims
+from ironic_reservations.engine.lease_cycle import short
 from ironic_reservations.engine.lease_cycle import sync as lease_sync
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.reconciler import claim as claim_module
@@ -63,11 +64,13 @@ class LeaseWorkers:
         self._queue: queue.SimpleQueue[lease_claims.Task | None] = (
             queue.SimpleQueue())
         self._workers: list[threading.Thread] = []
+        self._short = short.ShortLeases(self._engine)
         self._stopping = threading.Event()
         # NOTE: without a claim, since each lease has its own.
         self.loop = loop.Loop('leases', (
             loop.Task(lambda _: self.extend()),
             loop.Task(lambda _: self._let_go()),
+            loop.Task(lambda _: self._short.wake()),
             loop.Task(lambda _: self._fill())))
 
     def start(self) -> None:
@@ -99,6 +102,7 @@ class LeaseWorkers:
         :returns: the number of these leases.
         """
         self._let_go()
+        self._short.wake()
         tasks = self._take(limit)
         for task in tasks:
             self._work(task)

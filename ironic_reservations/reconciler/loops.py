@@ -24,6 +24,7 @@ import queue
 import threading
 
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.clouds import keystone_projects
 from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
@@ -35,6 +36,7 @@ from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
 from ironic_reservations.engine.leases import fix as lease_fix
+from ironic_reservations.engine.leases import gone_projects
 from ironic_reservations.engine.leases import pull as lease_pull
 from ironic_reservations.engine.maintenance import sync as maintenance_sync
 from ironic_reservations.engine.notices import before_start
@@ -74,7 +76,8 @@ def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
             # up when all nodes are read for the first time.
             loop.Task(lambda _: _refresh_all(engine),
                       conf.ironic.full_poll_interval),
-            loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval)]
+            loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval),
+            loop.Task(lambda _: mirror.follow_awaited(engine))]
         if engine.ironic_api.newest is None:
             tasks.append(loop.Task(lambda _: _see_version(engine), _UPGRADED,
                                    claimed=False, again=False))
@@ -132,6 +135,16 @@ def dates(engine: Engine) -> loop.Loop:
         loop.Task(lambda goes_on: lease_pull.pull(engine, goes_on),
                   options.queue_interval),
     ), claim.Claim(engine, 'dates', claim.new_owner(), options.claim_ttl))
+
+
+def projects(engine: Engine) -> loop.Loop:
+    """Return the loop that ends the leases of projects that are gone."""
+    there = keystone_projects.KeystoneProjects(engine.conf)
+    return loop.Loop('projects', (loop.Task(
+        lambda goes_on: gone_projects.end(engine, there, goes_on),
+        gone_projects.interval(engine), again=False),), claim.Claim(
+            engine, 'projects', claim.new_owner(),
+            engine.conf.leases.claim_ttl))
 
 
 def maintenance(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
@@ -227,6 +240,8 @@ class Reconciler:
             self._all += [lease_workers.LeaseWorkers(engine),
                           outcomes(engine, engine.ironic),
                           maintenance(engine, engine.ironic)]
+        if gone_projects.wanted(engine):
+            self._all.append(projects(engine))
         if self.placement is not None:
             self._all.append(self.placement)
         if notices.wanted(engine.conf):

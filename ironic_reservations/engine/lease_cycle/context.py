@@ -59,6 +59,8 @@ class Outcome:
         comes soon.
     :ivar until: when something that is waited for is over at the latest, if
         known.
+    :ivar polled: whether nothing makes the lease due when something that is
+        waited for is over, so that the step has to be tried often.
     """
 
     changed: bool = False
@@ -66,6 +68,7 @@ class Outcome:
     lease: leases.Lease | None = None
     closer: bool = True
     until: datetime.datetime | None = None
+    polled: bool = False
 
 
 @dataclasses.dataclass

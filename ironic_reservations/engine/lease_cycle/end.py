@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
@@ -30,11 +29,11 @@ from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_usage as db_lease_usage
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import enforced
 from ironic_reservations.engine import enforcement_commits
-from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
@@ -145,6 +144,7 @@ class _Sorted:
     :ivar flag: whether a node needs the operator.
     :ivar again: whether to look again at once.
     :ivar until: when something that is waited for is over at the latest.
+    :ivar polled: whether anything is waited for that the mirror does not show.
     """
 
     gone: list[leases.NodeBooking] = dataclasses.field(default_factory=list)
@@ -155,6 +155,7 @@ class _Sorted:
     flag: bool = False
     again: bool = False
     until: datetime.datetime | None = None
+    polled: bool = False
 
     def wait(self, until: datetime.datetime | None) -> None:
         """Keep the earliest time until which something is waited for."""
@@ -171,24 +172,30 @@ def take_back(context: lease_context.Context,
     """
     engine, now = context.engine, context.engine.clock()
     found = _Sorted()
-    shared = lease_instances.shared(context, lease.bookings)
+    with engine.database.read() as connection:
+        known = db_nodes.read_nodes(
+            connection, {booking.node_uuid for booking in lease.bookings},
+            with_traits=False)
     busy = _busy(context, lease)
     kept = lease_instances.end(context, lease)
     handed = lease_handover.read(engine, lease.bookings)
     found.waits.extend(kept.values())
+    found.polled = bool(kept)
     waiting = {each.id for each in lease.reservations
                if each.instances is not None and each.id in kept}
     for booking in lease.bookings:
         if (booking.state is not leases.BookingState.ENDING
                 or booking.reservation_id in waiting):
             continue
-        if booking.node_uuid in shared:
+        mirrored = known.get(booking.node_uuid)
+        if mirrored is not None and mirrored.compute:
             # NOTE: its share of the host has been taken back above.
             found.gone.append(booking)
             continue
         if booking.node_uuid in busy:
             if busy[booking.node_uuid] > now:
                 found.wait(busy[booking.node_uuid])
+            found.polled = True
             found.waits.append(lease_context.about(
                 None, booking.node_uuid,
                 'is being changed by a request under way'
@@ -199,6 +206,7 @@ def take_back(context: lease_context.Context,
         node: mirrored_node.Node | None = None
         try:
             node = context.ironic.node(booking.node_uuid)
+            found.polled |= not node_condition.alike(node, mirrored)
             if (booking.reservation_id in kept and node is not None
                     and node.instance_uuid is not None):
                 # NOTE: it may be a server, which Nova has to delete.
@@ -207,9 +215,11 @@ def take_back(context: lease_context.Context,
                        handed.get(booking.node_uuid), found,
                        lease.puts_back)
         except ironic_client.Refused as exc:
+            found.polled = True
             found.waits.append(lease_context.about(node, booking.node_uuid,
                                                    f'cannot be freed: {exc}'))
         except errors.IronicUnavailable as exc:
+            found.polled = True
             if node is None:
                 # NOTE: the others would run into the same time-out.
                 found.waits.append(str(exc))
@@ -224,7 +234,7 @@ def take_back(context: lease_context.Context,
         context.tell(announce.LEASE_UPDATE, after, announce.DEGRADED)
     if not found.gone and not found.untouched and after == lease:
         return lease_context.Outcome(found.again, tuple(found.waits),
-                                     until=found.until)
+                                     until=found.until, polled=found.polled)
     written = [*found.gone, *found.untouched]
     with engine.database.read() as connection:
         # NOTE: other bookings of the nodes do not matter here, and they change
@@ -243,6 +253,10 @@ def take_back(context: lease_context.Context,
         db_bookings.update_lessees(connection, dict.fromkeys(
             found.untouched, (None, None)))
         after = context.update(connection, lease, after)
+        # NOTE: the mirror made leases due that wait for these nodes when
+        # Ironic freed them, which was too soon.
+        db_lease_work.wake(connection, {booking.node_uuid
+                                        for booking in found.gone}, now)
         if broken:
             notices.write(engine.conf, connection, notices.Kind.BROKEN, after,
                           now, lease_context.sentence(found.waits))
@@ -253,23 +267,9 @@ def take_back(context: lease_context.Context,
            for booking in found.untouched}}
     context.committed(nodes, lease, changed)
     lease_hold.take_back(engine, held)
-    _wake_next(engine, found.gone)
     return lease_context.Outcome(
         True, tuple(found.waits), lease_context.with_bookings(after, {
             row.id: booking for row, booking in changed.items()}))
-
-
-def _wake_next(engine: Engine, gone: Collection[leases.NodeBooking]) -> None:
-    """Make leases due that wait for nodes that have just been freed.
-
-    NOTE: the mirror has made them due when Ironic freed the nodes, which was
-    too soon for them.
-    """
-    if not gone:
-        return
-    with engine.database.write() as connection:
-        db_lease_work.wake(connection, {booking.node_uuid for booking in gone},
-                           engine.clock())
 
 
 def _busy(context: lease_context.Context,
@@ -301,6 +301,7 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
     found.flag |= view.flag
     found.wait(view.until)
     if kept is not None:
+        found.polled = True
         found.waits.append(lease_context.about(node, uuid, kept))
     elif view.act is lease_cycle.Act.RELEASE:
         found.gone.append(booking)
@@ -311,6 +312,7 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
         # NOTE: from here on, the lessee is up to others.
         found.untouched.append(booking)
     if view.why:
+        found.polled |= node is None or node_condition.idle(node)
         found.waits.append(lease_context.about(node, uuid, view.why))
     if view.act in _CHANGES:
         context.change(booking, _CHANGES[view.act])
@@ -364,7 +366,7 @@ def finish(context: lease_context.Context,
     now = context.engine.clock()
     kept = lease_instances.finish(context, lease)
     if kept:
-        return lease_context.Outcome(waits=tuple(kept.values()))
+        return lease_context.Outcome(waits=tuple(kept.values()), polled=True)
     if not lease.puts_back:
         context.once('on_end', lambda: (
             enforced.on_end(context.engine, lease)))

@@ -40,6 +40,7 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import no_shows as db_no_shows
+from ironic_reservations.db import observations as db_observations
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import announce
@@ -112,15 +113,15 @@ def _look(engine: Engine, now: datetime.datetime) -> datetime.datetime:
     :returns: since when there has been no break.
     """
     with engine.database.read() as connection:
-        before = db_no_shows.read_looks(connection, _LOOK)
+        before = db_observations.read(connection, _LOOK)
         begun = db_no_shows.read_begun(connection, now)
         over = db_no_shows.read_over(connection)
     unbroken = None if before is None else before.unbroken(
         now, gap(engine.conf))
-    after = db_no_shows.Observation(unbroken or now, now)
+    after = db_observations.Observation(unbroken or now, now)
     try:
         with engine.database.write() as connection:
-            db_no_shows.write_looks(connection, _LOOK, before, after)
+            db_observations.write(connection, _LOOK, before, after)
             db_no_shows.finish(connection, over)
             db_no_shows.begin(connection, begun, now)
     except db_connection.Conflict:
@@ -182,7 +183,7 @@ def watch(context: lease_context.Context,
     with engine.database.read() as connection:
         looked = seen.read(connection, {booking.node_uuid for booking
                                         in there.values()})
-        look = db_no_shows.read_looks(connection, _LOOK)
+        look = db_observations.read(connection, _LOOK)
         unbroken = None if look is None else look.unbroken(
             now, gap(engine.conf))
         if unbroken is None:

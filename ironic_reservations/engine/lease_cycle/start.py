@@ -52,6 +52,7 @@ from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
 from ironic_reservations.model import requirements
 
 LOG = log.getLogger(__name__)
@@ -71,6 +72,8 @@ class _Observed:
     :ivar windows: the maintenance windows of the nodes.
     :ivar maintained: nodes whose maintenance is over and not cleared yet.
     :ivar returning: nodes that are being taken back from a previous lease.
+    :ivar busy: nodes for which a request is under way.
+    :ivar until: when nodes that others have are free at the latest.
     """
 
     nodes: Mapping[str, mirrored_node.Node]
@@ -80,6 +83,9 @@ class _Observed:
     windows: Mapping[str, Sequence[maintenance.NodeWindow]]
     maintained: Collection[str] = ()
     returning: Collection[str] = ()
+    busy: Collection[str] = ()
+    until: Mapping[str, datetime.datetime] = dataclasses.field(
+        default_factory=dict)
 
     def suits(self, booking: leases.NodeBooking,
               node: mirrored_node.Node | None) -> bool:
@@ -109,6 +115,10 @@ def start(context: lease_context.Context,
                      each.status is _PENDING
                      and booking.state is leases.BookingState.BOUND)]
     observed = _look(engine, lease, concerned, now)
+    if compute_mirror.refresh_before_start(engine, (
+            observed.nodes[booking.node_uuid] for booking in giving
+            if not booking.begun)):
+        observed = _look(engine, lease, concerned, now)
     seen = {uuid: node if node.compute else context.ironic.node(uuid)
             for uuid, node in observed.nodes.items()}
     views = {booking.id: _view(booking, seen[booking.node_uuid], observed,
@@ -160,8 +170,13 @@ def start(context: lease_context.Context,
              for booking in concerned if booking.id in refused
              or views[booking.id].why and not (views[booking.id].bind and
                                                views[booking.id].settled)]
-    return lease_context.Outcome(after != lease, (*waits, *unoffered.values()),
-                                 after)
+    return lease_context.Outcome(
+        after != lease, (*waits, *unoffered.values()), after,
+        until=min((at for at in observed.until.values() if at > now),
+                  default=None),
+        polled=bool(refused or unoffered or observed.busy) or any(
+            not node_condition.alike(seen[uuid], node)
+            for uuid, node in observed.nodes.items()))
 
 
 def _look(engine: Engine, lease: leases.Lease,
@@ -187,6 +202,10 @@ def _look(engine: Engine, lease: leases.Lease,
     taken.update({uuid: 'is in a maintenance window'
                   for uuid, found in windows.items()
                   if any(each.has_node(now) for each in found)})
+    until = {uuid: reservation.expires_at
+             for uuid, reservation in held.items() if reservation.live(now)}
+    until.update((uuid, each.ends_at) for uuid, found in windows.items()
+                 for each in found if each.has_node(now))
     maintained = {uuid for uuid, found in windows.items()
                   if any(each.late(now) for each in found)}
     taken.update(dict.fromkeys(maintained,
@@ -203,7 +222,7 @@ def _look(engine: Engine, lease: leases.Lease,
         {booking.id: requirements.parse(
             hypervisor, resource, None if each is None else each.need)
          for booking, (hypervisor, resource, each) in others
-         if booking.id in own}, windows, maintained, returning)
+         if booking.id in own}, windows, maintained, returning, busy, until)
 
 
 def _view(booking: leases.NodeBooking, node: mirrored_node.Node | None,

@@ -20,6 +20,7 @@ what before, nor where he died.
 from __future__ import annotations
 
 from collections.abc import Callable
+import dataclasses
 import datetime
 import logging
 import random
@@ -68,7 +69,7 @@ def _keep_lessee(context: lease_context.Context,
             why = _write_lessee(context, given[uuid])
             if why is not None:
                 waits.append(lease_context.about(node, uuid, why))
-    return lease_context.Outcome(waits=tuple(waits))
+    return lease_context.Outcome(waits=tuple(waits), polled=bool(waits))
 
 
 def _write_lessee(context: lease_context.Context,
@@ -111,8 +112,7 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
     """
     context = lease_context.Context(engine, claim.id, claim.due_at,
                                     holds, claim.token)
-    waits: list[str] = []
-    until: datetime.datetime | None = None
+    outcome = lease_context.Outcome()
     attempts = claim.attempts
     for _ in range(_ROUNDS):
         lease = lease or context.read()
@@ -129,13 +129,12 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
                       exc)
             lease = None
             continue
-        waits, until = list(outcome.waits), outcome.until
         if not outcome.changed:
             break
         attempts, lease = 0 if outcome.closer else attempts, outcome.lease
     lease = lease or context.read()
     if lease is not None:
-        _give_back(context, claim, lease, waits, attempts, until)
+        _give_back(context, claim, lease, outcome, attempts)
 
 
 def _round(context: lease_context.Context,
@@ -143,6 +142,7 @@ def _round(context: lease_context.Context,
     """Take steps until one changes something."""
     waits: list[str] = []
     until: list[datetime.datetime] = []
+    polled = False
     for task in (*lease_cycle.tasks(lease, context.engine.clock()),
                  lease_cycle.Task.KEEP, lease_cycle.Task.NO_SHOW):
         try:
@@ -151,7 +151,7 @@ def _round(context: lease_context.Context,
                 lease_context.Lost):
             raise
         except (errors.ReservationError, ironic_client.Refused) as exc:
-            outcome = lease_context.Outcome(waits=(str(exc),))
+            outcome = lease_context.Outcome(waits=(str(exc),), polled=True)
         except Exception as exc:
             # NOTE: a bug in one step must not keep the others from being
             # taken, nor other leases.
@@ -161,27 +161,27 @@ def _round(context: lease_context.Context,
                 f'the step {task} failed ({type(exc).__name__}); the log of '
                 'the reconciler tells more',))
         waits.extend(outcome.waits)
+        polled |= outcome.polled
         if outcome.until is not None:
             until.append(outcome.until)
         if outcome.changed:
-            return lease_context.Outcome(True, tuple(waits), outcome.lease,
-                                         outcome.closer,
-                                         min(until, default=None))
-    return lease_context.Outcome(False, tuple(waits),
-                                 until=min(until, default=None))
+            break
+    return dataclasses.replace(outcome, waits=tuple(waits), polled=polled,
+                               until=min(until, default=None))
 
 
 def _give_back(context: lease_context.Context, claim: db_lease_work.Claim,
-               lease: leases.Lease, waits: list[str], attempts: int,
-               until: datetime.datetime | None) -> None:
+               lease: leases.Lease, outcome: lease_context.Outcome,
+               attempts: int) -> None:
     engine, now = context.engine, context.engine.clock()
     due = lease_cycle.next_due(lease, now)
-    told = lease_context.sentence(waits)
+    told = lease_context.sentence(outcome.waits)
     if told is not None:
         soon = now + datetime.timedelta(seconds=lease_cycle.backoff(
-            attempts, engine.conf.leases.max_backoff, random.random()))
+            attempts, _longest_pause(engine, now, outcome.polled),
+            random.random()))
         due = min(time for time in (
-            soon, until, lease_cycle.next_event(lease, now))
+            soon, outcome.until, lease_cycle.next_event(lease, now))
             if time is not None)
         LOG.log(logging.INFO if attempts == 0 else logging.DEBUG,
                 'The lease %s waits: %s', lease.id,
@@ -190,3 +190,15 @@ def _give_back(context: lease_context.Context, claim: db_lease_work.Claim,
         db_lease_work.give_back(
             connection, claim, due, lease.generation, now, told,
             attempts + 1 if told is not None else 0)
+
+
+def _longest_pause(engine: Engine, now: datetime.datetime,
+                   polled: bool) -> float:
+    """Return the longest pause before the next attempt, in seconds."""
+    longest: float = engine.conf.leases.max_backoff
+    if not polled:
+        return longest
+    with engine.database.read() as connection:
+        waiting = db_lease_work.count_waiting(
+            connection, now + datetime.timedelta(seconds=longest))
+    return lease_cycle.longest_pause(waiting, longest)

@@ -37,6 +37,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine.in_flight import tickets
+from ironic_reservations.engine.maintenance import drained
 from ironic_reservations.engine.maintenance import holdings as holdings_module
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import maintenance
@@ -58,6 +59,7 @@ def sync(engine: Engine, ironic: ironic_client.Ironic,
 
     :param goes_on: called before each node; ``False`` ends the pass.
     """
+    drained.begin_earlier(engine)
     now = engine.clock()
     with engine.database.read() as connection:
         due = db_maintenance.read_due(connection, now)

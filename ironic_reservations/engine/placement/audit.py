@@ -37,6 +37,7 @@ from ironic_reservations.engine.placement import compute_hosts
 from ironic_reservations.engine.placement import consumers
 from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.engine.placement import lease_provider_audit
+from ironic_reservations.engine.placement import server_audit
 from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import mirrored_node
@@ -102,6 +103,9 @@ def audit(engine: Engine, everything: bool = False) -> Report:
     differences, children = lease_provider_audit.find(engine, there, seen,
                                                       everything)
     found += differences
+    found += server_audit.find(engine, {
+        uuid: host.node.name for uuid, host in hosts.items()
+        if not host.exclusive and host.node is not None and host.node.name})
     _remember(engine, {uuid: one for uuid, one in {**now, **children}.items()
                        if seen.get(uuid) != one}, seen.keys() - there.keys())
     return Report(sum(host.node is not None for host in hosts.values()),

@@ -24,6 +24,9 @@ from collections.abc import Mapping
 from typing import Any
 import uuid as uuid_module
 
+from oslo_log import log
+
+from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import consumers
@@ -31,6 +34,8 @@ from ironic_reservations.engine.placement import hold_calls
 from ironic_reservations.model import flavors
 from ironic_reservations.model import inventories
 from ironic_reservations.model import mirrored_node
+
+LOG = log.getLogger(__name__)
 
 #: The class that distinguishes compute hosts from all other providers.
 MARK = flavors.VCPU
@@ -49,7 +54,8 @@ def find(engine: Engine, ident: str) -> mirrored_node.Node | None:
     if engine.placement is None:
         return None
     for provider in _called(engine.placement, ident):
-        node = None if provider.parent is not None else read(engine, provider)
+        node = (None if provider.parent is not None else read(
+            engine, provider, bool(is_unusable(engine, provider.uuid))))
         if node is not None and MARK in dict(node.inventories or ()) and (
                 engine.ironic is None
                 or engine.ironic.node(node.uuid) is None):
@@ -66,10 +72,42 @@ def _called(client: placement.Placement,
     return client.providers(name=ident) if found is None else [found]
 
 
-def read(engine: Engine,
-         provider: placement.Provider) -> mirrored_node.Node | None:
+def unusable(engine: Engine) -> frozenset[str] | None:
+    """Return the hosts whose nova-compute is down or disabled, by Nova.
+
+    :returns: ``None``: Nova does not say, or there is none.
+    """
+    if engine.nova is None:
+        return None
+    try:
+        return frozenset(each.uuid for each in engine.nova.hypervisors()
+                         if not each.usable)
+    except errors.NovaUnavailable as exc:
+        LOG.warning('Nova does not say which compute hosts are down: %s', exc)
+        return None
+
+
+def is_unusable(engine: Engine, uuid: str) -> bool | None:
+    """Return whether the nova-compute of one host is down or disabled.
+
+    :returns: ``None``: Nova does not say, or there is none.
+    """
+    if engine.nova is None:
+        return None
+    try:
+        found = engine.nova.hypervisor(uuid)
+    except errors.NovaUnavailable as exc:
+        LOG.warning('Nova does not say whether the compute host %s is down: '
+                    '%s', uuid, exc)
+        return None
+    return found is not None and not found.usable
+
+
+def read(engine: Engine, provider: placement.Provider,
+         down: bool = False) -> mirrored_node.Node | None:
     """Return a compute host, with three requests.
 
+    :param down: whether its nova-compute is down or disabled, by Nova.
     :returns: ``None`` if it is gone.
     """
     client = hold_calls.client(engine)
@@ -82,7 +120,7 @@ def read(engine: Engine,
     used = _used_by_others(held)
     return mirrored_node.Node(
         provider.uuid, name=provider.name, provision_state=None,
-        maintenance=DISABLED in traits, traits=traits,
+        maintenance=down or DISABLED in traits, traits=traits,
         inventories=tuple(
             (name, _inventory(offer, used.get(name, 0)))
             for name, offer in sorted(there.by_class.items())))

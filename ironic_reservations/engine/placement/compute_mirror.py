@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 
@@ -31,8 +32,8 @@ from ironic_reservations.model import node_condition
 
 LOG = log.getLogger(__name__)
 
-#: The generation of a provider, and its usage.
-_Version = tuple[int, Mapping[str, int] | None]
+#: The generation of a provider, its usage, and whether it is down.
+_Version = tuple[int, Mapping[str, int] | None, bool]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,13 +72,14 @@ class ComputeMirror:
                       'the user of [placement].', len(known))
             return
         used = compute_hosts.usages(self._engine, known.keys() & there.keys())
+        down = _down(compute_hosts.unusable(self._engine), known)
         versions: dict[str, _Version] = {
-            uuid: (there[uuid].generation, used.get(uuid))
+            uuid: (there[uuid].generation, used.get(uuid), uuid in down)
             for uuid in known if uuid in there}
         # NOTE: a host that changes while it is read is read again next time.
         found = refresh(self._engine, [
             uuid for uuid, node in known.items()
-            if not self._unchanged(node, versions.get(uuid))], there)
+            if not self._unchanged(node, versions.get(uuid))], there, down)
         for uuid in self._seen.keys() - versions.keys():
             del self._seen[uuid]
         self._seen.update({
@@ -93,17 +95,22 @@ class ComputeMirror:
 
 
 def refresh(engine: Engine, uuids: Collection[str],
-            providers: Mapping[str, placement.Provider] | None = None
+            providers: Mapping[str, placement.Provider] | None = None,
+            down: Collection[str] | None = None
             ) -> dict[str, mirrored_node.Node]:
     """Read some compute hosts, and write those that have changed.
 
     :param providers: all providers, if they are known.
+    :param down: the hosts whose nova-compute is down or disabled, if known.
     :returns: the hosts by uuid.
     """
     asked_at = engine.clock()
     with engine.database.read() as connection:
         known = db_nodes.read_nodes(connection, uuids)
-    found = {uuid: _read(engine, node, providers)
+    if down is None:
+        down = {uuid for uuid, node in known.items()
+                if node.compute and _is_down(engine, node)}
+    found = {uuid: _read(engine, node, providers, uuid in down)
              for uuid, node in known.items() if node.compute}
     for uuid in mirror.write_known(engine, known, found.values(), known,
                                    asked_at):
@@ -111,12 +118,47 @@ def refresh(engine: Engine, uuids: Collection[str],
     return found
 
 
+def refresh_before_start(engine: Engine, nodes: Iterable[mirrored_node.Node]
+                         ) -> bool:
+    """Read compute hosts that have just been disabled, or have gone down.
+
+    :param nodes: as they are mirrored.
+    :returns: whether there are any.
+    """
+    closed = {node.uuid for node in nodes
+              if node.compute and not node.maintenance
+              and compute_hosts.is_unusable(engine, node.uuid)}
+    if closed:
+        refresh(engine, closed, down=closed)
+    return bool(closed)
+
+
+def _is_down(engine: Engine, known: mirrored_node.Node) -> bool:
+    said = compute_hosts.is_unusable(engine, known.uuid)
+    return said if said is not None else _was_down(known)
+
+
+def _down(said: frozenset[str] | None,
+          known: Mapping[str, mirrored_node.Node]) -> frozenset[str]:
+    return said if said is not None else frozenset(
+        uuid for uuid, node in known.items() if _was_down(node))
+
+
+def _was_down(known: mirrored_node.Node) -> bool:
+    """Return whether a host was down when Nova was last asked.
+
+    NOTE: while nobody knows, nothing is moved, neither away nor back.
+    """
+    return known.maintenance and compute_hosts.DISABLED not in known.traits
+
+
 def _read(engine: Engine, known: mirrored_node.Node,
-          providers: Mapping[str, placement.Provider] | None
-          ) -> mirrored_node.Node:
+          providers: Mapping[str, placement.Provider] | None,
+          down: bool) -> mirrored_node.Node:
     provider = (hold_calls.client(engine).provider(known.uuid)
                 if providers is None else providers.get(known.uuid))
-    found = None if provider is None else compute_hosts.read(engine, provider)
+    found = None if provider is None else compute_hosts.read(
+        engine, provider, down)
     # NOTE: it may have bookings, so its row is kept until it is deleted as a
     # host.
     return found or dataclasses.replace(known,

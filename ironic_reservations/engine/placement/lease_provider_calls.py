@@ -37,6 +37,10 @@ Outcome = answers.Outcome
 _TIMES = 6
 _PAUSES = (0.005, 0.05)
 
+#: The statuses of migrations that may still be confirmed or reverted.
+_UNDER_WAY = ('pre-migrating', 'migrating', 'post-migrating', 'finished',
+              'confirming', 'reverting')
+
 _NAMESPACE = uuid_module.UUID('5d6c3f9a-3a50-4c8e-9d0e-6b0f6f6c1e52')
 
 _Offers = Mapping[str, Mapping[str, Any]]
@@ -69,7 +73,9 @@ def look(engine: Engine, wanted: machine.Desired,
     if wanted.active:
         return machine.Seen(there, children, True, flavor)
     servers, strangers = _servers(engine.nova, wanted, children)
-    return machine.Seen(there, children, True, flavor, servers, strangers)
+    resizes = _resizes(engine.nova, strangers)
+    return machine.Seen(there, children, True, flavor, servers,
+                        strangers - resizes.keys(), resizes)
 
 
 def find_hosts(engine: Engine, class_name: str) -> list[str]:
@@ -134,6 +140,17 @@ def _servers(nova: nova_client.Nova, wanted: machine.Desired,
         frozenset(strangers))
 
 
+def _resizes(nova: nova_client.Nova,
+             consumers: frozenset[str]) -> dict[str, machine.ResizeSeen]:
+    """Return which consumers stand for resizes and migrations of servers."""
+    if not consumers:
+        return {}
+    return {each.uuid: machine.ResizeSeen(each.server, server.resized)
+            for status in _UNDER_WAY for each in nova.migrations(status)
+            if each.uuid in consumers
+            and (server := nova.server(each.server)) is not None}
+
+
 def take(engine: Engine, wanted: machine.Desired,
          step: machine.Step) -> Answer:
     """Take a step.
@@ -165,6 +182,8 @@ def _of_nova(nova: nova_client.Nova, wanted: machine.Desired,
             return nova.delete_flavor(ident)
         case Act.DELETE_SERVER:
             return nova.delete_server(step.about)
+        case Act.CONFIRM_RESIZE:
+            return nova.confirm_resize(step.about)
         case Act.FORCE_DELETE_SERVER:
             return nova.force_delete_server(step.about)
     raise ValueError(step.act)

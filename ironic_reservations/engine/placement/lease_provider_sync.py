@@ -44,10 +44,10 @@ _AGAIN = (Outcome.PROVIDER_CHANGED, Outcome.CONSUMER_CHANGED, Outcome.AGAIN,
 #: Steps about one host or server; if another step fails, all later ones wait.
 _OF_ONE = (Act.MAKE_PROVIDER, Act.OFFER, Act.CLOSE, Act.WITHDRAW,
            Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER, Act.TAKE_FROM,
-           Act.REMOVE_ACCESS)
+           Act.REMOVE_ACCESS, Act.CONFIRM_RESIZE)
 
 #: Steps that are not retried at once, since a server in a task needs time.
-_OF_SERVERS = (Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER)
+_OF_SERVERS = (Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER, Act.CONFIRM_RESIZE)
 
 _Failure = tuple[machine.Step, answers.Answer]
 

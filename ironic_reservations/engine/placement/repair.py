@@ -67,6 +67,9 @@ def _repair_reservations(engine: Engine,
 
 
 def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
+    if difference.kind is Kind.UNCOUNTED:
+        # NOTE: the server is its owner's.
+        return Repair(difference, False, difference.detail)
     try:
         view = placement_audit.look(engine, difference.node_uuid,
                                     not difference.shared)

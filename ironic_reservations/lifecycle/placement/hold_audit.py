@@ -60,6 +60,8 @@ class Kind(enum.StrEnum):
     RESERVATION_LEFTOVER = 'reservation_leftover'
     #: An active lease has no private flavor in Nova.
     FLAVOR_MISSING = 'flavor_missing'
+    #: A server has more of a compute host than Placement counts.
+    UNCOUNTED = 'uncounted'
 
 
 @dataclasses.dataclass(frozen=True, order=True)

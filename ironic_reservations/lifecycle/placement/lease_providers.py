@@ -174,6 +174,20 @@ class ServerSeen:
 
 
 @dataclasses.dataclass(frozen=True)
+class ResizeSeen:
+    """A resize or migration that keeps what a server had of the lease.
+
+    A server that is reverted has it again, whatever Placement says then.
+
+    :ivar server: the uuid of the server.
+    :ivar resized: whether it can be confirmed.
+    """
+
+    server: str
+    resized: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class Seen:
     """The observed state in Placement and Nova.
 
@@ -181,7 +195,8 @@ class Seen:
     :ivar children: by host.
     :ivar nova: whether Nova was read.
     :ivar servers: read only at the end.
-    :ivar strangers: consumers that are no servers.
+    :ivar strangers: consumers that are neither servers nor resizes.
+    :ivar resizes: by consumer.
     """
 
     class_there: bool
@@ -190,6 +205,8 @@ class Seen:
     flavor: FlavorSeen | None = None
     servers: tuple[ServerSeen, ...] = ()
     strangers: frozenset[str] = frozenset()
+    resizes: Mapping[str, ResizeSeen] = dataclasses.field(
+        default_factory=dict)
 
 
 class Act(enum.Enum):
@@ -210,6 +227,7 @@ class Act(enum.Enum):
     DELETE_FLAVOR = 'delete flavor'
     DELETE_SERVER = 'delete server'
     FORCE_DELETE_SERVER = 'force-delete server'
+    CONFIRM_RESIZE = 'confirm resize'
     #: Remove only the class from the allocations of a consumer.
     TAKE_FROM = 'take from consumer'
 
@@ -281,10 +299,14 @@ def waits(wanted: Desired, seen: Seen) -> list[str]:
              for consumer in child.consumers}
     if wanted.servers is not Servers.LEAVE:
         users |= {server.uuid for server in seen.servers}
-    count = len(users)
+    resized = sorted(seen.resizes[each].server
+                     for each in users & seen.resizes.keys())
+    told = [f'the resize of the server {each} has yet to be confirmed or '
+            'reverted' for each in resized]
+    count = len(users) - len(resized)
     if not count:
-        return []
-    return [f'{count} server{"s" * (count > 1)} of the reservation '
+        return told
+    return [*told, f'{count} server{"s" * (count > 1)} of the reservation '
             f'{wanted.reservation_id} {"is" if count == 1 else "are"} still '
             'there']
 
@@ -366,6 +388,12 @@ def _ended(wanted: Desired, seen: Seen) -> Iterator[Step]:
                 yield Step(Act.DELETE_SERVER, server.uuid)
     consumers = {consumer for child in seen.children.values()
                  for consumer in child.consumers}
+    if wanted.servers is Servers.DELETE:
+        # NOTE: reverted afterwards, the server would have what is another
+        # one's by then.
+        yield from (Step(Act.CONFIRM_RESIZE, each.server)
+                    for consumer, each in sorted(seen.resizes.items())
+                    if each.resized and consumer in consumers)
     if wanted.servers is Servers.LEAVE:
         yield from (Step(Act.TAKE_FROM, each) for each in sorted(consumers))
     elif wanted.servers is Servers.DELETE and not seen.servers:

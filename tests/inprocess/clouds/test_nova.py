@@ -152,6 +152,31 @@ class TestServers(TestCase):
         self.assertTrue(self.client.force_delete_server(uuid).done)
         self.assertIsNone(self.client.server(uuid))
 
+    def test_all_pages_of_resizes_are_read_and_one_is_confirmed(self) -> None:
+        self.made()
+        servers = {self.there.resize(server, 'plain'): server
+                   for server in [self.there.boot('f1') for _ in range(5)]}
+        self.assertEqual(servers, {
+            each.uuid: each.server
+            for each in self.client.migrations('finished')})
+        self.assertEqual([], list(self.client.migrations('reverting')))
+        server = min(servers.values())
+        self.assertTrue(self.client.server(server).resized)
+        self.assertTrue(self.client.confirm_resize(server).done)
+        self.assertFalse(self.client.server(server).resized)
+        self.assertIs(Outcome.AGAIN,
+                      self.client.confirm_resize(server).outcome)
+
+    def test_hypervisor_is_usable_if_it_is_up_and_enabled(self) -> None:
+        there = {('up', 'enabled'): True, ('down', 'enabled'): False,
+                 ('up', 'disabled'): False, ('down', 'disabled'): False}
+        self.there.hypervisors = {
+            f'host-{number}': each for number, each in enumerate(there)}
+        self.assertEqual([*there.values()], [
+            each.usable for each in self.client.hypervisors()])
+        self.assertFalse(self.client.hypervisor('host-1').usable)
+        self.assertIsNone(self.client.hypervisor('host-7'))
+
     def test_server_in_the_middle_of_something_is_tried_again(self) -> None:
         uuid = self.there.boot('f1')
         self.there.busy = {uuid}

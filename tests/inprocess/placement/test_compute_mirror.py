@@ -19,9 +19,11 @@ from typing import Any
 
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import loops
+from tests import leasing
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import shared
@@ -187,3 +189,66 @@ class TestReservations(shared.TestCase):
                 traits=frozenset())
             self.assertEqual(collections.Counter(), collections.Counter(
                 reason['code'] for reason in refused.details['reasons']))
+
+
+class TestDown(shared.TestCase):
+    """Compute hosts whose nova-compute is down, and not disabled."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.mirror = compute_mirror.ComputeMirror(self.engine)
+        self.dead, self.other = self.host(), self.host()
+        for each in (self.dead, self.other):
+            self.nova.hypervisors[each] = ('up', 'enabled')
+        self.mirror.refresh()
+
+    def goes_down(self, state: str = 'down', status: str = 'enabled') -> None:
+        """Have a nova-compute be away, and the mirror look."""
+        self.nova.hypervisors[self.dead] = (state, status)
+        self.mirror.refresh()
+
+    def planned(self) -> set[str]:
+        """Return the hosts that a lease gets that wants all it can get."""
+        lease = self.leasing.create(1, 4, leasing.instances(4, 2, 512, 5))
+        return {booking.node_uuid for booking in lease.bookings}
+
+    def test_lease_is_not_planned_on_it(self) -> None:
+        """All of it was put on the dead host, though another had room."""
+        self.goes_down()
+        self.assertEqual({self.other}, self.planned())
+
+    def test_lease_on_it_is_flagged_and_told_why(self) -> None:
+        lease = self.given({self.dead: 2})
+        self.goes_down()
+        lease_health.check(self.engine)
+        lease = self.leasing.reload(lease)
+        self.assertTrue(lease.degraded)
+        self.assertIn('is down or disabled in Nova', lease_health.reasons(
+            self.engine, [lease])[lease.id])
+        self.goes_down('up')
+        lease_health.check(self.engine)
+        self.assertFalse(self.leasing.reload(lease).degraded)
+
+    def test_while_nova_does_not_answer_nothing_changes(self) -> None:
+        self.nova.answer = 503
+        self.mirror.refresh()
+        self.assertFalse(hosts.find(self.engine, self.dead).node.maintenance)
+        self.nova.answer = None
+        self.goes_down()
+        self.nova.answer = 503
+        self.mirror.refresh()
+        self.assertTrue(hosts.find(self.engine, self.dead).node.maintenance)
+
+    def test_host_is_looked_at_once_more_at_the_start(self) -> None:
+        """Five instances were bound to one that Nova had just disabled."""
+        for state, status in (('down', 'enabled'), ('up', 'disabled')):
+            self.goes_down('up')
+            lease = self.lease({self.dead: 2})
+            self.nova.hypervisors[self.dead] = (state, status)
+            self.work(1)
+            lease = self.leasing.reload(lease)
+            self.assertEqual((STATUS.ACTIVE, False, {self.other}), (
+                lease.status, lease.degraded,
+                {booking.node_uuid for booking in lease.bookings}))
+            self.leasing.end(lease)
+            self.work(1)

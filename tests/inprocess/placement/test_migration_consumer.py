@@ -35,9 +35,10 @@ _NOVAS = (1, 36)
 
 class TestMigrationConsumer(reserved.TestCase):
 
-    def _resized(self, wanted: machine.Desired, host: str) -> str:
+    def _resized(self, wanted: machine.Desired, host: str,
+                 migration: str | None = None) -> str:
         """Have the class be a migration's, and return its uuid."""
-        migration = world.new_uuid()
+        migration = migration or world.new_uuid()
         nova = placement.Placement(self.there.sender(), placement.ADMIN)
         nova.version, nova._old_until = _NOVAS, float('inf')
         answer = nova.put_allocations(migration, in_memory.wanted(
@@ -75,3 +76,65 @@ class TestMigrationConsumer(reserved.TestCase):
         self.brought(dataclasses.replace(wanted, active=False))
         self.assert_nothing()
         self.assertEqual({}, self.client.consumer(migration).allocations)
+
+    def _known(self) -> tuple[machine.Desired, str, str]:
+        """Return a lease whose server Nova has resized, and both uuids."""
+        host = self.host()
+        wanted = self.brought(self.wanted({host: 1}))
+        server = self.nova.boot(wanted.reservation_id)
+        migration = self.nova.resize(server, 'plain')
+        self._resized(wanted, host, migration)
+        self.nova.confirmed = self.client.delete_allocations
+        return dataclasses.replace(wanted, active=False), server, migration
+
+    def test_resize_away_from_a_lease_is_confirmed_when_it_ends(self) -> None:
+        """Reverted, it had the flavor of the lease that was over, uncounted.
+
+        Another project then leased the whole host, and booted on it: 16 VCPUs
+        of 10 were in use, and the audit said that nothing was wrong.
+        """
+        wanted, server, migration = self._known()
+        self.brought(wanted)
+        self.assert_nothing()
+        left = self.nova.servers[server]
+        self.assertEqual(('ACTIVE', 'plain'), (left.status, left.flavor))
+        self.assertEqual({}, self.client.consumer(migration).allocations)
+
+    def test_resize_to_another_lease_is_confirmed_too(self) -> None:
+        """Reverted, the server outlived both leases."""
+        wanted, server, _ = self._known()
+        other = self.brought(self.wanted({}))
+        self.nova.servers[server].flavor = other.reservation_id
+        self.brought(wanted)
+        self.assert_active(other)
+        self.assertEqual('ACTIVE', self.nova.servers[server].status)
+
+    def test_resize_under_way_is_waited_for(self) -> None:
+        wanted, server, migration = self._known()
+        for status in ('pre-migrating', 'migrating', 'post-migrating',
+                       'reverting', 'confirming'):
+            self.nova.servers[server].status = 'RESIZE'
+            self.nova.migrations[migration].status = status
+            self.assertEqual((
+                f'the resize of the server {server} has yet to be confirmed '
+                'or reverted',), self.bring(wanted).waits)
+        self.assertEqual({wanted.class_name}, self.classes())
+        self.nova.servers[server].status = 'VERIFY_RESIZE'
+        self.nova.migrations[migration].status = 'finished'
+        self.brought(wanted)
+        self.assert_nothing()
+
+    def test_where_servers_are_left_the_owner_is_waited_for(self) -> None:
+        wanted, server, _ = self._known()
+        wanted = dataclasses.replace(wanted, servers=machine.Servers.WAIT)
+        self.assertIn(f'the resize of the server {server} has yet',
+                      self.bring(wanted).waits[0])
+        self.assertTrue(self.nova.client.confirm_resize(server).done)
+        self.brought(wanted)
+        self.assert_nothing()
+
+    def test_resize_of_a_server_that_is_gone_keeps_nothing(self) -> None:
+        wanted, server, _ = self._known()
+        del self.nova.servers[server]
+        self.brought(wanted)
+        self.assert_nothing()

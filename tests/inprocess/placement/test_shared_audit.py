@@ -30,6 +30,7 @@ from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds
 from tests import leasing
+from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import shared
 
@@ -352,3 +353,61 @@ class TestNeighbours(_Leased):
         self.assert_mended(Kind.RESERVATION_DIFFERS, host)
         self.assert_active(self.had(one, {host: 3, other: 1}),
                            self.had(two, {host: 1, other: 2}))
+
+
+class TestServers(_Leased):
+    """Servers that have more of a compute host than Placement counts."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.compute = self.host(name='compute-1')
+        self.nova.flavor('plain', 'plain', 4)
+
+    def runs(self, flavor: str, vcpus: int | None, **more: Any) -> str:
+        """Have a server run on the host, with so much counted."""
+        uuid = (self.nodes.serve(self.compute, **{
+            'VCPU': vcpus, **more} if vcpus else more)
+            if vcpus or more else world.new_uuid())
+        return self.nova.boot(flavor, host='compute-1', uuid=uuid)
+
+    def test_server_with_the_flavor_of_a_lease_that_is_over(self) -> None:
+        """16 VCPUs of 10 were in use, and the audit said "clean"."""
+        lease = self.given({self.compute: 2})
+        wanted = self.had(lease)
+        self.assertEqual([], self.found())
+        server = self.boot(wanted, self.compute, known=False)
+        self.nova.boot(wanted.reservation_id, host='compute-1', uuid=server)
+        self.assertEqual([], self.found())
+        ghost = self.nova.boot(wanted.reservation_id, host='compute-1')
+        self.client.put_allocations(ghost, in_memory.wanted(
+            {self.compute: {in_memory.LEASE_SLOT: 1}}))
+        self.assertEqual([(Kind.UNCOUNTED, self.compute)], self.found())
+        self.assertEqual({Kind.UNCOUNTED: False}, self.repair())
+
+    def test_server_that_is_counted_is_clean(self) -> None:
+        self.runs('plain', 4)
+        self.assert_clean()
+        self.runs('plain', 3)
+        self.assertEqual([(Kind.UNCOUNTED, self.compute)], self.found())
+
+    def test_flavor_that_requests_less_on_purpose_is_clean(self) -> None:
+        self.nova.flavor('none', 'none', 4, extra_specs={
+            'resources:VCPU': '0', 'resources:MEMORY_MB': '1'})
+        self.runs('none', None, MEMORY_MB=1)
+        self.nova.flavor('few', 'few', 4, extra_specs={'resources:VCPU': '1'})
+        self.runs('few', 1)
+        self.assert_clean()
+
+    def test_server_of_another_host_or_in_a_task_is_left_out(self) -> None:
+        uuid = self.runs('plain', None)
+        self.assertEqual([(Kind.UNCOUNTED, self.compute)], self.found())
+        self.nova.servers[uuid].task_state = 'resize_migrating'
+        self.assert_clean()
+        self.nova.servers[uuid].task_state = None
+        self.nova.servers[uuid].host = 'compute-10'
+        self.assert_clean()
+
+    def test_audit_goes_on_without_nova(self) -> None:
+        self.runs('plain', None)
+        self.nova.answer = 503
+        self.assert_clean()

@@ -181,10 +181,8 @@ class TestBackoff(leases.TestCase):
 
     options = {'leases__max_backoff': 20}
 
-    def test_step_that_fails_is_put_off_longer_each_time(self):
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(1, 90)
-        self.ironic.refuses.add(node)
+    def _put_off(self, lease, longest):
+        """Check that each attempt is put off for longer, up to some time."""
         self.at(1)
         waits = []
         for _ in range(8):
@@ -195,14 +193,36 @@ class TestBackoff(leases.TestCase):
             self.world.clock.now = row['due_at']
         for number, wait in enumerate(waits):
             # NOTE: the first one wrote down what it is about to do.
-            longest = min(20, 2 ** max(0, number))
-            self.assertTrue(longest / 2 <= wait <= longest, waits)
+            whole = min(longest, 2 ** max(0, number))
+            self.assertTrue(whole / 2 <= wait <= whole, waits)
         self.assertEqual(8, self.row(lease)['attempts'])
-        self.ironic.refuses.clear()
+
+    def _goes_on(self, lease):
+        """Check that a lease starts, and has nothing to wait for."""
         self.work()
         row = self.row(lease)
         self.assertEqual(('ACTIVE', None, 0), (row['status'], row['waiting'],
                                                row['attempts']))
+
+    def test_step_that_waits_for_a_node_is_put_off_longer_each_time(self):
+        (node,) = self.leasing.hosts()
+        lease = self.leasing.create(1, 90)
+        self.ironic.change(node, provision_state='cleaning',
+                           lessee=leasing.PROJECT)
+        self.leasing.refresh()
+        self._put_off(lease, 20)
+        self.ironic.change(node, provision_state='available')
+        self.leasing.refresh()
+        self._goes_on(lease)
+
+    def test_step_that_is_refused_is_tried_often(self):
+        """Nothing tells when Ironic does not refuse it any more."""
+        (node,) = self.leasing.hosts()
+        lease = self.leasing.create(1, 90)
+        self.ironic.refuses.add(node)
+        self._put_off(lease, 4)
+        self.ironic.refuses.clear()
+        self._goes_on(lease)
 
     def test_end_is_not_put_off(self):
         (node,) = self.leasing.hosts()

@@ -160,6 +160,12 @@ class TestBackoff(testtools.TestCase):
         whole = lease_cycle.backoff(attempts, longest, 1)
         self.assertTrue(whole / 2 <= wait <= whole <= longest)
 
+    def test_leases_that_are_polled_are_no_more_than_twenty_a_second(self):
+        self.assertEqual([4, 4, 50, 300, 2], [
+            lease_cycle.longest_pause(waiting, longest)
+            for waiting, longest in ((1, 300), (80, 300), (1000, 300),
+                                     (10000, 300), (1, 2))])
+
 
 def _node(state='available', **known):
     return mirrored_node.Node('node', provision_state=state, **known)
@@ -217,7 +223,7 @@ class TestComputeHosts(testtools.TestCase):
     def test_one_in_maintenance_is_had_and_told(self):
         host = self._host(maintenance=True)
         self.assertEqual(
-            lease_cycle.AtStart(True, True, 'is in maintenance'),
+            lease_cycle.AtStart(True, True, 'is down or disabled in Nova'),
             lease_cycle.at_start(host, None))
 
     def test_one_that_is_gone_is_gone_from_placement(self):

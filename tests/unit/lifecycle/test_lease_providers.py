@@ -125,7 +125,9 @@ _SEEN = st.builds(
     st.lists(st.builds(machine.ServerSeen, st.sampled_from('uv'),
                        st.booleans(), st.booleans()),
              unique_by=lambda each: each.uuid).map(tuple),
-    st.sets(st.just('w')).map(frozenset))
+    st.sets(st.just('w')).map(frozenset),
+    st.one_of(st.just({}), st.booleans().map(
+        lambda resized: {'v': machine.ResizeSeen('s', resized)})))
 
 
 class TestSlots(testtools.TestCase):
@@ -176,8 +178,8 @@ class TestSteps(testtools.TestCase):
             wanted({'a': 2, 'b': 0}, active, servers), seen, SLOTS)]
         order = list(Act) if active else [
             Act.REMOVE_ACCESS, Act.CLOSE, Act.WITHDRAW,
-            Act.FORCE_DELETE_SERVER, Act.DELETE_SERVER, Act.TAKE_FROM,
-            Act.DELETE_FLAVOR, Act.DELETE_CLASS]
+            Act.FORCE_DELETE_SERVER, Act.DELETE_SERVER, Act.CONFIRM_RESIZE,
+            Act.TAKE_FROM, Act.DELETE_FLAVOR, Act.DELETE_CLASS]
         before = [
             (Act.ENSURE_CLASS, Act.OFFER), (Act.MAKE_PROVIDER, Act.OFFER),
             (Act.DELETE_FLAVOR, Act.MAKE_FLAVOR),
@@ -213,4 +215,4 @@ class TestSteps(testtools.TestCase):
             wanted({'a': 1, 'b': 0}), seen, SLOTS)}
         self.assertEqual(set(), acts & {
             Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER, Act.TAKE_FROM,
-            Act.REMOVE_ACCESS, Act.DELETE_CLASS})
+            Act.REMOVE_ACCESS, Act.CONFIRM_RESIZE, Act.DELETE_CLASS})

@@ -49,6 +49,7 @@ class SmallKeystone(fixtures.Fixture):
     :ivar size: how long its tokens are.
     :ivar roles: that everybody has in each project.
     :ivar enabled: "users" and "projects": ``None``, there are none.
+    :ivar projects: the ids of all that there are; ``None``: any.
     """
 
     url: str
@@ -61,6 +62,7 @@ class SmallKeystone(fixtures.Fixture):
         self.size = 180
         self.roles: list[str] = []
         self.enabled: dict[str, bool | None] = {}
+        self.projects: set[str] | None = None
         self._go_on = threading.Event()
 
     def _setUp(self) -> None:
@@ -88,6 +90,9 @@ class SmallKeystone(fixtures.Fixture):
             return _json(200, {'role_assignments': [
                 {'role': {'name': role}} for role in self.roles]},
                 []).send(start_response)
+        if path.startswith('/v3/projects') and self.projects is not None:
+            return self._shown(path.removeprefix('/v3/projects').strip('/')
+                               ).send(start_response)
         if path.startswith(('/v3/users/', '/v3/projects/')):
             kind = path.split('/')[2]
             enabled = self.enabled.get(kind, True)
@@ -112,6 +117,15 @@ class SmallKeystone(fixtures.Fixture):
         data = self.tokens._token_data[token]
         return _json(201, data, [('X-Subject-Token', token)]).send(
             start_response)
+
+    def _shown(self, ident: str) -> wsgi.Answer:
+        assert self.projects is not None
+        if not ident:
+            return _json(200, {'projects': [
+                {'id': each} for each in sorted(self.projects)]}, [])
+        if ident in self.projects:
+            return _json(200, {'project': {'id': ident}}, [])
+        return _json(404, {'error': {'code': 404, 'title': 'Not Found'}}, [])
 
     def end(self, token: str) -> None:
         """Make a token void."""

@@ -1,0 +1,72 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""Client for Keystone: which projects are gone.
+
+That Keystone does not answer, or does not let its user see projects, proves
+nothing: then nothing is said of any project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import urllib.parse
+
+from keystoneauth1 import exceptions as ksa_exc
+from oslo_config import cfg
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import keystone_reader
+
+
+class KeystoneProjects:
+    """Reads projects with the user of [ironic], a reader of the system.
+
+    :param conf: our configuration.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._reader = keystone_reader.KeystoneReader(conf)
+
+    def gone(self, project_ids: Collection[str]) -> frozenset[str]:
+        """Return the projects that Keystone certainly does not have.
+
+        :raises KeystoneUnavailable: it cannot be known.
+        """
+        try:
+            missing = {each for each in project_ids if not self._has(each)}
+            if not missing:
+                return frozenset()
+            # NOTE: a user without the role is shown none.
+            there = {each['id'] for each
+                     in self._reader.get('/projects')['projects']}
+        except (ksa_exc.ClientException, AttributeError, LookupError,
+                TypeError, ValueError) as exc:
+            raise errors.KeystoneUnavailable(
+                'Keystone does not tell the user of [ironic] which projects '
+                f'there are ({type(exc).__name__}: {exc}). The user needs the '
+                'role reader with the scope system.') from exc
+        if not there:
+            raise errors.KeystoneUnavailable(
+                'Keystone shows no projects at all to the user of [ironic], '
+                'so that none of them is taken for gone. The user needs the '
+                'role reader with the scope system.')
+        return frozenset(missing - there)
+
+    def _has(self, project_id: str) -> bool:
+        path = f"/projects/{urllib.parse.quote(project_id, safe='')}"
+        try:
+            return self._reader.get(path)['project']['id'] == project_id
+        except ksa_exc.NotFound as exc:
+            # NOTE: any other 404 comes from something in front of Keystone.
+            if exc.response.json()['error']['code'] != 404:
+                raise
+            return False

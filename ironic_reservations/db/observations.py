@@ -1,0 +1,89 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""Rows of ``observations``: since when something has been checked without a break."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import row_counts
+from ironic_reservations.db import tables
+
+_k = tables.observations.c
+
+
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """The checks of something.
+
+    :ivar since: the first check after the last break.
+    :ivar looked_at: the last check.
+    """
+
+    since: datetime.datetime
+    looked_at: datetime.datetime
+
+    def unbroken(self, now: datetime.datetime, gap: datetime.timedelta
+                 ) -> datetime.datetime | None:
+        """Return since when there has been no break, ``None`` in a break.
+
+        :param gap: a longer time between two checks is a break.
+        """
+        return self.since if now - self.looked_at <= gap else None
+
+
+def read(connection: sa.Connection, name: str) -> Observation | None:
+    """Return the checks of something, ``None`` if there were none."""
+    row = connection.execute(sa.select(_k.since, _k.looked_at).where(
+        _k.name == name)).one_or_none()
+    return None if row is None else Observation(*row)
+
+
+def write(connection: sa.Connection, name: str,
+          before: Observation | None, after: Observation) -> None:
+    """Write a new check.
+
+    :param before: as it was read.
+    :raises Conflict: another process has written one since.
+    """
+    if before is None:
+        connection.execute(sa.insert(tables.observations).values(
+            name=name, **dataclasses.asdict(after)))
+        return
+    # UPDATE observations SET since = ?, looked_at = ?
+    #   WHERE name = ? AND since = ? AND looked_at = ?
+    row_counts.check(connection.execute(
+        sa.update(tables.observations)
+        .where(_k.name == name, _k.since == before.since,
+               _k.looked_at == before.looked_at)
+        .values(**dataclasses.asdict(after))), 1, 'a check')
+
+
+def read_all(connection: sa.Connection,
+             prefix: str) -> dict[str, Observation]:
+    """Return the checks of all things whose names begin so, by name."""
+    # SELECT name, since, looked_at FROM observations WHERE name LIKE ?
+    return {row[0]: Observation(row[1], row[2]) for row in connection.execute(
+        sa.select(_k.name, _k.since, _k.looked_at)
+        .where(_k.name.startswith(prefix, autoescape=True)))}
+
+
+def delete(connection: sa.Connection, names: Collection[str]) -> None:
+    """Forget the checks of things."""
+    if names:
+        # DELETE FROM observations WHERE name IN (...)
+        connection.execute(sa.delete(tables.observations).where(
+            _k.name.in_(list(names))))
