@@ -46,6 +46,7 @@ from tests.processes import statements
 from tests.processes import subscriber
 from tests.processes import trouble
 from tests.processes import wire
+from tests.processes.database_servers import base
 from tests.real import databases
 from tools import all_in_one
 from tools import placement
@@ -80,7 +81,7 @@ class Cloud(fixtures.Fixture):
     :param mix: how many nodes there are, and how long things may take.
     :param noticed: called with the id of each notice that somebody gets;
         where there is none, nobody gets any.
-    :param server: where our tables are, if it is not the usual one.
+    :param servers: which have our tables, if it is not the usual one.
     :param charged: called with each commit that the enforcement service
         gets; where there is none, there is no such service.
     :cvar apis: how many there are beside two conductors.
@@ -99,7 +100,7 @@ class Cloud(fixtures.Fixture):
                  beside: pathlib.Path | None = None,
                  noticed: Callable[[str], None] | None = None,
                  charged: Callable[[Any], None] | None = None,
-                 server: str | None = None) -> None:
+                 servers: base.Servers | None = None) -> None:
         super().__init__()
         self.mix = mix or mixes.Mix()
         self.times = self.mix.times
@@ -114,7 +115,7 @@ class Cloud(fixtures.Fixture):
         self._happened = happened
         self._noticed = noticed
         self._charged = charged
-        self._server = server
+        self.servers = servers
         self._subscriber: subscriber.Subscriber | None = None
         self._charger: subscriber.Charger | None = None
         self._mutation = mutation
@@ -130,8 +131,8 @@ class Cloud(fixtures.Fixture):
     def _setUp(self) -> None:
         self.wire = wire.Wire()
         self.addCleanup(self.wire.close)
-        self.ours = self.useFixture(
-            databases.Database(self.kind, self._server)).url
+        self.ours = self.useFixture(databases.Database(self.kind)).url if (
+            self.servers is None) else self.servers.create_database()
         self._theirs = self.useFixture(databases.Database(self.kind)).url
         self._environment = {
             statements.VARIABLE: str(sa.make_url(self.ours).database),
@@ -204,7 +205,9 @@ class Cloud(fixtures.Fixture):
 
     def tables(self) -> sa.Engine:
         """Return an engine on our database, past all proxies."""
-        return sa.create_engine(self.ours, poolclass=sa.NullPool)
+        return sa.create_engine(
+            self.ours if self.servers is None else self.servers.url(),
+            poolclass=sa.NullPool)
 
     def _end(self) -> None:
         for each in self.processes:
@@ -320,8 +323,12 @@ class Cloud(fixtures.Fixture):
         url = sa.make_url(self.ours)
         if url.host is None:
             return self.ours
+        number = len(self.proxies)
+        at = url.host, int(url.port or 0)
+        servers = self.servers
         self.proxies[name] = database_proxy.DatabaseProxy(
-            self.wire, url.host, int(url.port or 0))
+            self.wire, lambda: [at] if servers is None
+            else servers.addresses(number))
         return url.set(port=self.proxies[name].port).render_as_string(
             hide_password=False)
 

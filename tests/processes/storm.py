@@ -49,8 +49,8 @@ from tests.processes.checker import findings
 from tests.processes.checker import history
 from tests.processes.checker import kept
 from tests.processes.checker import story
+from tests.processes.database_servers import kinds
 from tests.real import databases
-from tools import own_server
 
 #: How long there are faults, in seconds. Where it is set, storms go over
 #: MariaDB and PostgreSQL as well, one at a time, with nothing else beside
@@ -71,7 +71,8 @@ _LONG = 60.0
 class Options:
     """What storm is wanted.
 
-    :ivar kind: of the databases.
+    :ivar kind: of the databases: one of SQLAlchemy's dialects, or of the
+        clusters.
     :ivar seconds: how long there are faults.
     :ivar seed: of all that is left to chance.
     :ivar mutation: what is broken on purpose.
@@ -125,7 +126,7 @@ class Report:
 
     def lines(self) -> list[str]:
         """Return the findings with their stories, and a summary."""
-        kinds = self.hits
+        hits = self.hits
         statuses = collections.Counter(
             f'{(each.status or 0) // 100}xx' if each.status else 'none'
             for each in self.told.exchanges)
@@ -137,10 +138,10 @@ class Report:
         return [*(story.tell(self.told, each) for each in self.found),
                 self.judged(),
                 f'{kind}: {len(self.told.exchanges)} exchanges '
-                f'({_counted(statuses)}), {sum(kinds.values())} faults '
+                f'({_counted(statuses)}), {sum(hits.values())} faults '
                 f'that hit something, '
-                f'{sum(kinds.values()) * 60 / self.options.seconds:.0f} a '
-                f'minute ({_counted(kinds)}), {len(self.found)} findings, '
+                f'{sum(hits.values()) * 60 / self.options.seconds:.0f} a '
+                f'minute ({_counted(hits)}), {len(self.found)} findings, '
                 f'seed {self.options.seed}{self._quiet()}']
 
     def _quiet(self) -> str:
@@ -183,15 +184,16 @@ def run(options: Options, folder: pathlib.Path) -> Report:
     written.write('clock', wall=time.time() - journal.now(),
                   late=mix.times.late)
     with contextlib.ExitStack() as started:
-        server = started.enter_context(own_server.OwnServer(
-            options.kind, folder / 'server.log')) if (
-            options.restart_database and options.kind != 'sqlite') else None
+        servers = kinds.servers(options.kind, folder,
+                                options.restart_database)
+        if servers is not None:
+            started.enter_context(servers)
         there = started.enter_context(cloud.Cloud(
-            options.kind, folder, random.Random(seed.random()), happened,
+            kinds.dialect(options.kind), folder,
+            random.Random(seed.random()), happened,
             options.mutation, options.placement, mix,
             options.beside, noticed if tells else None,
-            charged if commits else None,
-            None if server is None else server.url))
+            charged if commits else None, servers))
         written.write('hosts', all=there.all_hosts)
         written.write('limits', leased=dict(mix.of_class),
                       reserved=dict(mix.reserved_of_class))
@@ -228,9 +230,13 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             for name, mix in at_work.items())
         weather = faults.Faults(
             there, random.Random(seed.random()), written, over,
-            server, options.seed)
+            options.seed)
         crowd.append(threading.Thread(target=weather.run, name='faults',
                                       daemon=True))
+        if servers is not None:
+            crowd.append(threading.Thread(
+                target=weather.disturb_servers, name='servers', daemon=True,
+                args=(random.Random(seed.random()),)))
         crowd.extend(threading.Thread(
             target=weather.gust, args=(random.Random(seed.random()),),
             name=f'gusts-{number}', daemon=True)
@@ -320,7 +326,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='python -m tests.processes.storm',
                                      description=__doc__)
     parser.add_argument('--database', default='all',
-                        choices=[*databases.KINDS, 'all'])
+                        choices=[*databases.KINDS, *kinds.CLUSTERS, 'all'])
     parser.add_argument('--seconds', type=float, default=120,
                         help='how long there are faults')
     parser.add_argument('--seed', default='1')
@@ -350,13 +356,13 @@ def main(argv: list[str] | None = None) -> int:
     if chosen.back and chosen.beside is None:
         parser.error('--back needs --beside: to which release?')
     signal.signal(signal.SIGTERM, end)
-    kinds = databases.KINDS if chosen.database == 'all' else (
+    over = databases.KINDS if chosen.database == 'all' else (
         chosen.database,)
     found = 0
     mix = mixes.Mix.of_all()
     if chosen.at_once is not None:
         mix = dataclasses.replace(mix, gusting=chosen.at_once)
-    for kind in kinds:
+    for kind in over:
         folder = pathlib.Path(tempfile.mkdtemp(
             prefix=f'storm-{kind}-', dir=chosen.keep))
         report = run(Options(kind, chosen.seconds, chosen.seed,
