@@ -335,7 +335,9 @@ class Cloud(fixtures.Fixture):
     def _our_options(self, name: str, ironic: str) -> all_in_one.Options:
         return {
             'DEFAULT': {'state_path': self.folder},
-            'database': {'connection': self._proxied(name)},
+            'database': {'connection': self._proxied(name),
+                         **({} if self.servers is None
+                            else self.servers.options)},
             'oslo_policy': {'policy_file': self.folder / 'our-policy.yaml'},
             'reservations': {'min_ttl': 1, 'sweep_interval': 1,
                              'max_per_class': _by_class(

@@ -447,9 +447,11 @@ class Faults:
         look, end = _SESSIONS[self._cloud.kind]
         name = sa.make_url(self._cloud.ours).database
         until = time.monotonic() + _PATIENCE
-        engine = self._cloud.tables() if self._servers is None else (
-            sa.create_engine(self._servers.session_url(choice),
-                             poolclass=sa.NullPool))
+        url = self._cloud.ours if self._servers is None else (
+            self._servers.session_url(choice))
+        if url is None:
+            return
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
         with engine.connect() as connection:
             while time.monotonic() < until:
                 found = connection.execute(

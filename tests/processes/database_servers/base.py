@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import random
 from typing import Any
@@ -36,10 +37,12 @@ class Servers(fixtures.Fixture, abc.ABC):
     :cvar dialect: of the databases, as SQLAlchemy calls it.
     :cvar pause: between two faults of theirs, in seconds: the least and the
         most.
+    :cvar options: of [database], beside the connection.
     """
 
     dialect: str
-    pause: tuple[float, float] = (2.0, 8.0)
+    pause: tuple[float, float]
+    options: Mapping[str, object] = {}
 
     @classmethod
     @abc.abstractmethod
@@ -77,8 +80,8 @@ class Servers(fixtures.Fixture, abc.ABC):
     def _maintenance(self) -> str:
         return 'postgres' if self.dialect == 'postgresql' else ''
 
-    def session_url(self, choice: random.Random) -> str:
-        """Return the URL of a server that has sessions of processes."""
+    def session_url(self, choice: random.Random) -> str | None:
+        """Return the URL of a server where sessions of processes may end."""
         return self.url()
 
 

@@ -19,10 +19,12 @@ import pathlib
 
 from tests.processes.database_servers import base
 from tests.processes.database_servers import galera
+from tests.processes.database_servers import promoted
 from tests.processes.database_servers import restarted
 
 #: Those with several servers, by what they are called.
-CLUSTERS: Mapping[str, type[galera.Galera]] = {'galera': galera.Galera}
+CLUSTERS: Mapping[str, type[galera.Galera] | type[promoted.Promoted]] = {
+    'galera': galera.Galera, 'promoted': promoted.Promoted}
 
 
 def dialect(kind: str) -> str:
