@@ -40,6 +40,8 @@ from tools import own_server
 _PATIENCE = 240.0
 #: How long its answer to a statement may take, in seconds.
 _ANSWERS = 30
+#: The same where a balancer asks, which does not wait for long.
+_CHECKED = 2
 _LIBRARY = pathlib.Path('/usr/lib/galera/libgalera_smm.so')
 _USER = 'mysql'
 #: The programs by which a node copies the data of another one.
@@ -157,6 +159,20 @@ class OwnCluster(fixtures.Fixture):
                                    f'{[*map(self._joined, self.nodes)]}')
             time.sleep(0.2)
 
+    def is_synced(self, number: int) -> bool:
+        """Return whether a node can be used, as a balancer asks."""
+        try:
+            said = self._status(self.nodes[number], _CHECKED)
+        except pymysql.Error:
+            return False
+        return (said['wsrep_cluster_status'] == 'Primary'
+                and said['wsrep_local_state_comment'] == 'Synced'
+                and said['wsrep_ready'] == 'ON')
+
+    def _status(self, node: _Node,
+                seconds: int = _ANSWERS) -> dict[str, str]:
+        return dict(self._ask(node, 'SHOW STATUS LIKE "wsrep%"', seconds))
+
     def _are_joined(self) -> bool:
         # NOTE: a node that was stopped believes for a moment that it is still
         # one of the others, who have another number of their membership.
@@ -166,14 +182,12 @@ class OwnCluster(fixtures.Fixture):
     def _joined(self, node: _Node) -> str | None:
         """Return which membership a node is in, if all nodes are."""
         try:
-            said = dict(self._ask(node, 'SHOW STATUS LIKE "wsrep%"'))
+            said = self._status(node)
         except pymysql.Error:
             return None
         whole = (said['wsrep_cluster_size'] == str(self._size)
-                 and said['wsrep_cluster_status'] == 'Primary'
-                 and said['wsrep_local_state_comment'] == 'Synced'
-                 and said['wsrep_ready'] == 'ON')
-        return str(said['wsrep_cluster_conf_id']) if whole else None
+                 and self.is_synced(node.number))
+        return said['wsrep_cluster_conf_id'] if whole else None
 
     def _committed(self, node: _Node) -> int:
         """Return the number of the last commit that a killed node has."""
@@ -192,13 +206,13 @@ class OwnCluster(fixtures.Fixture):
             raise RuntimeError(f'{command[0]}: {done.stdout[-3000:]}')
         return done.stdout
 
-    def _ask(self, node: _Node,
-             statement: str) -> Sequence[tuple[Any, ...]]:
+    def _ask(self, node: _Node, statement: str,
+             seconds: int = _ANSWERS) -> Sequence[tuple[Any, ...]]:
         # NOTE: the driver itself, since a node that is cut off refuses even
         # the ROLLBACK of SQLAlchemy.
         with pymysql.connect(
                 host='127.0.0.1', port=node.sql, user='root',
-                autocommit=True, connect_timeout=1, read_timeout=_ANSWERS,
+                autocommit=True, connect_timeout=1, read_timeout=seconds,
                 ) as connection, connection.cursor() as cursor:
             cursor.execute(statement)
             return cursor.fetchall()

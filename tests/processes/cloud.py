@@ -54,6 +54,8 @@ from tools import placement
 _ROOT = pathlib.Path(__file__).parents[2]
 _DBSYNC = ('from ironic_reservations.cmd import dbsync; import sys; '
            'sys.exit(dbsync.main(sys.argv[1:]))')
+_MANAGE = ('from ironic_reservations.cmd import manage; import sys; '
+           'sys.exit(manage.main(sys.argv[1:]))')
 _IRONIC_DBSYNC = ('import sys; from ironic.command import dbsync as p; '
                   'sys.argv[0] = "ironic-dbsync"; sys.exit(p.main())')
 #: The usual port of JSON-RPC.
@@ -208,6 +210,29 @@ class Cloud(fixtures.Fixture):
         return sa.create_engine(
             self.ours if self.servers is None else self.servers.url(),
             poolclass=sa.NullPool)
+
+    def audit(self) -> list[dict[str, str]]:
+        """Return the traces of promises that the database does not have."""
+        return list(json.loads(self._manage('audit', '--format', 'json')))
+
+    def repair_placement(self) -> None:
+        """Have what Placement has of no promise removed."""
+        self._manage('placement', 'audit', '--repair')
+
+    def _manage(self, *words: str) -> str:
+        """Run a command of an operator; return what it prints."""
+        path = self.folder / 'manage.ours.conf'
+        if not path.exists():
+            all_in_one.write_options(path, self._our_options(
+                'manage', self.url))
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', _MANAGE, '--config-file',
+             str(path), *words], cwd=self.folder, text=True,
+            stdin=subprocess.DEVNULL, capture_output=True, check=False,
+            env={**os.environ, 'PYTHONPATH': str(_ROOT)})
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f'{words}: {done.stderr[-3000:]}')
+        return done.stdout
 
     def _end(self) -> None:
         for each in self.processes:

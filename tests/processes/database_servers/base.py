@@ -38,11 +38,14 @@ class Servers(fixtures.Fixture, abc.ABC):
     :cvar pause: between two faults of theirs, in seconds: the least and the
         most.
     :cvar options: of [database], beside the connection.
+    :cvar loses: whether what was acknowledged may be lost; faults by which it
+        is say ``since`` when and ``until`` when.
     """
 
     dialect: str
     pause: tuple[float, float]
     options: Mapping[str, object] = {}
+    loses = False
 
     @classmethod
     @abc.abstractmethod

@@ -22,7 +22,7 @@ import time
 from tests.processes.database_servers import base
 from tools import own_cluster
 
-_SIZE = 3
+SIZE = 3
 #: For how long a node is away that was killed, in seconds.
 _AWAY = (0.0, 4.0)
 #: For how long one is stopped or cut off: the cluster goes on without it
@@ -48,7 +48,7 @@ class Galera(base.Servers):
 
     def _setUp(self) -> None:
         self._cluster = self.useFixture(own_cluster.OwnCluster(
-            _SIZE, self._folder))
+            SIZE, self._folder))
         #: The node that something is wrong with.
         self._failed: int | None = None
 
@@ -64,16 +64,16 @@ class Galera(base.Servers):
 
     def session_url(self, choice: random.Random) -> str:
         """Return the URL of any node."""
-        return self._cluster.url(choice.randrange(_SIZE), base.NAME)
+        return self._cluster.url(choice.randrange(SIZE), base.NAME)
 
     def addresses(self, number: int) -> Sequence[base.Address]:
         """Return where the nodes are, each process's own first."""
-        return [base.address(self._cluster.url((number + more) % _SIZE))
-                for more in range(_SIZE)]
+        return [base.address(self._cluster.url((number + more) % SIZE))
+                for more in range(SIZE)]
 
     def disturb(self, choice: random.Random, tell: base.Tell) -> None:
         """Let a node fail, and join the others again."""
-        number = choice.randrange(_SIZE)
+        number = choice.randrange(SIZE)
         how, = choice.choices(list(_OFTEN), list(_OFTEN.values()))
         self._failed = number
         if how == 'crash-cluster':

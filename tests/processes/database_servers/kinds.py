@@ -17,14 +17,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 import pathlib
 
+from tests.processes.database_servers import balanced
 from tests.processes.database_servers import base
 from tests.processes.database_servers import galera
+from tests.processes.database_servers import pooled
 from tests.processes.database_servers import promoted
 from tests.processes.database_servers import restarted
 
+_Kind = type[galera.Galera] | type[promoted.Promoted] | type[pooled.Pooled]
 #: Those with several servers, by what they are called.
-CLUSTERS: Mapping[str, type[galera.Galera] | type[promoted.Promoted]] = {
-    'galera': galera.Galera, 'promoted': promoted.Promoted}
+CLUSTERS: Mapping[str, _Kind] = {
+    'galera': galera.Galera, 'haproxy': balanced.Balanced,
+    'promoted': promoted.Promoted, 'promoted-async': promoted.PromotedAsync,
+    'pooler': pooled.Pooled}
 
 
 def dialect(kind: str) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from tests.processes import journal
 from tests.processes.database_servers import base
 from tools import own_server
 
@@ -33,9 +34,6 @@ _STREAMS = sa.text(
     'application_name = :name AND sync_state = :state')
 #: For how long a server is stopped, in seconds.
 _STOPPED = (1.0, 9.0)
-#: For how long the replica is away before the primary is, too, in seconds:
-#: shorter and longer than statements may take.
-_AWAY = (1.0, 12.0)
 #: How often each fault is, in parts of the whole.
 _OFTEN = {'promote-replica': 4, 'stop-primary': 3, 'stop-replica': 3,
           'lose-replica': 4, 'restart-primary': 1}
@@ -53,6 +51,9 @@ class Promoted(base.Servers):
     #: Shorter than the replica may be away.
     options: Mapping[str, object] = {'statement_timeout': 5,
                                      'lock_timeout': 2}
+    #: For how long the replica is away before the primary is, too, in
+    #: seconds: shorter and longer than statements may take.
+    away: tuple[float, float] = (1.0, 12.0)
     _state = 'sync'
 
     def __init__(self, folder: pathlib.Path) -> None:
@@ -110,29 +111,32 @@ class Promoted(base.Servers):
             time.sleep(seconds)
             replica.go_on()
         else:
-            self._fail(how, replica, choice, tell)
+            seconds, since = self._fail(how, replica, choice)
+            tell(how, seconds=seconds, **(
+                {'since': since, 'until': journal.now()} if self.loses
+                else {}))
             self._promote(replica)
         self._wait()
 
     def _fail(self, how: str, replica: own_server.OwnServer,
-              choice: random.Random, tell: base.Tell) -> None:
-        """Have the primary gone."""
+              choice: random.Random) -> tuple[float, float]:
+        """Have the primary gone.
+
+        :returns: after how many seconds, and since when the replica may lack
+            what it has committed.
+        """
+        began = journal.now()
         if how == 'stop-primary':
-            seconds = choice.uniform(*_STOPPED)
-            tell(how, seconds=seconds)
             self._primary.stop()
-            time.sleep(seconds)
+            time.sleep(choice.uniform(*_STOPPED))
         elif how == 'lose-replica':
-            seconds = choice.uniform(*_AWAY)
-            tell(how, seconds=seconds)
             self._follows = False
             replica.kill()
-            time.sleep(seconds)
-        else:
-            tell(how)
+            time.sleep(choice.uniform(*self.away))
         self._primary.kill()
         if how == 'lose-replica':
             replica.start()
+        return journal.now() - began, began
 
     def _promote(self, replica: own_server.OwnServer) -> None:
         """Have the replica take the primary's place, and get one itself."""
@@ -181,3 +185,17 @@ class Promoted(base.Servers):
         for server in (self._primary, self._replica):
             if server is not None:
                 server.cleanUp()
+
+
+class PromotedAsync(Promoted):
+    """A primary and its asynchronous replica.
+
+    The last commits are lost when it takes the primary's place.
+    """
+
+    loses = True
+    options: Mapping[str, object] = {}
+    # NOTE: so that some promises outlive it.
+    pause = (4.0, 12.0)
+    away = (0.0, 3.0)
+    _state = 'async'
