@@ -48,3 +48,27 @@ if _SECONDS:
         def test_galera(self) -> None:
             """Three nodes, all of which are written to."""
             self._find_nothing('galera')
+
+        def test_haproxy(self) -> None:
+            """Three nodes, of which one is written to."""
+            self._find_nothing('haproxy')
+
+        def test_promoted(self) -> None:
+            """A synchronous replica takes the place of its primary."""
+            self._find_nothing('promoted')
+
+        def test_promoted_async(self) -> None:
+            """So does an asynchronous one, without the last commits."""
+            self._find_nothing('promoted-async')
+
+        def test_pooler(self) -> None:
+            """Each transaction has another session."""
+            self._find_nothing('pooler')
+
+        def test_restored(self) -> None:
+            """A dump is restored in the middle, by PostgreSQL."""
+            self._find_nothing('restored')
+
+        def test_restored_mariadb(self) -> None:
+            """So it is by MariaDB."""
+            self._find_nothing('restored-mariadb')

@@ -43,7 +43,7 @@ class Balanced(galera.Galera):
         self._haproxy = self.useFixture(own_haproxy.OwnHaproxy(
             [(base.address(self._cluster.url(number))[1], check)
              for number, check in enumerate(checks)],
-            self._folder / 'haproxy.log'))
+            self.folder / 'haproxy.log'))
 
     @classmethod
     def check_installed(cls) -> None:

@@ -18,6 +18,7 @@ import abc
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import pathlib
 import random
 from typing import Any
 
@@ -34,6 +35,7 @@ NAME = 'ironic_reservations'
 class Servers(fixtures.Fixture, abc.ABC):
     """The servers of a storm's own that have our tables and nobody else's.
 
+    :param folder: where their logs are written.
     :cvar dialect: of the databases, as SQLAlchemy calls it.
     :cvar pause: between two faults of theirs, in seconds: the least and the
         most.
@@ -46,6 +48,10 @@ class Servers(fixtures.Fixture, abc.ABC):
     pause: tuple[float, float]
     options: Mapping[str, object] = {}
     loses = False
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        super().__init__()
+        self.folder = folder
 
     @classmethod
     @abc.abstractmethod

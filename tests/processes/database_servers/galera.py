@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import pathlib
 import random
 import time
 
@@ -35,20 +34,14 @@ _OFTEN = {'kill-node': 4, 'stop-node': 4, 'cut-off-node': 4,
 
 class Galera(base.Servers):
     """Three nodes, one of which fails at a time, or all at once.
-
-    :param folder: where their logs are written.
     """
 
     dialect = 'mysql'
     pause = (0.5, 3.0)
 
-    def __init__(self, folder: pathlib.Path) -> None:
-        super().__init__()
-        self._folder = folder
-
     def _setUp(self) -> None:
         self._cluster = self.useFixture(own_cluster.OwnCluster(
-            SIZE, self._folder))
+            SIZE, self.folder))
         #: The node that something is wrong with.
         self._failed: int | None = None
 

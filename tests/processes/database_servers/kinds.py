@@ -23,13 +23,17 @@ from tests.processes.database_servers import galera
 from tests.processes.database_servers import pooled
 from tests.processes.database_servers import promoted
 from tests.processes.database_servers import restarted
+from tests.processes.database_servers import restored
 
-_Kind = type[galera.Galera] | type[promoted.Promoted] | type[pooled.Pooled]
-#: Those with several servers, by what they are called.
-CLUSTERS: Mapping[str, _Kind] = {
-    'galera': galera.Galera, 'haproxy': balanced.Balanced,
-    'promoted': promoted.Promoted, 'promoted-async': promoted.PromotedAsync,
-    'pooler': pooled.Pooled}
+#: Those of several servers, or that go back, by what they are called.
+CLUSTERS: Mapping[str, type[base.Servers]] = {
+    'galera': galera.Galera,
+    'haproxy': balanced.Balanced,
+    'promoted': promoted.Promoted,
+    'promoted-async': promoted.PromotedAsync,
+    'pooler': pooled.Pooled,
+    'restored': restored.Restored,
+    'restored-mariadb': restored.RestoredMariadb}
 
 
 def dialect(kind: str) -> str:

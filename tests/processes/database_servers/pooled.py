@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-import pathlib
 import random
 import time
 
@@ -38,16 +37,10 @@ _OFTEN = {'kill-pooler': 4, 'stop-pooler': 4, 'crash-database': 2,
 
 class Pooled(base.Servers):
     """A pooler in transaction mode, and one server behind it.
-
-    :param folder: where the log of the server is written.
     """
 
     dialect = 'postgresql'
     pause = (0.5, 5.0)
-
-    def __init__(self, folder: pathlib.Path) -> None:
-        super().__init__()
-        self._folder = folder
 
     @classmethod
     def check_installed(cls) -> None:
@@ -57,7 +50,7 @@ class Pooled(base.Servers):
 
     def _setUp(self) -> None:
         self._server = self.useFixture(own_server.OwnServer(
-            'postgresql', self._folder / 'server.log', True))
+            'postgresql', self.folder / 'server.log', True))
         self._pooler = self.useFixture(own_pooler.OwnPooler(
             self._server.url, _SESSIONS))
 

@@ -35,15 +35,14 @@ _STREAMS = sa.text(
 #: For how long a server is stopped, in seconds.
 _STOPPED = (1.0, 9.0)
 #: How often each fault is, in parts of the whole.
-_OFTEN = {'promote-replica': 4, 'stop-primary': 3, 'stop-replica': 3,
-          'lose-replica': 4, 'restart-primary': 1}
+_OFTEN: Mapping[str, int] = {
+    'promote-replica': 4, 'stop-primary': 3, 'stop-replica': 3,
+    'lose-replica': 4, 'restart-primary': 1}
 _PATIENCE = 60.0
 
 
 class Promoted(base.Servers):
     """A primary and its synchronous replica, which takes its place.
-
-    :param folder: where their logs are written.
     """
 
     dialect = 'postgresql'
@@ -54,11 +53,11 @@ class Promoted(base.Servers):
     #: For how long the replica is away before the primary is, too, in
     #: seconds: shorter and longer than statements may take.
     away: tuple[float, float] = (1.0, 12.0)
+    often = _OFTEN
     _state = 'sync'
 
     def __init__(self, folder: pathlib.Path) -> None:
-        super().__init__()
-        self._folder = folder
+        super().__init__(folder)
         self._made = 0
         #: Whether the replica has all that is committed.
         self._follows = True
@@ -97,7 +96,7 @@ class Promoted(base.Servers):
 
     def disturb(self, choice: random.Random, tell: base.Tell) -> None:
         """Let the primary or its replica fail; promote, and replicate."""
-        how, = choice.choices(list(_OFTEN), list(_OFTEN.values()))
+        how, = choice.choices(list(self.often), list(self.often.values()))
         replica = self._replica
         assert replica is not None
         if how == 'restart-primary':
@@ -153,7 +152,7 @@ class Promoted(base.Servers):
     def _make(self, copy_of: own_server.OwnServer | None
               ) -> own_server.OwnServer:
         made = own_server.OwnServer(
-            'postgresql', self._folder / f'server-{self._made}.log', True,
+            'postgresql', self.folder / f'server-{self._made}.log', True,
             copy_of)
         self._made += 1
         made.setUp()
@@ -196,6 +195,8 @@ class PromotedAsync(Promoted):
     loses = True
     options: Mapping[str, object] = {}
     # NOTE: so that some promises outlive it.
-    pause = (4.0, 12.0)
+    pause = (3.0, 10.0)
     away = (0.0, 3.0)
+    often: Mapping[str, int] = {**_OFTEN, 'stop-replica': 1,
+                                'lose-replica': 8}
     _state = 'async'

@@ -37,13 +37,12 @@ class Restarted(base.Servers):
     pause = (5.0, 20.0)
 
     def __init__(self, dialect: str, folder: pathlib.Path) -> None:
-        super().__init__()
+        super().__init__(folder)
         self.dialect = dialect
-        self._folder = folder
 
     def _setUp(self) -> None:
         self._server = self.useFixture(own_server.OwnServer(
-            self.dialect, self._folder / 'server.log'))
+            self.dialect, self.folder / 'server.log'))
 
     @classmethod
     def check_installed(cls) -> None:
