@@ -195,7 +195,7 @@ class PromotedAsync(Promoted):
     loses = True
     options: Mapping[str, object] = {}
     # NOTE: so that some promises outlive it.
-    pause = (3.0, 10.0)
+    pause = (1.0, 6.0)
     away = (0.0, 3.0)
     often: Mapping[str, int] = {**_OFTEN, 'stop-replica': 1,
                                 'lose-replica': 8}

@@ -37,7 +37,7 @@ class Restored(base.Servers):
     """
 
     dialect = 'postgresql'
-    pause = (3.0, 10.0)
+    pause = (1.0, 6.0)
     loses = True
     programs: tuple[str, ...] = ('postgres', 'pg_dump', 'psql')
 
