@@ -43,6 +43,7 @@ listen_port = {port}
 unix_socket_dir =
 auth_type = any
 pool_mode = {mode}
+server_login_retry = 1
 default_pool_size = {sessions}
 max_client_conn = 400
 logfile = {folder}/pgbouncer.log

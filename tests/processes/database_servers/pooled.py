@@ -31,8 +31,8 @@ _SESSIONS = 12
 _AWAY = (0.0, 4.0)
 _STOPPED = (0.5, 9.0)
 #: How often each fault is, in parts of the whole.
-_OFTEN = {'kill-pooler': 4, 'stop-pooler': 4, 'crash-database': 2,
-          'restart-database': 2}
+_OFTEN = {'kill-pooler': 4, 'stop-pooler': 4, 'crash-database': 1,
+          'restart-database': 1}
 
 
 class Pooled(base.Servers):
