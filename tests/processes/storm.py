@@ -59,6 +59,8 @@ SECONDS_VARIABLE = 'IRONIC_RESERVATIONS_STORM_SECONDS'
 SEED_VARIABLE = 'IRONIC_RESERVATIONS_TEST_SEED'
 _PATIENT = 60.0
 _LOOK_EVERY = 10.0
+#: What a process logs that finds other commits than it has seen.
+_WENT_BACK = 'has another history'
 #: How many of the nodes that were taken last are remembered.
 _TAKEN = 5
 #: How many tenants change a node each when there is quiet.
@@ -105,12 +107,14 @@ class Report:
 
     :ivar lasted: how long it took, in seconds, from when all was there until
         there was a finding, or quiet.
+    :ivar histories: how often a process said that the database went back.
     """
 
     options: Options
     told: history.History
     found: list[findings.Finding]
     lasted: float = 0.0
+    histories: int = 0
 
     @property
     def hits(self) -> collections.Counter[str]:
@@ -147,7 +151,9 @@ class Report:
     def _quiet(self) -> str:
         waited = ' and '.join(f'{each["waited"]:.0f} s'
                               for each in self.told.snapshots)
-        return f', waited for quiet {waited}' if waited else ''
+        seen = f', {self.histories} times another history was seen' if (
+            self.histories) else ''
+        return seen + (f', waited for quiet {waited}' if waited else '')
 
 
 def _counted(counter: collections.Counter[str]) -> str:
@@ -271,7 +277,9 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         thread.join(_PATIENT)
     written.close()
     told = _read(folder)
-    return Report(options, told, findings.judge(told), lasted)
+    return Report(options, told, findings.judge(told), lasted, sum(
+        log.read_text(errors='replace').count(_WENT_BACK)
+        for log in folder.glob('*.log')))
 
 
 def _rage(options: Options, folder: pathlib.Path,

@@ -40,6 +40,8 @@ class _Clusters(testtools.TestCase):
         lines = report.lines()
         self.addDetail('storm', content.text_content('\n'.join(lines)))
         self.assertEqual([], report.found, lines[-1])
+        self.assertEqual(kinds.CLUSTERS[kind].loses, report.histories > 0,
+                         lines[-1])
 
 
 if _SECONDS:
