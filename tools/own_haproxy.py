@@ -36,7 +36,7 @@ defaults
     timeout client 120s
     timeout server 120s
     timeout check 2s
-    default-server inter 500ms fall 3 rise 2 on-marked-down shutdown-sessions
+    default-server inter 1s fall 3 rise 2 on-marked-down shutdown-sessions
 listen servers
     bind 127.0.0.1:{port}
     option httpchk GET /

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import contextlib
 import http.server
 import random
 import threading
@@ -72,8 +73,11 @@ class Balanced(galera.Galera):
 
         class Check(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self.send_response(200 if cluster.is_synced(number) else 503)
-                self.end_headers()
+                well = cluster.is_synced(number)
+                # NOTE: HAProxy may have given up by then.
+                with contextlib.suppress(OSError):
+                    self.send_response(200 if well else 503)
+                    self.end_headers()
 
             def log_message(self, format: str, *args: object) -> None:
                 """Log nothing."""
