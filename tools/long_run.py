@@ -62,7 +62,8 @@ def _folder(name: str) -> tuple[str, ...]:
     return ('--test-path', f'./tests/{name}')
 
 
-_APART = ('ansible', 'browser', 'docs', 'test_aim', 'test_storm')
+_APART = ('ansible', 'browser', 'docs', 'test_aim', 'test_clusters',
+          'test_storm')
 PIECES = {
     'unit': Piece('the planner, the model and the clients, all examples',
                   _folder('unit')),
@@ -79,6 +80,9 @@ PIECES = {
     'storms': Piece('two minutes of faults over each database',
                     (*_folder('processes'), '--serial', 'test_storm'),
                     _STORM_SECONDS),
+    'clusters': Piece('the same over each kind of cluster',
+                      (*_folder('processes'), '--serial', 'test_clusters'),
+                      _STORM_SECONDS),
     'aim': Piece('storms of all actors find each planted fault, in hours',
                  (*_folder('processes'), '--serial', 'test_aim'),
                  _STORM_SECONDS),

@@ -15,19 +15,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import dataclasses
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import time
+from typing import Any
 
 import fixtures
-import sqlalchemy as sa
+import pymysql
 
 from tools import all_in_one
 from tools import child
@@ -35,10 +38,16 @@ from tools import own_server
 
 #: How long a node may take on a machine that has other things to do.
 _PATIENCE = 240.0
+#: How long its answer to a statement may take, in seconds.
+_ANSWERS = 30
+#: The same where a balancer asks, which does not wait for long.
+_CHECKED = 2
 _LIBRARY = pathlib.Path('/usr/lib/galera/libgalera_smm.so')
 _USER = 'mysql'
 #: The programs by which a node copies the data of another one.
 _COPIES_WITH = ('rsync', 'lsof')
+#: What a node says that it has, in the log of its recovery.
+_POSITION = re.compile(r'Recovered position: [\w-]+:(-?\d+)')
 
 
 @dataclasses.dataclass
@@ -57,11 +66,14 @@ class OwnCluster(fixtures.Fixture):
     """Nodes of MariaDB with Galera, each on ports of its own.
 
     :param size: how many nodes.
+    :param logs: where their logs are written; by default beside their data.
     """
 
-    def __init__(self, size: int = 2) -> None:
+    def __init__(self, size: int = 2,
+                 logs: pathlib.Path | None = None) -> None:
         super().__init__()
         self._size = size
+        self._logs = logs
 
     def _setUp(self) -> None:
         check_installed()
@@ -108,42 +120,150 @@ class OwnCluster(fixtures.Fixture):
         """Start a node that was killed; it joins the others."""
         self._start(self.nodes[number])
 
+    def isolate(self, number: int, whether: bool) -> None:
+        """Cut a node off from the others, or no longer.
+
+        Its clients still reach it.
+        """
+        self._ask(self.nodes[number], "SET GLOBAL wsrep_provider_options = "
+                  f"'gmcast.isolate={int(whether)}'")
+
+    def empty(self, number: int) -> None:
+        """Delete the data of a node that was killed."""
+        node = self.nodes[number]
+        self._wait_for_end(node)
+        shutil.rmtree(self._data(node))
+        self._data(node).mkdir()
+        shutil.chown(self._data(node), self._user or None, self._group)
+
+    def crash(self) -> None:
+        """Kill all nodes at once; start the one that has most, and others.
+
+        See "Fail-over, step by step" in the administrator's documentation.
+        """
+        for node in self.nodes:
+            self.kill(node.number)
+        first, *others = sorted(self.nodes, key=self._committed, reverse=True)
+        state = self._data(first) / 'grastate.dat'
+        state.write_text(state.read_text().replace(
+            'safe_to_bootstrap: 0', 'safe_to_bootstrap: 1'))
+        for node in (first, *others):
+            self._start(node)
+
+    def wait(self) -> None:
+        """Wait until all nodes have joined each other, and can be used."""
+        deadline = time.monotonic() + _PATIENCE
+        while not self._are_joined():
+            if time.monotonic() > deadline:
+                raise RuntimeError('The nodes have not joined each other: '
+                                   f'{[*map(self._joined, self.nodes)]}')
+            time.sleep(0.2)
+
+    def is_synced(self, number: int) -> bool:
+        """Return whether a node can be used, as a balancer asks."""
+        try:
+            said = self._status(self.nodes[number], _CHECKED)
+        except pymysql.Error:
+            return False
+        return (said['wsrep_cluster_status'] == 'Primary'
+                and said['wsrep_local_state_comment'] == 'Synced'
+                and said['wsrep_ready'] == 'ON')
+
+    def _status(self, node: _Node,
+                seconds: int = _ANSWERS) -> dict[str, str]:
+        return dict(self._ask(node, 'SHOW STATUS LIKE "wsrep%"', seconds))
+
+    def _are_joined(self) -> bool:
+        # NOTE: a node that was stopped believes for a moment that it is still
+        # one of the others, who have another number of their membership.
+        found = [self._joined(node) for node in self.nodes]
+        return found[0] is not None and len(set(found)) == 1
+
+    def _joined(self, node: _Node) -> str | None:
+        """Return which membership a node is in, if all nodes are."""
+        try:
+            said = self._status(node)
+        except pymysql.Error:
+            return None
+        whole = (said['wsrep_cluster_size'] == str(self._size)
+                 and self.is_synced(node.number))
+        return said['wsrep_cluster_conf_id'] if whole else None
+
+    def _committed(self, node: _Node) -> int:
+        """Return the number of the last commit that a killed node has."""
+        self._wait_for_end(node)
+        said = self._run(*self._server(node), '--wsrep-recover',
+                         '--wsrep-cluster-address=gcomm://')
+        return int(_POSITION.findall(said)[-1])
+
+    def _run(self, *command: str) -> str:
+        """Run a program that ends; return what it prints."""
+        done = subprocess.run(
+            command, cwd=self._folder, stdin=subprocess.DEVNULL, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            **self._as_user)
+        if done.returncode:
+            raise RuntimeError(f'{command[0]}: {done.stdout[-3000:]}')
+        return done.stdout
+
+    def _ask(self, node: _Node, statement: str,
+             seconds: int = _ANSWERS) -> Sequence[tuple[Any, ...]]:
+        # NOTE: the driver itself, since a node that is cut off refuses even
+        # the ROLLBACK of SQLAlchemy.
+        with pymysql.connect(
+                host='127.0.0.1', port=node.sql, user='root',
+                autocommit=True, connect_timeout=1, read_timeout=seconds,
+                ) as connection, connection.cursor() as cursor:
+            cursor.execute(statement)
+            return cursor.fetchall()
+
+    def _wait_for_end(self, node: _Node) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while self._processes(node):
+            if time.monotonic() > deadline:
+                raise RuntimeError('A node that was killed is still there.')
+            time.sleep(0.02)
+
+    @property
+    def _as_user(self) -> dict[str, Any]:
+        return ({'user': self._user, 'group': self._group, 'extra_groups': []}
+                if self._user else {})
+
     def _data(self, node: _Node) -> pathlib.Path:
         return self._folder / f'data{node.number}'
 
     def _make(self, node: _Node) -> None:
-        made = subprocess.run(
-            [own_server.program('mariadb-install-db'), '--no-defaults',
-             f'--datadir={self._data(node)}', '--skip-test-db',
-             '--auth-root-authentication-method=normal'],
-            cwd=self._folder, stdin=subprocess.DEVNULL, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-            **({'user': self._user, 'group': self._group, 'extra_groups': []}
-               if self._user else {}))  # type: ignore[call-overload]
-        if made.returncode:
-            raise RuntimeError(made.stdout[-3000:])
+        self._run(own_server.program('mariadb-install-db'), '--no-defaults',
+                  f'--datadir={self._data(node)}', '--skip-test-db',
+                  '--auth-root-authentication-method=normal')
         temporary = pathlib.Path(f'{self._data(node)}.tmp')
         temporary.mkdir()
         shutil.chown(temporary, self._user or None, self._group)
 
+    def _server(self, node: _Node) -> tuple[str, ...]:
+        return (
+            own_server.program('mariadbd'), '--no-defaults',
+            f'--datadir={self._data(node)}', f'--port={node.sql}',
+            '--bind-address=127.0.0.1',
+            f'--socket={self._folder / f"socket{node.number}"}',
+            f'--pid-file={self._folder / f"pid{node.number}"}',
+            # NOTE: else each that starts deletes tables of the others.
+            f'--tmpdir={self._data(node)}.tmp',
+            '--innodb-flush-log-at-trx-commit=2', '--innodb-doublewrite=0',
+            '--innodb-buffer-pool-size=128M', '--innodb-log-file-size=32M',
+            '--innodb-autoinc-lock-mode=2', '--binlog-format=ROW',
+            '--wsrep-on=ON', f'--wsrep-provider={_LIBRARY}')
+
     def _start(self, node: _Node) -> None:
         others = ','.join(f'127.0.0.1:{each.group}' for each in self.nodes
                           if each.running is not None and each is not node)
-        log = self._folder / f'log{node.number}'
+        # NOTE: its files belong to it alone.
+        self._wait_for_end(node)
+        log = (self._logs or self._folder) / f'node-{node.number}.log'
         node.running = child.Child.python(
             f'node {node.number}', own_server.RUN,
-            [self._user, str(self._group), own_server.program('mariadbd'),
-             '--no-defaults', f'--datadir={self._data(node)}',
-             f'--port={node.sql}', '--bind-address=127.0.0.1',
-             f'--socket={self._folder / f"socket{node.number}"}',
-             f'--pid-file={self._folder / f"pid{node.number}"}',
-             # NOTE: else each that starts deletes tables of the others.
-             f'--tmpdir={self._data(node)}.tmp',
-             '--max-connections=400', '--innodb-flush-log-at-trx-commit=2',
-             '--innodb-doublewrite=0', '--innodb-buffer-pool-size=128M',
-             '--innodb-log-file-size=32M', '--binlog-format=ROW',
-             '--innodb-autoinc-lock-mode=2', '--wsrep-on=ON',
-             f'--wsrep-provider={_LIBRARY}', '--wsrep-cluster-name=tests',
+            [self._user, str(self._group), *self._server(node),
+             '--max-connections=400', '--wsrep-cluster-name=tests',
              f'--wsrep-cluster-address=gcomm://{others}',
              f'--wsrep-node-name=node{node.number}',
              '--wsrep-node-address=127.0.0.1', '--wsrep-sst-method=rsync',
@@ -161,15 +281,11 @@ class OwnCluster(fixtures.Fixture):
             probe.settimeout(1)
             if probe.connect_ex(('127.0.0.1', node.sql)):
                 return False
-        engine = sa.create_engine(self.url(node.number),
-                                  poolclass=sa.NullPool)
         try:
-            with engine.connect() as connection:
-                found = connection.exec_driver_sql(
-                    "SHOW STATUS LIKE 'wsrep_ready'").one()
-        except sa.exc.DBAPIError:
+            found = self._ask(node, "SHOW STATUS LIKE 'wsrep_ready'")
+        except pymysql.Error:
             return False
-        return bool(found[1] == 'ON')
+        return [value for _, value in found] == ['ON']
 
     def _processes(self, node: _Node) -> list[int]:
         """Return the processes of a node, all of which run in its data."""
@@ -182,11 +298,8 @@ class OwnCluster(fixtures.Fixture):
     def _kill_all(self) -> None:
         for node in self.nodes:
             self.kill(node.number)
-        deadline = time.monotonic() + _PATIENCE
-        while any(map(self._processes, self.nodes)):
-            if time.monotonic() > deadline:
-                raise RuntimeError('A node that was killed is still there.')
-            time.sleep(0.02)
+        for node in self.nodes:
+            self._wait_for_end(node)
 
 
 def check_installed() -> None:

@@ -19,6 +19,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import signal
 import socket
 import tempfile
 
@@ -42,6 +43,7 @@ listen_port = {port}
 unix_socket_dir =
 auth_type = any
 pool_mode = {mode}
+server_login_retry = 1
 default_pool_size = {sessions}
 max_client_conn = 400
 logfile = {folder}/pgbouncer.log
@@ -64,31 +66,55 @@ class OwnPooler(fixtures.Fixture):
         self._server = sa.make_url(url)
         self._sessions = sessions
         self._mode = mode
+        self._child: child.Child | None = None
         self.url = ''
 
     def _setUp(self) -> None:
-        program = own_server.program(PROGRAM)
-        folder = pathlib.Path(tempfile.mkdtemp(prefix='test-pooler-'))
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self._folder = pathlib.Path(tempfile.mkdtemp(prefix='test-pooler-'))
+        self.addCleanup(shutil.rmtree, self._folder, ignore_errors=True)
         self._port = all_in_one.free_port()
-        settings = folder / 'pgbouncer.ini'
-        settings.write_text(_SETTINGS.format(
+        self._settings = self._folder / 'pgbouncer.ini'
+        self._settings.write_text(_SETTINGS.format(
             server=self._place(), port=self._port, mode=self._mode,
-            sessions=self._sessions, folder=folder))
+            sessions=self._sessions, folder=self._folder))
         # NOTE: it refuses to run as root.
-        user, group = '', os.getegid()
+        self._user, self._group = '', os.getegid()
         if os.geteuid() == 0:
             who = pwd.getpwnam(_USER)
-            user, group = _USER, who.pw_gid
-            os.chown(folder, who.pw_uid, who.pw_gid)
-        running = child.Child.python(
-            'pooler', own_server.RUN, [user, str(group), program,
-                                       str(settings)], folder, folder / 'log')
-        self.addCleanup(running.kill)
-        running.wait_until(self._answers, _PATIENCE)
+            self._user, self._group = _USER, who.pw_gid
+            os.chown(self._folder, who.pw_uid, who.pw_gid)
+        self.addCleanup(self.kill)
+        self.start()
         self.url = self._server.set(
             host='127.0.0.1', port=self._port).render_as_string(
                 hide_password=False)
+
+    def start(self) -> None:
+        """Start it once it was killed, and wait until it answers."""
+        self._child = child.Child.python(
+            'pooler', own_server.RUN,
+            [self._user, str(self._group), own_server.program(PROGRAM),
+             str(self._settings)], self._folder, self._folder / 'log')
+        self._child.wait_until(self._answers, _PATIENCE)
+
+    def kill(self) -> None:
+        """Kill it, with all connections."""
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
+            (self._folder / 'pid').unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        """Stop it; its connections stay open."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let it go on once it was stopped."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        for pid in own_server.running_in(self._folder):
+            os.kill(pid, number)
 
     def _place(self) -> str:
         server = self._server

@@ -73,11 +73,14 @@ class OwnServer(fixtures.Fixture):
     :param log_file: of the server; by default one beside its data.
     :param forgetful: whether its data are on a RAM disk, where there is one,
         and it waits for no disk.
+    :param copy_of: a PostgreSQL server that it becomes a replica of.
     """
 
     def __init__(self, kind: str, log_file: pathlib.Path | None = None,
-                 forgetful: bool = False) -> None:
+                 forgetful: bool = False,
+                 copy_of: OwnServer | None = None) -> None:
         super().__init__()
+        self._copy_of = copy_of
         self._kind = kind
         self._log_file = log_file
         self._forgetful = forgetful
@@ -97,8 +100,8 @@ class OwnServer(fixtures.Fixture):
             self._group = who.pw_gid
             os.chown(self._folder, who.pw_uid, who.pw_gid)
         self._run(self._make)
-        self.addCleanup(self._kill)
-        self._start()
+        self.addCleanup(self.kill)
+        self.start()
 
     def restart(self, crash: bool) -> None:
         """Restart it, and wait until it answers.
@@ -111,8 +114,25 @@ class OwnServer(fixtures.Fixture):
             os.killpg(self._child.process.pid, _END[self._kind])
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._child.process.wait(_PATIENCE)
-        self._kill()
-        self._start()
+        self.kill()
+        self.start()
+
+    def stop(self) -> None:
+        """Stop it; its connections stay open."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let it go on once it was stopped."""
+        self._signal(signal.SIGCONT)
+
+    def promote(self) -> None:
+        """Have a replica be a primary, with what it has of the other one."""
+        self._run([program('pg_ctl'), 'promote', '--wait', '-D', self._data])
+
+    def _signal(self, number: int) -> None:
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     @property
     def url(self) -> str:
@@ -132,6 +152,10 @@ class OwnServer(fixtures.Fixture):
             return [program('mariadb-install-db'), '--no-defaults',
                     f'--datadir={self._data}', '--skip-test-db',
                     '--auth-root-authentication-method=normal']
+        if self._copy_of is not None:
+            return [program('pg_basebackup'), '-R', '-D', self._data,
+                    '--checkpoint=fast', '--no-sync', '-d',
+                    self._copy_of.url.replace('+psycopg2', '')]
         return [program('initdb'), '-D', self._data, '-U', 'postgres',
                 '--auth=trust', '--encoding=UTF8', '--no-locale']
 
@@ -164,7 +188,8 @@ class OwnServer(fixtures.Fixture):
         if done.returncode:
             raise RuntimeError(f'{command[0]}: {done.stdout[-3000:]}')
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Start it once it was killed, and wait until it answers."""
         self._child = child.Child.python(
             'server', RUN, [self._user, str(self._group), *self._serve],
             self._folder, self._log_file or self._folder / 'log')
@@ -182,7 +207,8 @@ class OwnServer(fixtures.Fixture):
         except sa.exc.DBAPIError:
             return False
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """Kill it with all its processes."""
         if self._child is None:
             return
         # NOTE: PostgreSQL's children lead groups of their own, and as long as

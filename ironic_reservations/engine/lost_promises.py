@@ -25,10 +25,13 @@ import enum
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
+from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.model import handovers
+from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 
 
@@ -39,6 +42,8 @@ class Kind(enum.StrEnum):
     LESSEE = 'lessee'
     #: A host has an instance in Ironic.
     INSTANCE = 'instance'
+    #: A host is in maintenance in Ironic.
+    MAINTENANCE = 'maintenance'
     #: Placement has a hold, or Nova a flavor.
     PLACEMENT = 'placement'
 
@@ -81,15 +86,43 @@ def _in_ironic(engine: Engine) -> list[Trace]:
     with engine.database.read() as connection:
         hosts = {row.node_uuid for row in db_hosts.read(connection)}
     told = [node for node in ironic.nodes() if node.uuid in hosts
-            and (node.lessee or node.instance_uuid)]
+            and (node.lessee or node.instance_uuid or node.maintenance)]
     found = []
     for before in _not_promised(engine, told):
         # NOTE: a promise that has just ended may have left a trace that is
         # gone by now.
-        node = ironic.node(before.uuid)
+        if before.maintenance:
+            seen = ironic.maintained(before.uuid)
+            node, reason = seen or (None, None)
+        else:
+            node, reason = ironic.node(before.uuid), None
         if node is not None:
             found += _traces(node)
+            found += _maintenance(engine, node, reason)
     return found
+
+
+def _maintenance(engine: Engine, node: mirrored_node.Node,
+                 reason: str | None) -> list[Trace]:
+    """Return what the reason of the maintenance of a node tells."""
+    if not node.maintenance:
+        return []
+    window, now = maintenance.window_of(reason), engine.clock()
+    if window is None and not handovers.is_of_holder(reason):
+        return []
+    with engine.database.read() as connection:
+        standing = db_maintenance.read_of_nodes(
+            connection, [node.uuid]).get(node.uuid, ())
+    if any(each.window_id == window and each.stands(now)
+           for each in standing):
+        return []
+    whose = ('a holder who does not have the node' if window is None
+             else f'the window {window}, which does not exist')
+    return [Trace(
+        Kind.MAINTENANCE, node.uuid,
+        f'It is in maintenance in Ironic for {whose}.',
+        'If the node still needs it, book a window or set your own reason; '
+        f'else run "baremetal node maintenance unset {node.uuid}".')]
 
 
 def _not_promised(engine: Engine, told: Collection[mirrored_node.Node]

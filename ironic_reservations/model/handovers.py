@@ -35,6 +35,8 @@ _UNDEPLOYED = DEPLOYING | {'power', '/instance_info', '/instance_name'}
 #: which each is put back by itself.
 _MOST_PARTS = 50
 _LONGEST = 200
+#: The beginning of the reason in Ironic of a maintenance of a holder.
+_OF_HOLDER = '[by the holder of the node, '
 #: The length of the name of an act.
 _LONGEST_NAME = 32
 
@@ -116,7 +118,7 @@ class Handover:
 
     @property
     def _mark(self) -> str:
-        return f'[by the holder of the node, {self.holder}]'
+        return f'{_OF_HOLDER}{self.holder}]'
 
     def after(self, acts: Collection[str],
               settles_at: datetime.datetime) -> Handover:
@@ -164,3 +166,8 @@ def _bounded(acts: Collection[str],
 def root(pointer: str) -> str:
     """Return the field of a node that a JSON pointer names."""
     return pointer.lstrip('/').partition('/')[0]
+
+
+def is_of_holder(shown: str | None) -> bool:
+    """Return whether a reason in Ironic is one of the holder of any node."""
+    return shown is not None and shown.startswith(_OF_HOLDER)

@@ -121,6 +121,10 @@ class Aftermath:
                                      node['uuid'] in leased)
             if meanwhile is not None:
                 meanwhile(now)
+            servers = self._cloud.servers
+            if servers is not None and servers.loses and operators.follow(
+                    self._operator, self._cloud.audit()):
+                self._cloud.repair_placement()
             time.sleep(_PAUSE)
         self._written.write('snapshot', phase=phase, at=journal.now(),
                             waited=waited, left_over=left, **now)

@@ -44,6 +44,7 @@ from tests.processes import statements
 from tests.processes import subscriber
 from tests.processes import trouble
 from tests.processes import wire
+from tests.processes.database_servers import base
 from tests.real import databases
 from tools import all_in_one
 from tools import placement
@@ -51,6 +52,8 @@ from tools import placement
 _ROOT = pathlib.Path(__file__).parents[2]
 _DBSYNC = ('from ironic_reservations.cmd import dbsync; import sys; '
            'sys.exit(dbsync.main(sys.argv[1:]))')
+_MANAGE = ('from ironic_reservations.cmd import manage; import sys; '
+           'sys.exit(manage.main(sys.argv[1:]))')
 _IRONIC_DBSYNC = ('import sys; from ironic.command import dbsync as p; '
                   'sys.argv[0] = "ironic-dbsync"; sys.exit(p.main())')
 #: The usual port of JSON-RPC.
@@ -78,7 +81,7 @@ class Cloud(fixtures.Fixture):
     :param mix: how many nodes there are, and how long things may take.
     :param noticed: called with the id of each notice that somebody gets;
         where there is none, nobody gets any.
-    :param server: where our tables are, if it is not the usual one.
+    :param servers: which have our tables, if it is not the usual one.
     :param charged: called with each commit that the enforcement service
         gets; where there is none, there is no such service.
     :cvar apis: how many there are beside two conductors.
@@ -97,7 +100,7 @@ class Cloud(fixtures.Fixture):
                  beside: pathlib.Path | None = None,
                  noticed: Callable[[str], None] | None = None,
                  charged: Callable[[Any], None] | None = None,
-                 server: str | None = None) -> None:
+                 servers: base.Servers | None = None) -> None:
         super().__init__()
         self.mix = mix or mixes.Mix()
         self.times = self.mix.times
@@ -112,7 +115,7 @@ class Cloud(fixtures.Fixture):
         self._happened = happened
         self._noticed = noticed
         self._charged = charged
-        self._server = server
+        self.servers = servers
         self._subscriber: subscriber.Subscriber | None = None
         self._charger: subscriber.Charger | None = None
         self._mutation = mutation
@@ -128,8 +131,8 @@ class Cloud(fixtures.Fixture):
     def _setUp(self) -> None:
         self.wire = wire.Wire()
         self.addCleanup(self.wire.close)
-        self.ours = self.useFixture(
-            databases.Database(self.kind, self._server)).url
+        self.ours = self.useFixture(databases.Database(self.kind)).url if (
+            self.servers is None) else self.servers.create_database()
         self._theirs = self.useFixture(databases.Database(self.kind)).url
         self._environment = {
             statements.VARIABLE: str(sa.make_url(self.ours).database),
@@ -202,7 +205,32 @@ class Cloud(fixtures.Fixture):
 
     def tables(self) -> sa.Engine:
         """Return an engine on our database, past all proxies."""
-        return sa.create_engine(self.ours, poolclass=sa.NullPool)
+        return sa.create_engine(
+            self.ours if self.servers is None else self.servers.url(),
+            poolclass=sa.NullPool)
+
+    def audit(self) -> list[dict[str, str]]:
+        """Return the traces of promises that the database does not have."""
+        return list(json.loads(self._manage('audit', '--format', 'json')))
+
+    def repair_placement(self) -> None:
+        """Have what Placement has of no promise removed."""
+        self._manage('placement', 'audit', '--repair')
+
+    def _manage(self, *words: str) -> str:
+        """Run a command of an operator; return what it prints."""
+        path = self.folder / 'manage.ours.conf'
+        if not path.exists():
+            all_in_one.write_options(path, self._our_options(
+                'manage', self.url))
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', _MANAGE, '--config-file',
+             str(path), *words], cwd=self.folder, text=True,
+            stdin=subprocess.DEVNULL, capture_output=True, check=False,
+            env={**os.environ, 'PYTHONPATH': str(_ROOT)})
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f'{words}: {done.stderr[-3000:]}')
+        return done.stdout
 
     def _end(self) -> None:
         for each in self.processes:
@@ -320,15 +348,21 @@ class Cloud(fixtures.Fixture):
         url = sa.make_url(self.ours)
         if url.host is None:
             return self.ours
+        number = len(self.proxies)
+        at = url.host, int(url.port or 0)
+        servers = self.servers
         self.proxies[name] = database_proxy.DatabaseProxy(
-            self.wire, url.host, int(url.port or 0))
+            self.wire, lambda: [at] if servers is None
+            else servers.addresses(number))
         return url.set(port=self.proxies[name].port).render_as_string(
             hide_password=False)
 
     def _our_options(self, name: str, ironic: str) -> all_in_one.Options:
         return {
             'DEFAULT': {'state_path': self.folder},
-            'database': {'connection': self._proxied(name)},
+            'database': {'connection': self._proxied(name),
+                         **({} if self.servers is None
+                            else self.servers.options)},
             'oslo_policy': {'policy_file': self.folder / 'our-policy.yaml'},
             'reservations': {'min_ttl': 1, 'sweep_interval': 1,
                              'max_per_class': _by_class(

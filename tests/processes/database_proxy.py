@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import threading
@@ -60,14 +61,17 @@ class _Armed:
 
 
 class DatabaseProxy:
-    """A port of its own to the server of the databases.
+    """A port of its own to the servers of the database.
 
+    :param addresses: returns where a new connection may go, best first; it
+        goes to the first one that takes it.
     :ivar port: where the process connects to.
     """
 
-    def __init__(self, net: wire.Wire, host: str, port: int) -> None:
+    def __init__(self, net: wire.Wire,
+                 addresses: Callable[[], Sequence[tuple[str, int]]]) -> None:
         self._net = net
-        self._target = (host, port)
+        self._addresses = addresses
         self._open: set[asyncio.StreamWriter] = set()
         self._refusing = False
         self._at_work: set[asyncio.StreamWriter] = set()
@@ -153,9 +157,11 @@ class DatabaseProxy:
         if self._refusing:
             wire.abort(writer)
             return
-        try:
-            there, back = await asyncio.open_connection(*self._target)
-        except OSError:
+        for address in self._addresses():
+            with contextlib.suppress(OSError):
+                there, back = await asyncio.open_connection(*address)
+                break
+        else:
             wire.abort(writer)
             return
         self._open.update((writer, back))

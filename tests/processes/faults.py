@@ -34,7 +34,6 @@ from tests.processes import cloud
 from tests.processes import database_proxy
 from tests.processes import journal
 from tests.processes import process
-from tools import own_server
 
 #: A process whose wall clock is off by more, in seconds, may refuse to work.
 _BAD = 4.5
@@ -48,8 +47,6 @@ _DOWN = (0.0, 4.0)
 _LONGEST_WRITE = 6.0
 #: How often it is a write that is held back, and not just any request.
 _WRITES = 0.9
-#: How often a server that is restarted is not asked to end first.
-_CRASHES = 0.5
 #: How often one looks, in seconds.
 _SOON = 0.2
 #: How much may wait in one place for something to hit.
@@ -102,20 +99,21 @@ def _repeatable(request: bytes) -> bool:
 class Faults:
     """Lets things go wrong until the storm is over.
 
-    :param server: has our tables and nobody else's, and is restarted.
+    NOTE: what goes wrong with servers of the storm's own comes beside all
+    else.
     """
 
     def __init__(self, over_there: cloud.Cloud, choice: random.Random,
                  written: journal.Journal, over: threading.Event,
-                 server: own_server.OwnServer | None = None,
                  seed: str = '') -> None:
         self._cloud = over_there
         self._choice = choice
         self._written = written
         self._over = over
-        self._server = server
-        # NOTE: so that it is not over before the server is there again.
-        self._restarting = threading.Lock()
+        self._servers = over_there.servers
+        # NOTE: so that it is not over before they are there again.
+        self._disturbing = threading.Lock()
+        self._not_mended: Exception | None = None
         self._seed = seed
         self._lock = threading.Lock()
         # NOTE: so that no two clocks are far off.
@@ -123,7 +121,6 @@ class Faults:
         self._mix = over_there.mix
         self._times = over_there.times
         self._later: list[threading.Timer] = []
-        self._tables = over_there.tables()
         #: Until when each process is kept from working by what is great.
         self._great_until: dict[str, float] = {}
 
@@ -139,8 +136,6 @@ class Faults:
                        'stop_at_commit': self._stop_at_commit,
                        'kill_at_commit': self._kill_at_commit,
                        'hold_write': self._hold_write}
-        if self._server is not None:
-            faults['restart_database'] = self._restart
         if self._mix.trouble:
             self._cloud.raging.touch()
         often = [self._mix.faults.get(name, 0) for name in faults]
@@ -149,6 +144,21 @@ class Faults:
         while not self._over.wait(self._choice.uniform(*self._mix.pause)):
             fault, = self._choice.choices(list(faults.values()), often)
             fault()
+
+    def disturb_servers(self, choice: random.Random) -> None:
+        """Let one thing after another go wrong with the servers."""
+        servers = self._servers
+        while servers is not None and not self._over.wait(
+                choice.uniform(*servers.pause)):
+            with self._disturbing:
+                if self._over.is_set():
+                    break
+                try:
+                    servers.disturb(choice, self._tell_of_servers)
+                except Exception as exc:
+                    # NOTE: the storm itself has failed: end() says so.
+                    self._not_mended = exc
+                    raise
 
     def gust(self, choice: random.Random) -> None:
         """Let small things happen, several a second."""
@@ -180,8 +190,9 @@ class Faults:
     def end(self) -> None:
         """End all faults, and have everything run again."""
         self._cloud.raging.unlink(missing_ok=True)
-        with self._restarting:
-            pass
+        with self._disturbing:
+            if self._not_mended is not None:
+                raise self._not_mended
         for timer in self._later:
             timer.cancel()
         between = (self._cloud.balancer, *self._cloud.rpc.values())
@@ -206,6 +217,10 @@ class Faults:
         """Record a fault."""
         self._written.write('fault', fault=fault, at=journal.now(),
                             seed=self._seed, **more)
+
+    def _tell_of_servers(self, fault: str, **more: object) -> None:
+        self.tell(fault, hit=any(proxy.busy for proxy
+                                 in self._cloud.proxies.values()), **more)
 
     def _some(self) -> process.Process:
         return self._choice.choice(self._cloud.processes)
@@ -321,17 +336,6 @@ class Faults:
                 proxy.refuse(False)
         self._after(seconds, take_again)
 
-    def _restart(self) -> None:
-        """Have the server end in order or crash, and come back."""
-        assert self._server is not None
-        crash = self._choice.random() < _CRASHES
-        with self._restarting:
-            if not self._over.is_set():
-                self.tell('crash-database' if crash else 'restart-database',
-                          hit=any(proxy.busy for proxy
-                                  in self._cloud.proxies.values()))
-                self._server.restart(crash)
-
     def _swallow(self) -> None:
         which, proxy = self._proxied()
         proxy.arm(database_proxy.SWALLOW, lambda: self.tell(
@@ -443,7 +447,12 @@ class Faults:
         look, end = _SESSIONS[self._cloud.kind]
         name = sa.make_url(self._cloud.ours).database
         until = time.monotonic() + _PATIENCE
-        with self._tables.connect() as connection:
+        url = self._cloud.ours if self._servers is None else (
+            self._servers.session_url(choice))
+        if url is None:
+            return
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        with engine.connect() as connection:
             while time.monotonic() < until:
                 found = connection.execute(
                     sa.text(look), {'name': name}).scalars().all()

@@ -48,8 +48,7 @@ class Times:
 #: How often each fault is, in parts of the whole.
 FAULTS: Mapping[str, int] = {
     'kill': 2, 'stop': 4, 'hold': 6, 'hold_rpc': 4, 'cut': 2, 'refuse': 1,
-    'swallow': 4, 'stop_at_commit': 4, 'kill_at_commit': 2, 'hold_write': 6,
-    'restart_database': 4}
+    'swallow': 4, 'stop_at_commit': 4, 'kill_at_commit': 2, 'hold_write': 6}
 #: How often each of the small ones is, which hit one request, one
 #: transaction, or a process for a moment.
 GUSTS: Mapping[str, int] = {

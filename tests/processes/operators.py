@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterable
 import datetime
 import threading
 from typing import Any
@@ -231,3 +232,31 @@ def _owner(project: str | None) -> list[dict[str, Any]]:
 
 def _class(name: str) -> list[dict[str, Any]]:
     return [{'op': 'add', 'path': '/resource_class', 'value': name}]
+
+
+def follow(asker: exchange.Asker, traces: Iterable[dict[str, str]]) -> bool:
+    """Do what the audit says of promises that the database has lost.
+
+    :param traces: as the audit lists them.
+    :returns: whether there are some in Placement, which it repairs itself.
+    """
+    in_placement = False
+    for trace in traces:
+        path = f'/v1/nodes/{trace["node_uuid"]}'
+        match trace['kind']:
+            case 'lessee':
+                asker.ask('follow', 'PATCH', path, [
+                    {'op': 'remove', 'path': '/lessee'}])
+            case 'instance':
+                node = asker.ask('see', 'GET', path).document
+                if node['provision_state'] == 'available':
+                    asker.ask('unbind', 'PATCH', path, [
+                        {'op': 'remove', 'path': '/instance_uuid'}])
+                else:
+                    asker.ask('undeploy', 'PUT', path + '/states/provision',
+                              {'target': 'deleted'})
+            case 'maintenance':
+                asker.ask('follow', 'DELETE', path + '/maintenance')
+            case _:
+                in_placement = True
+    return in_placement

@@ -49,8 +49,8 @@ from tests.processes.checker import findings
 from tests.processes.checker import history
 from tests.processes.checker import kept
 from tests.processes.checker import story
+from tests.processes.database_servers import kinds
 from tests.real import databases
-from tools import own_server
 
 #: How long there are faults, in seconds. Where it is set, storms go over
 #: MariaDB and PostgreSQL as well, one at a time, with nothing else beside
@@ -59,6 +59,8 @@ SECONDS_VARIABLE = 'IRONIC_RESERVATIONS_STORM_SECONDS'
 SEED_VARIABLE = 'IRONIC_RESERVATIONS_TEST_SEED'
 _PATIENT = 60.0
 _LOOK_EVERY = 10.0
+#: What a process logs that finds other commits than it has seen.
+_WENT_BACK = 'has another history'
 #: How many of the nodes that were taken last are remembered.
 _TAKEN = 5
 #: How many tenants change a node each when there is quiet.
@@ -71,7 +73,8 @@ _LONG = 60.0
 class Options:
     """What storm is wanted.
 
-    :ivar kind: of the databases.
+    :ivar kind: of the databases: one of SQLAlchemy's dialects, or of the
+        clusters.
     :ivar seconds: how long there are faults.
     :ivar seed: of all that is left to chance.
     :ivar mutation: what is broken on purpose.
@@ -104,12 +107,14 @@ class Report:
 
     :ivar lasted: how long it took, in seconds, from when all was there until
         there was a finding, or quiet.
+    :ivar histories: how often a process said that the database went back.
     """
 
     options: Options
     told: history.History
     found: list[findings.Finding]
     lasted: float = 0.0
+    histories: int = 0
 
     @property
     def hits(self) -> collections.Counter[str]:
@@ -125,7 +130,7 @@ class Report:
 
     def lines(self) -> list[str]:
         """Return the findings with their stories, and a summary."""
-        kinds = self.hits
+        hits = self.hits
         statuses = collections.Counter(
             f'{(each.status or 0) // 100}xx' if each.status else 'none'
             for each in self.told.exchanges)
@@ -137,16 +142,18 @@ class Report:
         return [*(story.tell(self.told, each) for each in self.found),
                 self.judged(),
                 f'{kind}: {len(self.told.exchanges)} exchanges '
-                f'({_counted(statuses)}), {sum(kinds.values())} faults '
+                f'({_counted(statuses)}), {sum(hits.values())} faults '
                 f'that hit something, '
-                f'{sum(kinds.values()) * 60 / self.options.seconds:.0f} a '
-                f'minute ({_counted(kinds)}), {len(self.found)} findings, '
+                f'{sum(hits.values()) * 60 / self.options.seconds:.0f} a '
+                f'minute ({_counted(hits)}), {len(self.found)} findings, '
                 f'seed {self.options.seed}{self._quiet()}']
 
     def _quiet(self) -> str:
         waited = ' and '.join(f'{each["waited"]:.0f} s'
                               for each in self.told.snapshots)
-        return f', waited for quiet {waited}' if waited else ''
+        seen = f', {self.histories} times another history was seen' if (
+            self.histories) else ''
+        return seen + (f', waited for quiet {waited}' if waited else '')
 
 
 def _counted(counter: collections.Counter[str]) -> str:
@@ -183,14 +190,16 @@ def run(options: Options, folder: pathlib.Path) -> Report:
     written.write('clock', wall=time.time() - journal.now(),
                   late=mix.times.late)
     with contextlib.ExitStack() as started:
-        server = started.enter_context(own_server.OwnServer(
-            options.kind, folder / 'server.log')) if (
-            options.restart_database and options.kind != 'sqlite') else None
+        servers = kinds.servers(options.kind, folder,
+                                options.restart_database)
+        if servers is not None:
+            started.enter_context(servers)
         there = started.enter_context(cloud.Cloud(
-            options.kind, folder, random.Random(seed.random()), happened,
+            kinds.dialect(options.kind), folder,
+            random.Random(seed.random()), happened,
             options.mutation, options.placement, mix,
-            options.beside, noticed, charged,
-            None if server is None else server.url))
+            options.beside, noticed if tells else None,
+            charged if commits else None, servers))
         written.write('hosts', all=there.all_hosts)
         written.write('limits', leased=dict(mix.of_class),
                       reserved=dict(mix.reserved_of_class))
@@ -227,9 +236,13 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             for name, mix in at_work.items())
         weather = faults.Faults(
             there, random.Random(seed.random()), written, over,
-            server, options.seed)
+            options.seed)
         crowd.append(threading.Thread(target=weather.run, name='faults',
                                       daemon=True))
+        if servers is not None:
+            crowd.append(threading.Thread(
+                target=weather.disturb_servers, name='servers', daemon=True,
+                args=(random.Random(seed.random()),)))
         crowd.extend(threading.Thread(
             target=weather.gust, args=(random.Random(seed.random()),),
             name=f'gusts-{number}', daemon=True)
@@ -264,7 +277,9 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         thread.join(_PATIENT)
     written.close()
     told = _read(folder)
-    return Report(options, told, findings.judge(told), lasted)
+    return Report(options, told, findings.judge(told), lasted, sum(
+        log.read_text(errors='replace').count(_WENT_BACK)
+        for log in folder.glob('*.log')))
 
 
 def _rage(options: Options, folder: pathlib.Path,
@@ -319,7 +334,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='python -m tests.processes.storm',
                                      description=__doc__)
     parser.add_argument('--database', default='all',
-                        choices=[*databases.KINDS, 'all'])
+                        choices=[*databases.KINDS, *kinds.CLUSTERS, 'all'])
     parser.add_argument('--seconds', type=float, default=120,
                         help='how long there are faults')
     parser.add_argument('--seed', default='1')
@@ -349,13 +364,13 @@ def main(argv: list[str] | None = None) -> int:
     if chosen.back and chosen.beside is None:
         parser.error('--back needs --beside: to which release?')
     signal.signal(signal.SIGTERM, end)
-    kinds = databases.KINDS if chosen.database == 'all' else (
+    over = databases.KINDS if chosen.database == 'all' else (
         chosen.database,)
     found = 0
     mix = mixes.Mix.of_all()
     if chosen.at_once is not None:
         mix = dataclasses.replace(mix, gusting=chosen.at_once)
-    for kind in kinds:
+    for kind in over:
         folder = pathlib.Path(tempfile.mkdtemp(
             prefix=f'storm-{kind}-', dir=chosen.keep))
         report = run(Options(kind, chosen.seconds, chosen.seed,

@@ -205,7 +205,7 @@ class DatabaseProxyTestCase(_TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.proxy = database_proxy.DatabaseProxy(
-            self.net, '127.0.0.1', self.server.port)
+            self.net, lambda: [('127.0.0.1', self.server.port)])
         self.happened: queue.Queue[str] = queue.Queue()
 
     def _arm(self, how: str, aim: str = '') -> None:
@@ -291,7 +291,7 @@ class DatabaseProxyTestCase(_TestCase):
         server = _Server(b'done', often=4)
         self.addCleanup(server.close)
         self.proxy = database_proxy.DatabaseProxy(
-            self.net, '127.0.0.1', server.port)
+            self.net, lambda: [('127.0.0.1', server.port)])
         connection = self._send(self.proxy.port, b'')
         busy = []
         for sent in (b'Q\x00\x00\x00\x0dSELECT 1\x00',
@@ -308,7 +308,7 @@ class DatabaseProxyTestCase(_TestCase):
         server = _Server(b'done', often=4)
         self.addCleanup(server.close)
         self.proxy = database_proxy.DatabaseProxy(
-            self.net, '127.0.0.1', server.port)
+            self.net, lambda: [('127.0.0.1', server.port)])
         self._arm(database_proxy.AFTER, 'INSERT INTO in_flight_requests')
         connection = self._send(self.proxy.port, b'')
         happened = []

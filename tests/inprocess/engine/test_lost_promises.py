@@ -26,13 +26,18 @@ from ironic_reservations import errors
 from ironic_reservations.cmd import lost_promises as command
 from ironic_reservations.cmd import manage
 from ironic_reservations.engine import lost_promises
+from ironic_reservations.model import maintenance
 from tests import gone_back
 from tests import servers
 from tests import world
 from tests.inprocess.engine import timelines
+from tests.inprocess.timeline import windows
 
 _LESSEE = lost_promises.Kind.LESSEE
 _INSTANCE = lost_promises.Kind.INSTANCE
+_MAINTENANCE = lost_promises.Kind.MAINTENANCE
+#: The reason in Ironic of a maintenance that the holder of a node has set.
+_OF_HOLDER = f'[by the holder of the node, {world.new_uuid()}] wait'
 
 
 @servers.also
@@ -70,6 +75,35 @@ class TestLostPromises(timelines.TestCase):
         self.assertEqual([], self.found())
         dump.restore()
         self.assertEqual([(_INSTANCE, node)], self.found())
+
+    def maintain(self, node, reason):
+        self.world.ironic.change(node, maintenance=True)
+        self.world.ironic.why[node] = reason
+
+    def test_maintenance_of_a_window_that_is_gone(self):
+        """Nobody else would ever take the node out of maintenance."""
+        node, broken = self.leasing.hosts(2)
+        self.maintain(broken, 'broken fan')
+        dump = gone_back.Dump(self.engine.database)
+        made = windows.book(self.engine, 0, 2, [node])
+        self.maintain(node, maintenance.marked(made.window.id, 'a new fan'))
+        self.assertEqual([], self.found())
+        dump.restore()
+        self.assertEqual([(_MAINTENANCE, node)], self.found())
+        (trace,) = lost_promises.find(self.engine)
+        self.assertIn(made.window.id, trace.detail)
+        self.assertIn(f'baremetal node maintenance unset {node}',
+                      trace.remedy)
+
+    def test_maintenance_of_a_holder_whose_lease_is_gone(self):
+        self.leasing.hosts()
+        dump = gone_back.Dump(self.engine.database)
+        node = self.started()
+        self.maintain(node, _OF_HOLDER)
+        self.assertEqual([], self.found())
+        dump.restore()
+        self.assertEqual([(_LESSEE, node), (_MAINTENANCE, node)],
+                         self.found())
 
     def test_trace_that_goes_meanwhile_is_none(self):
         """The lease has just ended, and the reconciler removes its lessee."""

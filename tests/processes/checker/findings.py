@@ -22,6 +22,7 @@ from typing import Any
 
 from tests.processes.checker import commits
 from tests.processes.checker import dates
+from tests.processes.checker import gone
 from tests.processes.checker import handed
 from tests.processes.checker import history
 from tests.processes.checker import kept
@@ -94,7 +95,10 @@ def judge(told: history.History) -> list[Finding]:
     told.judged.clear()
     case = Case(told, owners.find(told),
                 {each.id: each for each in told.exchanges})
-    return sorted((found for rule in RULES for found in rule(case)),
+    excuses = gone.Excuses(told)
+    return sorted((found for rule in RULES for found in rule(case)
+                   if not excuses.holds(found.rule, found.at,
+                                        (found.about, *found.others))),
                   key=lambda found: found.at)
 
 

@@ -27,6 +27,7 @@ import dataclasses
 import math
 from typing import Any
 
+from tests.processes.checker import gone as gone_module
 from tests.processes.checker import history
 from tests.processes.checker import unused
 
@@ -85,10 +86,11 @@ def find(told: history.History) -> list[Sure]:
     shown = [*_reservations(told), *_leases(told)]
     writes = [each for each in told.exchanges if each.method != 'GET'
               and not each.dry and not each.refused]
-    found = []
+    found, lost = [], gone_module.find(told)
     for each in shown:
         begin = each.exchange.got
         end = min([each.until - MARGIN,
+                   *(gone.until for gone in lost if gone.has(each.exchange)),
                    *(by.sent for by in writes
                      if by is not each.exchange
                      and _disturbs(told, by, each))])

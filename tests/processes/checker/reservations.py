@@ -31,6 +31,7 @@ from tests.processes.checker import owners
 
 _RESERVED = 'reserved'
 _NO_NODE = 'reservation.no_node_available'
+_NOT_HELD = 'held_elsewhere'
 #: How far, in seconds, the clock of the database may be off the one of all.
 _CLOCKS = 2.0
 
@@ -113,6 +114,8 @@ def refused(told: history.History, known: dict[str, Life]) -> _Found:
     spans = [(life.nodes(), min((each.sent for each in life.tries),
                                 default=-math.inf), life.end(told.late, told))
              for life in known.values()]
+    spans += [(_tried(each), each.sent, each.got) for each in told.exchanges
+              if each.op == 'reserve']
     for each in told.exchanges:
         if each.op != 'reserve' or each.repeated or _NO_NODE not in each.codes:
             continue
@@ -125,6 +128,20 @@ def refused(told: history.History, known: dict[str, Life]) -> _Found:
                 yield each.got, node, (
                     f'{reason["detail"]}, {each.who} is told, and nobody '
                     'can have had it')
+
+
+def _tried(each: history.Exchange) -> set[str | None]:
+    """Return which nodes a request had until Placement refused their holds.
+
+    NOTE: it goes on with the next node, and may be refused in the end.
+    """
+    if each.done and isinstance(each.body, dict):
+        return set(each.body.get('node_uuid', ()))
+    if _NO_NODE not in each.codes:
+        return set()
+    return {reason.get('node_uuid') for reason
+            in each.answer['errors'][0].get('reasons', ())
+            if reason['code'] == _NOT_HELD}
 
 
 def came_back(told: history.History, known: dict[str, Life]) -> _Found:

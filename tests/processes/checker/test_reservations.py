@@ -86,6 +86,11 @@ class ReservationsTestCase(unittest.TestCase):
             refused_in_passing=(mine, refused(9.95)),
             refused_at_the_end=(mine, refused(101)),
             refused_for_something_else=(refused(20, 'maintenance'),),
+            refused_while_another_request_finds_that_it_is_held_elsewhere=(
+                refused(19, 'held_elsewhere', got=23), refused(20)),
+            refused_while_another_request_goes_on_to_the_next_node=(
+                reserve('u', 19, 201, given('u', 109, M), nodes=(N, M),
+                        got=23), refused(20)),
             refused_while_it_is_used=(
                 mine, by_hand.deployed(20, 202, 'u'), refused(500)),
             refused_while_it_may_have_been_made=(
