@@ -118,7 +118,7 @@ def _proof_wanted(bearer: admit.Bearer, owner: _Owner) -> str:
                 f'policy has you show it: send {show}.')
     other = f' To get a node of your own, make a {kind}.'
     if owner.open and bearer.project_id is not None:
-        return (f', but not by your project, whose members would need no '
+        return (', but not by your project, whose members would need no '
                 'proof.'
                 + (f' Callers of other projects send {show}.'
                    if bearer.any_project else '') + other)

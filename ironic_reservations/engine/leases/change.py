@@ -28,6 +28,7 @@ from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import change_commit
+from ironic_reservations.engine.leases import change_offers
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import heal as lease_heal
@@ -89,8 +90,12 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
         allowed = limits.of(engine.conf, 'leases')
     request = _Request(engine, lease_id, changes, project_id, dry_run,
                        allowed, None if dry_run else key)
-    # NOTE: a change that is carried out twice has the same result as once.
-    changed = retry.until_committed(request.attempt, repeatable=True)
+    try:
+        # NOTE: a change that is carried out twice has the same result as once.
+        changed = retry.until_committed(request.attempt, repeatable=True)
+    except (errors.LeaseRefused, errors.LeaseLimit) as exc:
+        request.add_offers(exc)
+        raise
     if not dry_run:
         engine.announcer.tell_lease(announce.LEASE_UPDATE, changed[0])
     return changed
@@ -102,8 +107,10 @@ class _Request:
     def __init__(self, engine: Engine, lease_id: str,
                  changes: leases.LeaseChange, project_id: str | None,
                  dry_run: bool, allowed: limits.Limits,
-                 key: request_keys.Key | None) -> None:
+                 key: request_keys.Key | None,
+                 asks_enforcement: bool = True) -> None:
         self._key = key
+        self._asks_enforcement = asks_enforcement
         self._engine = engine
         self._lease_id = lease_id
         self._changes = changes
@@ -126,6 +133,23 @@ class _Request:
                                      self._project_id)
         with request_keys.refused_if_unserved(engine, known):
             return self._plan_and_commit(known, before, now)
+
+    def add_offers(self, refused: errors.LeaseRefused | errors.LeaseLimit
+                   ) -> None:
+        """Add what would be accepted to a refusal."""
+        engine, allowed = self._engine, self._allowed
+        now = engine.clock()
+        with engine.database.read() as connection:
+            lease = lease_find.read(connection, self._lease_id,
+                                    self._project_id)
+        change_offers.add(
+            refused, lease, self._changes, now, allowed, limit_checks.project(
+                engine, allowed, lease.project_id, now, lease.id),
+            # NOTE: the enforcement service decides on what is asked for, and
+            # not on each offer.
+            lambda changes: _Request(
+                engine, self._lease_id, changes, self._project_id, True,
+                allowed, None, asks_enforcement=False).attempt())
 
     def _plan_and_commit(self, known: request_keys.Known | None,
                          before: leases.Lease, now: datetime.datetime
@@ -213,7 +237,8 @@ class _Request:
     def _ask_enforcement(self, before: leases.Lease,
                          after: leases.Lease) -> None:
         """Ask the operator's enforcement service, once for the same terms."""
-        if self._changes == leases.LeaseChange(name=self._changes.name):
+        if not self._asks_enforcement or (
+                self._changes == leases.LeaseChange(name=self._changes.name)):
             # NOTE: a new name needs nobody's permission, in Blazar either.
             return
         # NOTE: a later attempt may find another start or other numbers.
