@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 import json
@@ -24,6 +25,7 @@ import sys
 from typing import Any
 import uuid
 
+from cliff import columns
 from ironicclient import exc
 from ironicclient.common import utils
 from ironicclient.osc.v1 import baremetal_node
@@ -36,6 +38,7 @@ from ironic_reservations.client import reservation
 from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import deployment as lease_nodes
 from ironic_reservations.client.osc import flavor_file
+from ironic_reservations.client.osc import json_refusals
 from ironic_reservations.client.osc import named_nodes
 from ironic_reservations.client.osc import options
 from ironic_reservations.client.osc import zone
@@ -112,7 +115,7 @@ class CreateReservation(zone.Zoned, command.ShowOne):
                 traits=parsed_args.traits,
                 flavor=flavor_file.read(parsed_args.flavor_file),
                 wait=parsed_args.wait_timeout)
-        return _shown(made)
+        return _shown(made, names=_names(client, parsed_args, (made,)))
 
 
 class ListReservations(zone.Zoned, command.Lister):
@@ -155,10 +158,10 @@ class ListReservations(zone.Zoned, command.Lister):
         options.check_page(parsed_args)
         sorting = [key.partition(':')
                    for key in (parsed_args.sort or '').split(',') if key]
-        columns = (DETAILED_FIELDS if parsed_args.long
-                   else _fields(parsed_args) or FIELDS)
+        shown = (DETAILED_FIELDS if parsed_args.long
+                 else _fields(parsed_args) or FIELDS)
         # NOTE: what is sorted by is fetched too, else it cannot be sorted by.
-        fetched = (list(dict.fromkeys([*columns, *(k for k, _, _ in sorting)]))
+        fetched = (list(dict.fromkeys([*shown, *(k for k, _, _ in sorting)]))
                    if parsed_args.fields else None)
         found = reservation.ReservationManager(client).list(
             node=(named_nodes.node_uuid(client, parsed_args.node)
@@ -172,8 +175,12 @@ class ListReservations(zone.Zoned, command.Lister):
         # the other fields order what it has given.
         if len(sorting) > 1:
             found = osc_utils.sort_items(found, parsed_args.sort)
-        return columns, (osc_utils.get_item_properties(item, columns)
-                         for item in found)
+        names = (_names(client, parsed_args, found)
+                 if 'node_uuid' in shown else {})
+        return shown, (
+            [_cell(names, column, value) for column, value in zip(
+                shown, osc_utils.get_item_properties(item, shown),
+                strict=True)] for item in found)
 
 
 class ShowReservation(zone.Zoned, command.ShowOne):
@@ -186,11 +193,11 @@ class ShowReservation(zone.Zoned, command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        client = self.app.client_manager.baremetal
         fields = _fields(parsed_args)
-        found = reservation.ReservationManager(
-            self.app.client_manager.baremetal).get(
-                parsed_args.reservation, fields=fields)
-        return _shown(found, fields)
+        found = reservation.ReservationManager(client).get(
+            parsed_args.reservation, fields=fields)
+        return _shown(found, fields, _names(client, parsed_args, (found,)))
 
 
 class RenewReservation(zone.Zoned, command.ShowOne):
@@ -203,10 +210,12 @@ class RenewReservation(zone.Zoned, command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        return _shown(reservation.ReservationManager(
-            self.app.client_manager.baremetal).renew(
-                parsed_args.reservation, ttl=parsed_args.ttl,
-                expires_at=parsed_args.expires_at))
+        client = self.app.client_manager.baremetal
+        renewed = reservation.ReservationManager(client).renew(
+            parsed_args.reservation, ttl=parsed_args.ttl,
+            expires_at=parsed_args.expires_at)
+        return _shown(renewed,
+                      names=_names(client, parsed_args, (renewed,)))
 
 
 class DeleteReservation(deletion.Deletion):
@@ -220,7 +229,7 @@ class DeleteReservation(deletion.Deletion):
         reservation.ReservationManager(client).delete(ident)
 
 
-class DeployReservation(command.ShowOne):
+class DeployReservation(json_refusals.JsonRefusals, command.ShowOne):
     """Deploy the nodes of a reservation or lease, which is the proof"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -365,12 +374,47 @@ def _fields(parsed_args: argparse.Namespace) -> list[str] | None:
         itertools.chain.from_iterable(parsed_args.fields))) or None
 
 
+class NodeName(columns.FormattableColumn[str]):
+    """The UUID of a node, with its name in a table.
+
+    :param name: of the node.
+    """
+
+    def __init__(self, value: str, name: str) -> None:
+        super().__init__(value)
+        self._name = name
+
+    def with_value(self, value: str) -> NodeName:
+        """Return a column with another value, and the same name."""
+        return NodeName(value, self._name)
+
+    def human_readable(self) -> str:
+        """Return both."""
+        return f'{self._name} ({self._value})'
+
+
+def _names(client: Any, parsed_args: argparse.Namespace,
+           found: Iterable[reservation.Reservation]) -> dict[str, str]:
+    """Return the names of the nodes of reservations, if a table is shown."""
+    if parsed_args.formatter != 'table':
+        return {}
+    return named_nodes.names(client, {
+        each.node_uuid for each in found
+        if getattr(each, 'node_uuid', None)})
+
+
+def _cell(names: Mapping[str, str], column: str, value: Any) -> Any:
+    return (NodeName(value, names[value])
+            if column == 'node_uuid' and value in names else value)
+
+
 def _shown(item: reservation.Reservation,
-           fields: Sequence[str] | None = None) -> Columns:
+           fields: Sequence[str] | None = None,
+           names: Mapping[str, str] | None = None) -> Columns:
     # NOTE: what an older server does not tell is left out, not shown empty.
     told = item.to_dict()
-    names = [name for name in fields or DETAILED_FIELDS if name in told]
-    return names, [told[name] for name in names]
+    shown = [name for name in fields or DETAILED_FIELDS if name in told]
+    return shown, [_cell(names or {}, name, told[name]) for name in shown]
 
 
 def _key_and_value(text: str) -> tuple[str, str]:

@@ -119,6 +119,7 @@ class LeaseDeployTest(base.ClientTestCase):
                      *RESERVATION, 'deploy', nobody)
         self.refused("There is no lease 'nothing' that you may see.",
                      *RESERVATION, 'deploy', 'nothing')
-        self.command(*LEASE, 'delete', self.name)
+        self.command(*LEASE, 'set', self.name, '--end-date', 'now', '--wait',
+                     '120')
         self.refused(f'The lease {self.name} ({self.lease_id}) is over',
                      *RESERVATION, 'deploy', self.lease_id)
