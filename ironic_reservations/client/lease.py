@@ -34,6 +34,8 @@ from ironic_reservations.client import session
 from ironic_reservations.client import times
 
 _POLL = 1.0
+#: The service ends a lease that ends now a second later, and clocks differ.
+_AT_ONCE = datetime.timedelta(seconds=10)
 
 
 class Lease(resource.Resource):
@@ -208,10 +210,11 @@ class LeaseManager(resource.Collection[Lease]):
 
 
 def _carried_out(found: Lease) -> bool:
+    now = datetime.datetime.now(datetime.UTC)
     if found.status == 'PENDING':
-        return bool(times.parsed(found.start_date) > datetime.datetime.now(
-            datetime.UTC))
-    if found.status == 'ACTIVE':
+        return bool(times.parsed(found.start_date) > now)
+    if found.status == 'ACTIVE' and times.parsed(
+            found.end_date) > now + _AT_ONCE:
         return all(node['state'] == 'bound' for part in found.reservations
                    for node in part['nodes'])
     return found.status in ('TERMINATED', 'ERROR')
