@@ -185,7 +185,9 @@ class StandInIronic(ironic.Ironic):
 
     def node(self, ident: str) -> mirrored_node.Node | None:
         self._answer('node')
-        return self.there.get(ident)
+        return self.there.get(ident) or next(
+            (node for node in self.there.values() if node.name == ident),
+            None)
 
     def nodes(self, **filters: str) -> Iterator[mirrored_node.Node]:
         self._answer('nodes')

@@ -212,6 +212,8 @@ To talk to it, in another terminal:
     baremetal reservation create node-3 node-4
     baremetal reservation host import --all
     baremetal reservation lease create mine --hosts 2 --duration 1h
+    baremetal reservation lease plan mine --wait
+    baremetal reservation deploy mine --all --wait
     baremetal reservation availability --until +1d
     baremetal reservation --help
     alias blazar="{blazar} --os-endpoint {ironic.url}/v1"

@@ -70,16 +70,14 @@ def tell(story: stories.Story, nodes: Sequence[enrolment.Enrolled]) -> None:
     story.tell('The lease starts.')
     story.run('reservation', 'lease', 'plan', 'training', '--wait',
               str(_PATIENCE))
-    proof = story.ask('/v1/leases')['leases'][0]['reservations'][0]['id']
 
     story.tell('While it lives, its nodes are held in Placement.')
     story.show_hold(first)
     story.show_hold(second)
 
-    story.tell("Nobody else deploys its nodes; its reservation's id is the "
-               'proof.')
+    story.tell('Nobody else deploys its nodes; one command deploys them all.')
     story.run('node', 'deploy', first, refused='(HTTP 403)')
-    story.run('reservation', 'deploy', proof, '--node', first, '--wait',
+    story.run('reservation', 'deploy', 'training', '--all', '--wait',
               str(_PATIENCE))
 
     story.tell('A third node is opened. The lease is extended, and the other '
@@ -91,8 +89,7 @@ def tell(story: stories.Story, nodes: Sequence[enrolment.Enrolled]) -> None:
     if _nodes(story, 'rush') == before:
         raise stories.Unexpected('The node of "rush" should have moved.')
 
-    story.tell('It ends early; the node that was deployed is undeployed, and '
-               'available again.')
+    story.tell('It ends early; its nodes are undeployed, and available again.')
     story.run('reservation', 'lease', 'set', 'training', '--end-date', '+2s',
               '-f', 'value', '-c', 'status', '-c', 'end_date')
     print('... until both nodes are available', flush=True)

@@ -15,8 +15,11 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+import contextlib
+import datetime
 import time
 from typing import Any
 from urllib import parse
@@ -31,6 +34,8 @@ from ironic_reservations.client import session
 from ironic_reservations.client import times
 
 _POLL = 1.0
+#: The service ends a lease that ends now a second later, and clocks differ.
+_AT_ONCE = datetime.timedelta(seconds=10)
 
 
 class Lease(resource.Resource):
@@ -138,9 +143,21 @@ class LeaseManager(resource.Collection[Lease]):
             ``duration``, ``fix_before``.
         :raises Conflict: it cannot be done; ``reasons`` say why.
         """
+        return self.put(lease_id, lease_payload.change(**changes), dry_run,
+                        key)
+
+    def put(self, lease_id: str, body: Mapping[str, Any],
+            dry_run: bool = False, key: str | None = None) -> Lease:
+        """Change a lease in the words of the API, such as those of an offer.
+
+        :param lease_id: its id.
+        :param body: of the request; for one, ``refused.offers[0]['lease']``.
+        :param dry_run: only tell whether and how it could be done.
+        :param key: as for ``create``.
+        :raises Conflict: as for ``change``.
+        """
         return self._ask('PUT', self._path(parse.quote(lease_id, safe='')),
-                         body=lease_payload.change(**changes),
-                         **payload.once(key, dry_run))
+                         body=dict(body), **payload.once(key, dry_run))
 
     def wait(self, lease_id: str, timeout: float = 0) -> Lease:
         """Wait until a lease has started, or is over.
@@ -149,10 +166,39 @@ class LeaseManager(resource.Collection[Lease]):
         :param timeout: in seconds; 0 waits for ever.
         :raises ironicclient.exc.StateTransitionTimeout: the time is up.
         """
+        return self._wait(lease_id, timeout, lambda found: (
+            found.status == 'ACTIVE' or over(found)))
+
+    def wait_carried_out(self, lease_id: str, timeout: float = 0) -> Lease:
+        """Wait until the nodes of a lease are as it says.
+
+        A lease that starts later is that at once; one that has started has
+        all of its nodes, and has given back the others; one that ends has
+        ended.
+
+        :param lease_id: its id.
+        :param timeout: in seconds; 0 waits for ever.
+        :raises ironicclient.exc.StateTransitionTimeout: the time is up.
+        """
+        return self._wait(lease_id, timeout, _carried_out)
+
+    def wait_ended(self, lease_id: str, timeout: float = 0) -> None:
+        """Wait until a lease that was deleted has given back its nodes.
+
+        :param lease_id: its id.
+        :param timeout: in seconds; 0 waits for ever.
+        :raises ironicclient.exc.StateTransitionTimeout: the time is up.
+        """
+        with contextlib.suppress(exc.NotFound):
+            self._wait(lease_id, timeout,
+                       lambda found: found.status == 'TERMINATED')
+
+    def _wait(self, lease_id: str, timeout: float,
+              done: Callable[[Lease], bool]) -> Lease:
         deadline = time.monotonic() + timeout
         while True:
             found = self.get(lease_id)
-            if found.status == 'ACTIVE' or over(found):
+            if done(found):
                 return found
             left = deadline - time.monotonic()
             if timeout and left <= 0:
@@ -161,6 +207,17 @@ class LeaseManager(resource.Collection[Lease]):
                     f'{timeout:g} seconds'
                     + (f': {found.waiting}' if found.waiting else '.'))
             time.sleep(min(_POLL, left) if timeout else _POLL)
+
+
+def _carried_out(found: Lease) -> bool:
+    now = datetime.datetime.now(datetime.UTC)
+    if found.status == 'PENDING':
+        return bool(times.parsed(found.start_date) > now)
+    if found.status == 'ACTIVE' and times.parsed(
+            found.end_date) > now + _AT_ONCE:
+        return all(node['state'] == 'bound' for part in found.reservations
+                   for node in part['nodes'])
+    return found.status in ('TERMINATED', 'ERROR')
 
 
 def over(lease: Lease) -> bool:

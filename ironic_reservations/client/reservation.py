@@ -236,6 +236,7 @@ class ReservationManager(base.Manager):
         deploysteps: builtins.list[dict[str, Any]] | None = None,
         wait: float | None = None,
         node: str | None = None,
+        instance_info: Mapping[str, str] | None = None,
     ) -> Reservation:
         """Deploy the reserved node, with the reservation as the proof.
 
@@ -246,6 +247,8 @@ class ReservationManager(base.Manager):
             ever, ``None`` not at all.
         :param node: the UUID of the node, where the reservation is one of a
             lease, which may have several.
+        :param instance_info: set on the node before: ``image_source`` and
+            so on.
         :returns: the reservation; of a lease, its ``uuid`` and
             ``node_uuid`` only.
         :raises Forbidden: the proof is not accepted.
@@ -255,14 +258,32 @@ class ReservationManager(base.Manager):
         reservation = (self.get(reservation_id) if node is None else
                        Reservation(self, {'uuid': reservation_id,
                                           'node_uuid': node}, loaded=True))
-        with_proof(self._ironic, reservation.uuid).set_provision_state(
-            reservation.node_uuid, 'active', configdrive=configdrive,
-            deploysteps=deploysteps)
+        nodes = with_proof(self._ironic, reservation.uuid)
+        deploy_node(nodes, reservation.node_uuid, instance_info, configdrive,
+                    deploysteps)
         if wait is not None:
             self._ironic.node.wait_for_provision_state(
                 reservation.node_uuid, timeout=wait,
                 **v1_utils.PROVISION_ACTIONS['active'])
         return reservation
+
+
+def deploy_node(nodes: node.NodeManager, node_uuid: str,
+                instance_info: Mapping[str, str] | None = None,
+                configdrive: Any = None, deploysteps: Any = None) -> None:
+    """Ask Ironic to deploy a node.
+
+    :param nodes: a manager whose requests show the proof.
+    :param instance_info: set on the node before.
+    :param configdrive: as for ``node.set_provision_state``.
+    :param deploysteps: as for ``node.set_provision_state``.
+    """
+    if instance_info:
+        nodes.update(node_uuid, [
+            {'op': 'add', 'path': f'/instance_info/{name}', 'value': value}
+            for name, value in instance_info.items()])
+    nodes.set_provision_state(node_uuid, 'active', configdrive=configdrive,
+                              deploysteps=deploysteps)
 
 
 def with_proof(client: ironic_client.Client,

@@ -24,21 +24,25 @@ Instant = datetime.datetime | Literal['now']
 
 _UNITS = {'s': 1, 'm': 60, 'h': 3600, 'd': 86_400, 'w': 604_800}
 _PART = re.compile('([0-9]{1,9})([smhdw])')
-_DURATION = re.compile(f'[0-9]{{1,9}}|({_PART.pattern})+')
+_DURATION = re.compile(f'({_PART.pattern})+')
 
 
 def seconds(text: str) -> int:
     """Read a duration.
 
-    :param text: ``4h``, ``1h30m``, ``7d``, ``2w``, or seconds, ``90``.
-    :raises ValueError: it is something else, or no time at all.
+    :param text: ``90s``, ``4h``, ``1h30m``, ``7d`` or ``2w``.
+    :raises ValueError: it is something else, a number without a unit, or no
+        time at all.
     """
     if _DURATION.fullmatch(text):
-        found = (int(text) if text.isdigit() else
-                 sum(int(number) * _UNITS[unit]
-                     for number, unit in _PART.findall(text)))
+        found = sum(int(number) * _UNITS[unit]
+                    for number, unit in _PART.findall(text))
         if found:
             return found
+    if text.isascii() and text.isdigit() and int(text):
+        raise ValueError(
+            f'{text!r} has no unit. Write {text}s (seconds), {text}m '
+            f'(minutes), {text}h (hours), {text}d (days) or {text}w (weeks)')
     raise ValueError(f'{text!r} is not a duration. Write it like 30m, 4h, '
                      '1h30m, 7d or 2w')
 

@@ -35,8 +35,9 @@ OPTS = [
     cfg.URIOpt('public_endpoint', schemes=['http', 'https'],
                help='The URL under which clients reach the root of this API, '
                     'or of the Ironic API that it is embedded in. It is used '
-                    'in links and in the header Location. By default, the URL '
-                    'of each request is used.'),
+                    'in links and in the header Location. Inside Ironic, the '
+                    'default is [api] public_endpoint of Ironic; without '
+                    'either, the URL of each request is used.'),
     cfg.BoolOpt('calendar', default=True,
                 help='Serve the page of the calendar, on which users see '
                      'which hosts are free and lease them, at '

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Rows of ``observations``: since when something has been checked without a break."""
+"""Rows of ``observations``: since when checks of something have no break."""
 
 from __future__ import annotations
 

@@ -172,14 +172,48 @@ def _unknown(ident: int | str) -> errors.HostNotFound:
 def find(engine: Engine, ident: str) -> leases.Host:
     """Read one host by its id, or by the uuid or the name of its node.
 
+    A name that a machine took over from another one is the name of the new
+    one only.
+
     :raises HostNotFound: there is none.
+    :raises InvalidValue: several have the name.
     """
     if ident.isascii() and ident.isdigit() and len(ident) < 10:
         return get(engine, int(ident))
+    named = []
     for host in page(engine):
-        if ident in (host.node.uuid, host.node.name):
+        if ident == host.node.uuid:
             return host
-    raise _unknown(ident)
+        if ident == host.node.name:
+            named.append(host)
+    there = [host for host in named
+             if host.node.provision_state != node_condition.GONE]
+    if len(there) > 1:
+        raise errors.InvalidValue(
+            f'{len(there)} hosts have the name {ident}: '
+            + ', '.join(str(host.id) for host in there)
+            + '. Use the id of one of them.')
+    if there:
+        return there[0]
+    if not named:
+        raise _unknown(ident)
+    _check_not_replaced(engine, named[-1], ident)
+    return named[-1]
+
+
+def _check_not_replaced(engine: Engine, host: leases.Host,
+                        name: str) -> None:
+    """Check that the name of a node that is gone is not another one's now.
+
+    :raises HostNotFound: Ironic has another node of that name.
+    """
+    node = engine.ironic.node(name) if engine.ironic is not None else None
+    if node is not None and node.uuid != host.node.uuid:
+        raise errors.HostNotFound(
+            f'The node {name} in Ironic is {node.uuid}, which is not open to '
+            f'leases. Host {host.id} is of a node that had the same name, '
+            f'{host.node.uuid}, and is gone from Ironic. Open the new one, or '
+            'use the id of the host.')
 
 
 def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],

@@ -19,6 +19,7 @@ from typing import Any
 
 from ironic_reservations.api import wsgi
 from ironic_reservations.guard import inward
+from ironic_reservations.guard import request_log
 
 NOAUTH = 'noauth'
 KEYSTONE = 'keystone'
@@ -53,7 +54,8 @@ def identify(app: wsgi.Application, strategy: str,
         return {}
     # NOTE: without a version, since ours may be out of Ironic's range.
     seen = inward.asking(bare, _NOWHERE, version=None)
-    answer = inward.call(app, seen)
+    with request_log.unlogged():
+        answer = inward.call(app, seen)
     if answer.status != 404:
         return answer
     return about_caller(seen)

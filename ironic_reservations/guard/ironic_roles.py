@@ -10,7 +10,8 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Use settings of Ironic as the defaults of ours: policies, and proxies."""
+"""Use settings of Ironic as the defaults of ours: policies, proxies, its URL.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from oslo_policy import policy
 #: Ironic parses the headers of a proxy after its middleware, and so after us.
 _IN_GROUPS = (('oslo_policy', 'enforce_scope'),
               ('oslo_policy', 'enforce_new_defaults'),
-              ('oslo_middleware', 'enable_proxy_headers_parsing'))
+              ('oslo_middleware', 'enable_proxy_headers_parsing'),
+              ('api', 'public_endpoint'))
 _ELEVATION = ('rbac_service_role_elevated_access',
               'rbac_service_project_name')
 

@@ -41,6 +41,7 @@ from ironic_reservations.engine.reservations import find
 from ironic_reservations.guard import acts
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import callers
+from ironic_reservations.guard import cors
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import ironic_roles
@@ -72,11 +73,12 @@ def factory(app: wsgi.Application) -> wsgi.Application:
     :raises RuntimeError: Ironic authenticates in a way that is not known.
     """
     # NOTE: the global configuration is Ironic's.  It is only read, for
-    # authentication, roles, limits of bodies and the trust in a proxy.
+    # authentication, roles, limits of bodies, its URL, the origins of browsers
+    # and the trust in a proxy.
     conf = project_conf.load()
     ironic_roles.follow(conf, cfg.CONF)
-    return unread_bodies.Unread(
-        make(app, conf, cfg.CONF.auth_strategy, cfg.CONF))
+    return unread_bodies.Unread(cors.Cors(
+        make(app, conf, cfg.CONF.auth_strategy, cfg.CONF), cfg.CONF))
 
 
 def make(app: wsgi.Application, conf: cfg.ConfigOpts,

@@ -30,6 +30,7 @@ from ironic_reservations.clouds import ironic_objects
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import metrics
+from ironic_reservations.guard import request_log
 
 #: Paths beside Ironic's own resources, and the prefix of all others.
 _OURS = ('/v1/reservations', '/v1/limits', '/v1/calendar',
@@ -62,6 +63,7 @@ class Mount:
                  counted: metrics.Metrics,
                  calendar: Callable[[wsgi.Application], wsgi.Application],
                  objects: ironic_objects.Objects | None = None) -> None:
+        request_log.install()
         self._app = app
         self._objects = objects
         self._calendar = calendar(self._ask)

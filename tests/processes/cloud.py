@@ -19,8 +19,11 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import contextlib
 import json
+import os
 import pathlib
 import random
+import subprocess
+import sys
 import time
 from typing import Any
 import uuid as uuid_module

@@ -198,8 +198,7 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             kinds.dialect(options.kind), folder,
             random.Random(seed.random()), happened,
             options.mutation, options.placement, mix,
-            options.beside, noticed if tells else None,
-            charged if commits else None, servers))
+            options.beside, noticed, charged, servers))
         written.write('hosts', all=there.all_hosts)
         written.write('limits', leased=dict(mix.of_class),
                       reserved=dict(mix.reserved_of_class))

@@ -48,9 +48,7 @@ baremetal reservation lease plan training --wait 120
 # end start
 
 # begin deploy
-proof=$(baremetal reservation lease plan training -f json |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["reservations"][0]["id"])')
-baremetal reservation deploy "$proof" --node gold-0 --wait 120
+baremetal reservation deploy training --all --wait 120
 # end deploy
 
 # begin more

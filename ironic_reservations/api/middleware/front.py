@@ -49,9 +49,20 @@ class Front:
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
         method = environ['REQUEST_METHOD']
-        # NOTE: inside Ironic, the thread has a context of Ironic's, which has
-        # to be restored for its log lines.
+        # NOTE: the thread has the context of its former request, or one of
+        # Ironic's, which has to be restored for its log lines.
         before = oslo_context.get_current()
+        nobody = oslo_context.RequestContext(
+            request_id=environ.get('openstack.request_id'))
+        try:
+            return self._answered(environ, start_response, method)
+        finally:
+            # NOTE: without Ironic, the thread must not keep this request's.
+            (nobody if before is None else before).update_store()
+
+    def _answered(self, environ: wsgi.Environ,
+                  start_response: wsgi.StartResponse, method: str
+                  ) -> Iterable[bytes]:
         dialect = dialects.of(environ.get('PATH_INFO', ''))
         asked = environ.get('HTTP_OPENSTACK_API_VERSION')
         used = dialect.negotiated(asked)
@@ -69,9 +80,6 @@ class Front:
             code = error.code
             answer = api_errors.answer(error, environ, dialect,
                                        used[dialect.line])
-        finally:
-            if before is not None:
-                before.update_store()
         self._metrics.count(method, answer.status, code)
         audited.record(self._events, environ, answer, code)
         LOG.info('[%s] %s %s - %d%s', environ.get('openstack.request_id'),

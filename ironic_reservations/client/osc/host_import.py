@@ -30,13 +30,14 @@ from rich import progress
 from ironic_reservations.client import errors
 from ironic_reservations.client import host
 from ironic_reservations.client.osc import host as host_commands
+from ironic_reservations.client.osc import json_refusals
 
 _EXISTS = 'host.exists'
 #: What goes wrong for one node goes wrong for all of them.
 _FOR_ALL = (401, 403, 503)
 
 
-class ImportHosts(command.ShowOne):
+class ImportHosts(json_refusals.JsonRefusals, command.ShowOne):
     """Open nodes of Ironic to leases.
 
     Nodes that are open already are left as they are, so a run that was

@@ -18,20 +18,20 @@ import argparse
 from collections.abc import Mapping
 import datetime
 import re
-import sys
 from typing import Any
 
 from cliff import columns
 from ironicclient import exc
 from osc_lib.command import command
 
-from ironic_reservations.client import errors
 from ironic_reservations.client import lease
 from ironic_reservations.client import lease_payload
 from ironic_reservations.client import times
+from ironic_reservations.client.osc import accepted_offers
 from ironic_reservations.client.osc import chart_command
 from ironic_reservations.client.osc import deletion
 from ironic_reservations.client.osc import instances
+from ironic_reservations.client.osc import lease_filters
 from ironic_reservations.client.osc import lease_plan
 from ironic_reservations.client.osc import named_nodes
 from ironic_reservations.client.osc import options
@@ -41,6 +41,7 @@ from ironic_reservations.client.osc import zone
 _FIELDS = ('id', 'name', 'start_date', 'end_date', 'status', 'degraded')
 _OFFERS = ('later', 'earlier', 'shorter', 'fewer', 'other_class',
            'no_affinity')
+_CHANGE_OFFERS = ('shorter', 'fewer', 'later', 'earlier')
 _REPEATED = ('lease_id', 'created_at', 'updated_at')
 _TIMES = ('"2030-01-31 12:00" (UTC), ISO 8601 with a zone, or +4h, which is '
           'four hours from now')
@@ -123,24 +124,18 @@ class CreateLease(lease_plan.Planned):
             '--dry-run',
             action='store_true',
             help='Only show whether and how the lease could be made.')
-        tries.add_argument(
-            '--accept',
-            metavar='<kind>',
-            action='append',
-            choices=_OFFERS,
-            default=[],
-            help='If the lease is refused, accept an offer of this kind: '
-                 f"{', '.join(_OFFERS)}. Can be specified multiple times, in "
-                 'the order of preference.')
+        accepted_offers.add(tries, 'the lease', _OFFERS)
         tries.add_argument(
             '--key',
             metavar='<key>',
             help='A name for the request: commands with the same name make '
                  'one lease together.')
+        options.add_wait(parser, 'the lease to start')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         client = self.app.client_manager.baremetal
+        options.check_wait(parsed_args)
         chosen = selection.read(parsed_args)
         if parsed_args.instances is None:
             instances.check_none(parsed_args)
@@ -151,16 +146,16 @@ class CreateLease(lease_plan.Planned):
                 **chosen)
         body = _body(parsed_args, wanted)
         manager = lease.LeaseManager(client)
-        try:
-            made = manager.post(body, parsed_args.dry_run, parsed_args.key)
-        except errors.Conflict as refused:
-            offer = _accepted(refused, parsed_args.accept)
-            if offer is None:
-                raise
-            # NOTE: not on stdout, which a program may read.
-            print(f'{refused}\nTaking the offer [{offer["kind"]}].',
-                  file=sys.stderr)
-            made = manager.post(offer['lease'])
+        made = accepted_offers.or_offered(
+            lambda: manager.post(body, parsed_args.dry_run, parsed_args.key),
+            manager.post, parsed_args.accept)
+        timeout = parsed_args.wait_timeout
+        if timeout is not None and not parsed_args.dry_run:
+            made = manager.wait(made.id, timeout)
+            if lease.over(made):
+                raise exc.CommandError(
+                    f'The lease {made.name} ({made.id}) has not started, and '
+                    f'is over: {made.status}.')
         return self.planned(client, made, parsed_args.dry_run)
 
 
@@ -226,14 +221,19 @@ class SetLease(lease_plan.Planned):
             '--heal',
             action='store_true',
             help='Replace broken nodes.')
-        parser.add_argument(
+        tries = parser.add_mutually_exclusive_group()
+        tries.add_argument(
             '--dry-run',
             action='store_true',
             help='Only show whether and how the change could be made.')
+        accepted_offers.add(tries, 'the change', _CHANGE_OFFERS)
+        options.add_wait(parser, 'the nodes of the lease to be as the lease '
+                                 'says, if it has started')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         client = self.app.client_manager.baremetal
+        options.check_wait(parsed_args)
         manager = lease.LeaseManager(client)
         found = manager.find(parsed_args.lease)
         changes = {
@@ -245,9 +245,14 @@ class SetLease(lease_plan.Planned):
             raise exc.CommandError(
                 'No change was given. Use --extend, --end-date, --hosts, '
                 '--instances, --give-back or another option.')
-        return self.planned(client, manager.change(
-            found.id, dry_run=parsed_args.dry_run, **changes),
-            parsed_args.dry_run)
+        changed = accepted_offers.or_offered(
+            lambda: manager.change(found.id, dry_run=parsed_args.dry_run,
+                                   **changes),
+            lambda body: manager.put(found.id, body), parsed_args.accept)
+        timeout = parsed_args.wait_timeout
+        if timeout is not None and not parsed_args.dry_run:
+            changed = manager.wait_carried_out(found.id, timeout)
+        return self.planned(client, changed, parsed_args.dry_run)
 
 
 class ListLeases(zone.Zoned, command.Lister):
@@ -259,6 +264,7 @@ class ListLeases(zone.Zoned, command.Lister):
             '--project',
             metavar='<project>',
             help='Only list leases of this project (ID).')
+        lease_filters.add(parser)
         options.add_page(parser, 'lease')
         parser.add_argument(
             '--long',
@@ -269,9 +275,18 @@ class ListLeases(zone.Zoned, command.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         options.check_page(parsed_args)
-        found = lease.LeaseManager(self.app.client_manager.baremetal).list(
-            project=parsed_args.project, limit=parsed_args.limit,
-            marker=parsed_args.marker)
+        client = self.app.client_manager.baremetal
+        matches = lease_filters.read(client, parsed_args)
+        manager = lease.LeaseManager(client)
+        if matches is None:
+            found = manager.list(
+                project=parsed_args.project, limit=parsed_args.limit,
+                marker=parsed_args.marker)
+        else:
+            # NOTE: a page of the service has other leases, too.
+            found = [each for each in manager.list(
+                project=parsed_args.project, marker=parsed_args.marker)
+                if matches(each)][:parsed_args.limit or None]
         rows = [[getattr(each, name) for name in _FIELDS] for each in found]
         if not parsed_args.long:
             return _FIELDS, rows
@@ -364,10 +379,27 @@ class DeleteLease(deletion.Deletion):
     thing = 'lease'
     named = 'Names or IDs of the leases to delete.'
 
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        options.add_wait(parser, 'the leases to give back their nodes')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        options.check_wait(parsed_args)
+        self._deleted: list[str] = []
+        super().take_action(parsed_args)
+        timeout = parsed_args.wait_timeout
+        if timeout is not None:
+            manager = lease.LeaseManager(self.app.client_manager.baremetal)
+            for ident in self._deleted:
+                manager.wait_ended(ident, timeout)
+
     def delete(self, client: Any, ident: str) -> None:
         """End one, which is named by either."""
         manager = lease.LeaseManager(client)
-        manager.delete(manager.find(ident).id)
+        found = manager.find(ident)
+        manager.delete(found.id)
+        self._deleted.append(found.id)
 
 
 def _add_lease(parser: argparse.ArgumentParser) -> None:
@@ -446,15 +478,6 @@ def _plus(moment: datetime.datetime, by: int) -> datetime.datetime:
     except OverflowError as error:
         raise exc.CommandError(
             'That is after the year 9999. Use a shorter duration.') from error
-
-
-def _accepted(refused: errors.Conflict,
-              kinds: list[str]) -> dict[str, Any] | None:
-    for kind in kinds:
-        for offer in refused.offers:
-            if offer.get('kind') == kind and 'lease' in offer:
-                return dict(offer)
-    return None
 
 
 def _reservations(client: Any, found: lease.Lease,

@@ -24,12 +24,13 @@ from osc_lib.command import command
 
 from ironic_reservations.client import limits
 from ironic_reservations.client import times
+from ironic_reservations.client.osc import json_refusals
 
 _COLUMNS = ('limit', 'used', 'allowed', 'unit', 'resource_class')
 _SECONDS = 'seconds'
 
 
-class ListLimits(command.Lister):
+class ListLimits(json_refusals.JsonRefusals, command.Lister):
     """List what your project may have, and what of it is used"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

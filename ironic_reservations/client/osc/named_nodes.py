@@ -36,15 +36,19 @@ def in_refusals(client: Any) -> Iterator[None]:
     except errors.Refused as refused:
         uuids = {str(reason['node_uuid']) for reason in refused.reasons
                  if reason.get('node_uuid')}
-        refused.name_nodes(_names(client, uuids))
+        refused.name_nodes(names(client, uuids))
         raise
 
 
-def _names(client: Any, uuids: set[str]) -> dict[str, str]:
+def names(client: Any, uuids: set[str]) -> dict[str, str]:
+    """Return the names of nodes that Ironic shows the caller, by UUID.
+
+    :param client: an Ironic client.
+    """
     try:
         known = lease_plan.known_nodes(client, uuids)
     except exc.ClientException:
-        # NOTE: the refusal is what the user has to see.
+        # NOTE: the user has to see the answer, even without names.
         return {}
     return {uuid: node['name'] for uuid, node in known.items()
             if node['name']}

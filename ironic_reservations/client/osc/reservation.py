@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 import json
@@ -24,15 +25,20 @@ import sys
 from typing import Any
 import uuid
 
+from cliff import columns
 from ironicclient import exc
 from ironicclient.common import utils
 from ironicclient.osc.v1 import baremetal_node
 from osc_lib import utils as osc_utils
 from osc_lib.command import command
+from oslo_utils import uuidutils
 
+from ironic_reservations.client import deployment
 from ironic_reservations.client import reservation
 from ironic_reservations.client.osc import deletion
+from ironic_reservations.client.osc import deployment as lease_nodes
 from ironic_reservations.client.osc import flavor_file
+from ironic_reservations.client.osc import json_refusals
 from ironic_reservations.client.osc import named_nodes
 from ironic_reservations.client.osc import options
 from ironic_reservations.client.osc import zone
@@ -109,7 +115,7 @@ class CreateReservation(zone.Zoned, command.ShowOne):
                 traits=parsed_args.traits,
                 flavor=flavor_file.read(parsed_args.flavor_file),
                 wait=parsed_args.wait_timeout)
-        return _shown(made)
+        return _shown(made, names=_names(client, parsed_args, (made,)))
 
 
 class ListReservations(zone.Zoned, command.Lister):
@@ -152,10 +158,10 @@ class ListReservations(zone.Zoned, command.Lister):
         options.check_page(parsed_args)
         sorting = [key.partition(':')
                    for key in (parsed_args.sort or '').split(',') if key]
-        columns = (DETAILED_FIELDS if parsed_args.long
-                   else _fields(parsed_args) or FIELDS)
+        shown = (DETAILED_FIELDS if parsed_args.long
+                 else _fields(parsed_args) or FIELDS)
         # NOTE: what is sorted by is fetched too, else it cannot be sorted by.
-        fetched = (list(dict.fromkeys([*columns, *(k for k, _, _ in sorting)]))
+        fetched = (list(dict.fromkeys([*shown, *(k for k, _, _ in sorting)]))
                    if parsed_args.fields else None)
         found = reservation.ReservationManager(client).list(
             node=(named_nodes.node_uuid(client, parsed_args.node)
@@ -169,8 +175,12 @@ class ListReservations(zone.Zoned, command.Lister):
         # the other fields order what it has given.
         if len(sorting) > 1:
             found = osc_utils.sort_items(found, parsed_args.sort)
-        return columns, (osc_utils.get_item_properties(item, columns)
-                         for item in found)
+        names = (_names(client, parsed_args, found)
+                 if 'node_uuid' in shown else {})
+        return shown, (
+            [_cell(names, column, value) for column, value in zip(
+                shown, osc_utils.get_item_properties(item, shown),
+                strict=True)] for item in found)
 
 
 class ShowReservation(zone.Zoned, command.ShowOne):
@@ -183,11 +193,11 @@ class ShowReservation(zone.Zoned, command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+        client = self.app.client_manager.baremetal
         fields = _fields(parsed_args)
-        found = reservation.ReservationManager(
-            self.app.client_manager.baremetal).get(
-                parsed_args.reservation, fields=fields)
-        return _shown(found, fields)
+        found = reservation.ReservationManager(client).get(
+            parsed_args.reservation, fields=fields)
+        return _shown(found, fields, _names(client, parsed_args, (found,)))
 
 
 class RenewReservation(zone.Zoned, command.ShowOne):
@@ -200,10 +210,12 @@ class RenewReservation(zone.Zoned, command.ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        return _shown(reservation.ReservationManager(
-            self.app.client_manager.baremetal).renew(
-                parsed_args.reservation, ttl=parsed_args.ttl,
-                expires_at=parsed_args.expires_at))
+        client = self.app.client_manager.baremetal
+        renewed = reservation.ReservationManager(client).renew(
+            parsed_args.reservation, ttl=parsed_args.ttl,
+            expires_at=parsed_args.expires_at)
+        return _shown(renewed,
+                      names=_names(client, parsed_args, (renewed,)))
 
 
 class DeleteReservation(deletion.Deletion):
@@ -217,17 +229,47 @@ class DeleteReservation(deletion.Deletion):
         reservation.ReservationManager(client).delete(ident)
 
 
-class DeployReservation(command.ShowOne):
-    """Deploy the node of a reservation, with the reservation as proof"""
+class DeployReservation(json_refusals.JsonRefusals, command.ShowOne):
+    """Deploy the nodes of a reservation or lease, which is the proof"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        _add_reservation(parser)
         parser.add_argument(
+            'reservation',
+            metavar='<reservation>',
+            help='UUID of the reservation, or name or ID of a lease, or ID of '
+                 'a reservation of a lease.')
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument(
             '--node',
             metavar='<node>',
-            help='Name or UUID of the node, for a reservation of a lease, '
-                 'which may have several nodes.')
+            action='append',
+            default=[],
+            help='Name or UUID of a node of the lease, if not all of its '
+                 'nodes are to be deployed. Can be specified multiple times.')
+        which.add_argument(
+            '--all',
+            action='store_true',
+            help='All nodes of the lease. Nodes that are active stay as they '
+                 'are.')
+        parser.add_argument(
+            '--image',
+            metavar='<image>',
+            help='Image to deploy: a URL, or the ID of an image of the image '
+                 'service (image_source in instance_info of the node).')
+        parser.add_argument(
+            '--image-checksum',
+            metavar='<checksum>',
+            help='Checksum of the image, or the URL of a file with checksums '
+                 '(image_checksum in instance_info of the node).')
+        parser.add_argument(
+            '--instance-info',
+            metavar='<key>=<value>',
+            action='append',
+            default=[],
+            type=_key_and_value,
+            help='Another value in instance_info of the node, for example '
+                 'kernel=<URL>. Can be specified multiple times.')
         parser.add_argument(
             '--config-drive',
             metavar='<config-drive>',
@@ -243,29 +285,54 @@ class DeployReservation(command.ShowOne):
                  'value should be a list of deploy-step dictionaries; each '
                  "dictionary should have keys 'interface' and 'step', and "
                  "optional key 'args'.")
-        options.add_wait(parser, 'the node to reach the desired state, active')
+        options.add_wait(parser,
+                         'the nodes to reach the desired state, active')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Columns:
         client = self.app.client_manager.baremetal
         options.check_wait(parsed_args)
-        deploy_steps = utils.handle_json_arg(parsed_args.deploy_steps,
-                                             'deploy steps')
-        if parsed_args.wait_timeout is not None:
+        wanted = _wanted(parsed_args)
+        ident, nodes = parsed_args.reservation, parsed_args.node
+        try:
+            of = deployment.promised(client, ident)
+        except exc.NotFound:
+            # NOTE: the proof of a lease of another project, which this
+            # caller does not see, opens a node that is named with it.
+            if len(nodes) != 1 or not uuidutils.is_uuid_like(ident):
+                raise
+            uuid = named_nodes.node_uuid(client, nodes[0])
+            of = deployment.Promised(ident, {uuid: ident})
+        if of.lease is not None:
+            return self.dict2columns(lease_nodes.deploy(
+                client, lease_nodes.chosen(client, of, nodes,
+                                           parsed_args.all),
+                wanted, parsed_args.wait_timeout))
+        return self._one(client, of, wanted, parsed_args)
+
+    def _one(self, client: Any, of: deployment.Promised,
+             wanted: deployment.Wanted, parsed_args: argparse.Namespace
+             ) -> Columns:
+        (reserved, proof), = of.proofs.items()
+        for ident in parsed_args.node:
+            if named_nodes.node_uuid(client, ident) != reserved:
+                raise exc.CommandError(
+                    f'Node {ident} is not the one of the {of.title}, which '
+                    f'is {reserved}.')
+        timeout = parsed_args.wait_timeout
+        if timeout is not None:
             # NOTE: not on stdout, which a program may read.
             print('Waiting for provision state active on the node of '
-                  f'reservation {parsed_args.reservation}', file=sys.stderr)
-        held = reservation.ReservationManager(client).deploy(
-            parsed_args.reservation,
-            configdrive=_config_drive(parsed_args.config_drive),
-            deploysteps=deploy_steps, wait=parsed_args.wait_timeout,
-            node=(named_nodes.node_uuid(client, parsed_args.node)
-                  if parsed_args.node else None))
-        node = client.node.get(held.node_uuid, fields=[
+                  f'{of.title}', file=sys.stderr)
+        reservation.ReservationManager(client).deploy(
+            proof, configdrive=wanted.configdrive,
+            deploysteps=wanted.deploysteps, wait=timeout, node=reserved,
+            instance_info=wanted.instance_info)
+        node = client.node.get(reserved, fields=[
             'uuid', 'name', 'provision_state', 'target_provision_state',
             'instance_uuid'])
         return self.dict2columns({
-            'reservation_uuid': held.uuid, 'node_uuid': node.uuid,
+            'reservation_uuid': proof, 'node_uuid': node.uuid,
             'node_name': node.name, 'instance_uuid': node.instance_uuid,
             'provision_state': node.provision_state,
             'target_provision_state': node.target_provision_state})
@@ -307,12 +374,68 @@ def _fields(parsed_args: argparse.Namespace) -> list[str] | None:
         itertools.chain.from_iterable(parsed_args.fields))) or None
 
 
+class NodeName(columns.FormattableColumn[str]):
+    """The UUID of a node, with its name in a table.
+
+    :param name: of the node.
+    """
+
+    def __init__(self, value: str, name: str) -> None:
+        super().__init__(value)
+        self._name = name
+
+    def with_value(self, value: str) -> NodeName:
+        """Return a column with another value, and the same name."""
+        return NodeName(value, self._name)
+
+    def human_readable(self) -> str:
+        """Return both."""
+        return f'{self._name} ({self._value})'
+
+
+def _names(client: Any, parsed_args: argparse.Namespace,
+           found: Iterable[reservation.Reservation]) -> dict[str, str]:
+    """Return the names of the nodes of reservations, if a table is shown."""
+    if parsed_args.formatter != 'table':
+        return {}
+    return named_nodes.names(client, {
+        each.node_uuid for each in found
+        if getattr(each, 'node_uuid', None)})
+
+
+def _cell(names: Mapping[str, str], column: str, value: Any) -> Any:
+    return (NodeName(value, names[value])
+            if column == 'node_uuid' and value in names else value)
+
+
 def _shown(item: reservation.Reservation,
-           fields: Sequence[str] | None = None) -> Columns:
+           fields: Sequence[str] | None = None,
+           names: Mapping[str, str] | None = None) -> Columns:
     # NOTE: what an older server does not tell is left out, not shown empty.
     told = item.to_dict()
-    names = [name for name in fields or DETAILED_FIELDS if name in told]
-    return names, [told[name] for name in names]
+    shown = [name for name in fields or DETAILED_FIELDS if name in told]
+    return shown, [_cell(names or {}, name, told[name]) for name in shown]
+
+
+def _key_and_value(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition('=')
+    if not key or not equals:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not written as <key>=<value>')
+    return key, value
+
+
+def _wanted(parsed_args: argparse.Namespace) -> deployment.Wanted:
+    info = dict(parsed_args.instance_info)
+    for name, value in (('image_source', parsed_args.image),
+                        ('image_checksum', parsed_args.image_checksum)):
+        if value is not None:
+            info[name] = value
+    return deployment.Wanted(
+        instance_info=info,
+        configdrive=_config_drive(parsed_args.config_drive),
+        deploysteps=utils.handle_json_arg(parsed_args.deploy_steps,
+                                          'deploy steps'))
 
 
 def _config_drive(text: str | None) -> Any:

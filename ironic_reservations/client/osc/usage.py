@@ -22,6 +22,7 @@ from typing import Any
 from osc_lib.command import command
 
 from ironic_reservations.client import usage
+from ironic_reservations.client.osc import json_refusals
 
 _GROUPS = ('day', 'project', 'class')
 _KEYS = {'day': ('Day', 'day'), 'project': ('Project', 'project_id'),
@@ -30,7 +31,7 @@ _HOURS = {name: f'{name.capitalize()} host hours'
           for name in ('promised', 'bound', 'deployed', 'unused')}
 
 
-class ListUsage(command.Lister):
+class ListUsage(json_refusals.JsonRefusals, command.Lister):
     """List the host hours that leases had, day by day.
 
     Days are in UTC. "Promised" counts from the start of each lease to its end,

@@ -24,9 +24,9 @@ from typing import Any
 
 from cliff import columns
 from cliff import lister
-from osc_lib.command import command
 
 from ironic_reservations.client import times
+from ironic_reservations.client.osc import json_refusals
 
 #: The fields of the API that are instants, wherever they stand.
 _INSTANTS = frozenset((
@@ -40,7 +40,7 @@ _DURATIONS = frozenset(('duration', 'fix_before'))
 _Conversion = Callable[[str, Any], Any]
 
 
-class Zoned(command.Command):
+class Zoned(json_refusals.JsonRefusals):
     """A command with the option ``--local``.
 
     Without it times are in UTC, as the service has them, and those that were

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import dataclasses
 import datetime
 
 from ironic_reservations import errors
@@ -23,6 +24,8 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import time_text
+
+_HEADER = 'OpenStack-Baremetal-Reservation'
 
 
 def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
@@ -37,18 +40,16 @@ def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
     :param held: the reservation of the node, live or not.
     :param promised: the leases that the node is promised to.
     """
+    owner = _Owner.of(claim, held, promised, now)
     match verdict:
         case admit.Verdict.PROOF_REQUIRED:
             return errors.ProofRequired(
-                f'Node {node_uuid} is {_held(held, now)}, and the request '
-                'shows no proof. The holder sends the uuid of the reservation '
-                '(of a lease: the id of its reservation) in the header '
-                'OpenStack-Baremetal-Reservation. To get a node of your own, '
-                'make a reservation.', node_uuid=node_uuid)
+                f'Node {node_uuid} is {owner.state}'
+                + _proof_wanted(claim.bearer, owner), node_uuid=node_uuid)
         case admit.Verdict.PROOF_INVALID:
             return errors.ProofInvalid(
                 f'The reservation {claim.proof} '
-                + _why_invalid(node_uuid, claim, held, promised, now),
+                + _why_invalid(node_uuid, claim, owner, promised, now),
                 node_uuid=node_uuid)
         case admit.Verdict.LEASE_OVER:
             kind = (errors.ProofRequired if claim.proof is None
@@ -60,22 +61,72 @@ def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
         case _:
             return errors.ReservationRequired(
                 f'Node {node_uuid} is not reserved, and the operator allows '
-                'nobody to use a node without a reservation. Make one first, '
-                'and send its uuid in the header '
-                'OpenStack-Baremetal-Reservation.', node_uuid=node_uuid)
+                'nobody to use a node without a reservation or a lease. Make '
+                'a reservation first, and send its uuid in the header '
+                f'{_HEADER}'
+                + (', or make a lease of the node.'
+                   if claim.bearer.uses_leases else '.'), node_uuid=node_uuid)
 
 
-def _held(held: node_reservation.Reservation | None,
-          now: datetime.datetime) -> str:
-    if held is None or not held.live(now):
-        return 'leased'
-    if held.state is not node_reservation.State.RESERVED:
-        return 'reserved'
-    return f'reserved until {time_text.moment(held.expires_at)}'
+@dataclasses.dataclass(frozen=True)
+class _Owner:
+    """The reservation or lease that has a node, as its refusals tell it.
+
+    :ivar state: in a sentence about the node.
+    :ivar leased: whether it is a lease.
+    :ivar own: whether it is of the caller's project.
+    :ivar open: whether its project needs no proof from such a caller.
+    :ivar taken: whether there is one.
+    """
+
+    state: str
+    leased: bool = False
+    own: bool = False
+    open: bool = False
+    taken: bool = True
+
+    @classmethod
+    def of(cls, claim: admit.Claim,
+           held: node_reservation.Reservation | None,
+           promised: Iterable[leases.NodeBooking],
+           now: datetime.datetime) -> _Owner:
+        bearer = claim.bearer
+        if held is not None and held.live(now):
+            until = ('' if held.state is not node_reservation.State.RESERVED
+                     else f' until {time_text.moment(held.expires_at)}')
+            return cls(f'reserved{until}', own=bearer.belongs(held.project_id),
+                       open=bearer.uses_reservations)
+        there = next((booking for booking in promised
+                      if booking.has_node(now)), None)
+        return cls('leased', leased=True, open=bearer.uses_leases,
+                   own=(there is not None
+                        and bearer.belongs(there.project_id)),
+                   taken=there is not None)
+
+    @property
+    def proof(self) -> str:
+        return ('the id of the reservation of the lease' if self.leased
+                else 'the uuid of the reservation')
 
 
-def _why_invalid(node_uuid: str, claim: admit.Claim,
-                 held: node_reservation.Reservation | None,
+def _proof_wanted(bearer: admit.Bearer, owner: _Owner) -> str:
+    """Return who may use a node, and what the request lacks."""
+    show = f'{owner.proof} in the header {_HEADER}'
+    kind = 'lease' if owner.leased else 'reservation'
+    if owner.own:
+        return (f' by your project, and the request shows no proof. The '
+                f'policy has you show it: send {show}.')
+    other = f' To get a node of your own, make a {kind}.'
+    if owner.open and bearer.project_id is not None:
+        return (', but not by your project, whose members would need no '
+                'proof.'
+                + (f' Callers of other projects send {show}.'
+                   if bearer.any_project else '') + other)
+    return (f', and the request shows no proof. The holder sends {show}.'
+            f'{other}')
+
+
+def _why_invalid(node_uuid: str, claim: admit.Claim, owner: _Owner,
                  promised: Iterable[leases.NodeBooking],
                  now: datetime.datetime) -> str:
     own = next((booking for booking in promised
@@ -85,12 +136,16 @@ def _why_invalid(node_uuid: str, claim: admit.Claim,
         return ('belongs to a lease that starts at '
                 f'{time_text.moment(own.starts_at)}. Use the node from that '
                 'time on.')
-    taken = held is not None and held.live(now) or any(
-        booking.has_node(now) for booking in promised)
-    return f'is not valid for node {node_uuid}, ' + (
-        'which is reserved for somebody else. ' if taken else
-        'which has no reservation: it has expired or was deleted. '
-    ) + 'Make a new reservation.'
+    told = f'is not valid for node {node_uuid}, '
+    if not owner.taken:
+        return told + ('which has no reservation: it has expired or was '
+                       'deleted. Make a new reservation.')
+    if not owner.own:
+        return told + ('which is reserved for somebody else. Make a new '
+                       'reservation.')
+    return told + f'which is {owner.state} by your project. ' + (
+        f'Send no proof, or {owner.proof}.' if owner.open
+        else f'Send {owner.proof}.')
 
 
 def promised(node_uuid: str,

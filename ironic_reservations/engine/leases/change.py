@@ -22,6 +22,7 @@ from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
 from ironic_reservations.engine import request_keys
+from ironic_reservations.engine.leases import change_offers
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import heal as lease_heal
@@ -86,8 +87,12 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
         allowed = limits.of(engine.conf, 'leases')
     request = _Request(engine, lease_id, changes, project_id, dry_run,
                        allowed, None if dry_run else key)
-    return change_module.carry_out(engine, request.plan, dry_run=dry_run,
-                                   refused=request.check_unserved)
+    try:
+        return change_module.carry_out(engine, request.plan, dry_run=dry_run,
+                                       refused=request.check_unserved)
+    except (errors.LeaseRefused, errors.LeaseLimit) as exc:
+        request.add_offers(exc)
+        raise
 
 
 class _Request:
@@ -144,6 +149,23 @@ class _Request:
             (after, lease_rehearsal.Displaced() if replanned is None
              else lease_rehearsal.Displaced(replanned.difference.homes,
                                             replanned.slid)), planned)
+
+    def add_offers(self, refused: errors.LeaseRefused | errors.LeaseLimit
+                   ) -> None:
+        """Add what would be accepted to a refusal."""
+        engine, allowed = self._engine, self._allowed
+        now = engine.clock()
+        with engine.database.read() as connection:
+            lease = lease_find.read(connection, self._lease_id,
+                                    self._project_id)
+        # The enforcement service decides on what is asked for, and not on each
+        # offer.
+        change_offers.add(
+            refused, lease, self._changes, now, allowed, limit_checks.project(
+                engine, allowed, lease.project_id, now, lease.id),
+            lambda changes: _Request(
+                engine, self._lease_id, changes, self._project_id, True,
+                allowed, None).plan().result)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:
         """Check that no copy of the refused request was served meanwhile."""

@@ -74,7 +74,10 @@ def refusal(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
 def of_change(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
               wanted: Sequence[leases.LeaseReservation],
               refused: plans.Refusal,
-              latest: datetime.datetime | None) -> errors.LeaseRefused:
+              latest: datetime.datetime | None,
+              windows: Sequence[tuple[str, datetime.datetime,
+                                      datetime.datetime]] = ()
+              ) -> errors.LeaseRefused:
     """Return the error for a change that cannot be made.
 
     :param project_id: the project of the lease.
@@ -82,9 +85,12 @@ def of_change(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
     :param wanted: the reservations of the lease with their new terms.
     :param latest: the latest end that is possible, if a later one was asked
         for.
+    :param windows: the nearest windows that it can be moved to, each with the
+        kind of its offer.
     """
     return _unchanged(
-        _reason(snapshot, project_id, place, wanted, refused), latest)
+        _reason(snapshot, project_id, place, wanted, refused), latest,
+        windows)
 
 
 def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
@@ -116,11 +122,20 @@ def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
         reasons=[reason], offers=made)
 
 
-def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None
+def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None,
+               windows: Sequence[tuple[str, datetime.datetime,
+                                       datetime.datetime]] = ()
                ) -> errors.LeaseRefused:
-    made = [] if latest is None else [{
-        'kind': 'shorter', 'lease': {'end_date': offers.date(latest)},
-        'detail': f'It can be extended until {time_text.moment(latest)}.'}]
+    made = [{'kind': kind, 'lease': {'start_date': offers.date(start),
+                                     'end_date': offers.date(end)},
+             'detail': 'It can be moved to the window from '
+                       f'{time_text.moment(start)} until '
+                       f'{time_text.moment(end)}.'}
+            for kind, start, end in windows]
+    if latest is not None:
+        made.append({
+            'kind': 'shorter', 'lease': {'end_date': offers.date(latest)},
+            'detail': f'It can be extended until {time_text.moment(latest)}.'})
     return errors.LeaseRefused(
         ' '.join([reason['detail'], 'The lease stays as it is.',
                   *(str(offer['detail']) for offer in made)]),
@@ -128,10 +143,12 @@ def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None
 
 
 def of_window(place: int, host_id: int,
-              window: maintenance.NodeWindow) -> errors.LeaseRefused:
+              window: maintenance.NodeWindow,
+              latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Return the error for an extension into the maintenance of a host.
 
     :param place: the index of the reservation that has the host.
+    :param latest: the latest end that this lease can get, if it is known.
     """
     detail = (
         f'Reservation {place} cannot keep host {host_id}, which is in the '
@@ -141,7 +158,7 @@ def of_window(place: int, host_id: int,
     return _unchanged({
         'code': plans.Cause.SHORTAGE.value, 'detail': detail,
         'reservation': place, 'hosts_short': 1, 'proved': True,
-        'at': window.starts_at.isoformat(), 'blockers': []}, None)
+        'at': window.starts_at.isoformat(), 'blockers': []}, latest)
 
 
 def of_closed(place: int, closed: Sequence[host_states.HostState],

@@ -39,6 +39,33 @@ class TestHosts(timelines.TestCase):
                  dict(read.capabilities)))
             self.assert_sound()
 
+    def test_machine_that_was_replaced_is_not_the_one_of_its_name(self):
+        """The name is the new node's; the old host is named by its id."""
+        (old,) = self.leasing.hosts(name='rack-7')
+        self.world.enrol()
+        gone = hosts.find(self.engine, 'rack-7')
+        self.world.ironic.remove(old)
+        self.world.refresh()
+        self.assertEqual(gone.id, hosts.find(self.engine, 'rack-7').id)
+        (new,) = self.world.enrol(name='rack-7')
+        refused = self.assertRaises(errors.HostNotFound, hosts.find,
+                                    self.engine, 'rack-7')
+        for told in (new, old, f'Host {gone.id} is of a node'):
+            self.assertIn(told, str(refused))
+        self.assertEqual(gone.id, hosts.find(self.engine, old).id)
+        self.assertEqual(gone.id, hosts.find(self.engine, str(gone.id)).id)
+        made = hosts.add(self.engine, 'rack-7', {})
+        self.assertEqual(new, made.node.uuid)
+        self.assertEqual(made.id, hosts.find(self.engine, 'rack-7').id)
+
+    def test_name_of_several_hosts_names_none(self):
+        """A node of Ironic and a compute host may have the same."""
+        self.leasing.hosts(name='rack-7')
+        self.leasing.compute_hosts(name='rack-7')
+        refused = self.assertRaises(errors.InvalidValue, hosts.find,
+                                    self.engine, 'rack-7')
+        self.assertIn('2 hosts have the name rack-7: ', str(refused))
+
     def test_node_that_changed_since_it_was_mirrored_can_be_leased_at_once(
             self):
         """What Ironic has just said of it is not thrown away."""

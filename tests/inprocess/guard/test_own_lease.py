@@ -24,6 +24,11 @@ from tests.inprocess.guard import handed_over
 from tests.inprocess.guard import keystone_ironic
 
 _REQUIRED = (403, 'reservation.proof_required')
+_NOT_YOURS = ('is leased, but not by your project, whose members would need '
+              'no proof.')
+_TO_THE_HOLDER = ('is leased, and the request shows no proof. The holder '
+                  'sends the id of the reservation of the lease in the header '
+                  'OpenStack-Baremetal-Reservation.')
 
 
 class OwnLeaseTestCase(handed_over.HandedOverTestCase):
@@ -36,12 +41,20 @@ class OwnLeaseTestCase(handed_over.HandedOverTestCase):
             for reply in (self.deploy(node.uuid),
                           self.bind(node.uuid, str(uuid.uuid4()))):
                 self.assertEqual(_REQUIRED, (reply.status, reply.code), name)
+                told = reply.document['errors'][0]['detail']
+                self.assertIn(_NOT_YOURS if name == 'foreign-admin'
+                              else _TO_THE_HOLDER, told, name)
+                self.assertIn('make a lease.', told)
+                self.assertNotIn(lease['reservations'][0]['id'], told)
         self.as_('reader-of-one')
         self.assertEqual((403, None), (self.deploy(node.uuid).status,
                                        self.deploy(node.uuid).code))
         self.as_(self.holder)
         wrong = self.deploy(node.uuid, str(uuid.uuid4()))
         self.assertEqual('reservation.proof_invalid', wrong.code)
+        self.assertIn('which is leased by your project. Send no proof, or the '
+                      'id of the reservation of the lease.',
+                      wrong.document['errors'][0]['detail'])
         self.granted('PUT', f'/v1/nodes/{node.uuid}/states/provision',
                      {'target': 'active'})
         self.wait_until(node.uuid, 'active')
@@ -53,4 +66,8 @@ class OwnLeaseTestCase(handed_over.HandedOverTestCase):
         proof = self.reserve(node.uuid)['uuid']
         refused = self.deploy(node.uuid)
         self.assertEqual(_REQUIRED, (refused.status, refused.code))
+        self.assertIn(' by your project, and the request shows no proof. The '
+                      'policy has you show it: send the uuid of the '
+                      'reservation in the header',
+                      refused.document['errors'][0]['detail'])
         self.assertEqual(202, self.deploy(node.uuid, proof).status)

@@ -236,7 +236,9 @@ class OpenDatesTest(_CollectionTest):
             {'between': ['2050-01-01 00:00', '2050-01-30 00:00'],
              'duration': '1d', 'start_date': '2050-01-02 00:00'},
             {'between': ['2050-01-01 00:00', '2050-01-30 00:00']},
-            {'fix_before': '1d', 'duration': '1d'})]
+            {'fix_before': '1d', 'duration': '1d'},
+            {'between': ['2050-01-01 00:00', '2050-01-30 00:00'],
+             'duration': '3'})]
         found = self.play(
             ('changed', self.task('host', name=node.name)),
             ('check:changed', loose), ('changed', loose), ('ok', loose),
@@ -246,7 +248,7 @@ class OpenDatesTest(_CollectionTest):
             ('changed', dated), ('ok', dated),
             ('changed', self.task('lease', name='anytime', state='absent')))
         made, larger, moved, at = (found[place]['lease']
-                                   for place in (2, 5, 7, 14))
+                                   for place in (2, 5, 7, 15))
         self.assertEqual(
             (['2050-01-01T00:00:00.000000', '2050-01-20T00:00:00.000000'],
              259200, 86400, False),
@@ -262,6 +264,8 @@ class OpenDatesTest(_CollectionTest):
                          found[5]['diff']['after']['between'][1])
         self.assertEqual(('2050-01-04T12:00:00.000000', None),
                          (at['end_date'], at['between']))
+        self.assertIn("'3' has no unit. Write 3s (seconds)",
+                      found[14]['msg'])
         self.assertEqual('request.invalid_value', found[9]['code'])
 
 

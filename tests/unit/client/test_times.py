@@ -31,7 +31,7 @@ class TimesTest(testtools.TestCase):
 
     def test_durations(self):
         """In one unit, or in several."""
-        for text, wanted in (('90', 90), ('45s', 45), ('30m', 1800),
+        for text, wanted in (('90s', 90), ('45s', 45), ('30m', 1800),
                              ('4h', 14_400), ('1h30m', 5400),
                              ('7d', 604_800), ('2w', 1_209_600)):
             self.assertEqual(wanted, times.seconds(text), text)
@@ -41,6 +41,13 @@ class TimesTest(testtools.TestCase):
         for text in ('', '0', '0h', '-4h', '4 h', '4y', 'h', '1.5h', '٤h'):
             error = self.assertRaises(ValueError, times.seconds, text)
             self.assertIn('1h30m', str(error))
+
+    def test_a_number_without_a_unit(self):
+        """It is refused with the units: days were meant as often as hours."""
+        for text in ('3', '90', '007'):
+            error = self.assertRaises(ValueError, times.seconds, text)
+            for unit in ('seconds', 'minutes', 'hours', 'days', 'weeks'):
+                self.assertIn(f'{text}{unit[0]} ({unit})', str(error))
 
     @given(st.integers(1, 10 ** 8))
     def test_shown_as_typed(self, number):

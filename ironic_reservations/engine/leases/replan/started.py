@@ -52,7 +52,7 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     for row in kept:
         (usable if task.on_timeline(row) else lost).append(row)
     unusable.check_closed(task, lost)
-    unusable.check_windows(task, lost)
+    unusable.check_windows(task, lost, lambda end: _reaches(task, end))
     unusable.check_loans(task, lost, lambda end: _reaches(task, end))
     # NOTE: a booking that is not extended stays, even if its host would not
     # be granted any more.

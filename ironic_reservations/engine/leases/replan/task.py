@@ -42,6 +42,9 @@ from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
 
+#: How far ahead a later window is searched.
+_AHEAD = datetime.timedelta(days=366)
+
 
 @dataclasses.dataclass(frozen=True)
 class Replanned:
@@ -316,10 +319,11 @@ class Task:
         if self.window is not None:
             return self._refused_window(refused, self.window, later)
         place = self.place(refused.demand.id.partition(':')[0])
+        moved = demands if self.after.start != self.before.start else ()
         return refusal_messages.of_change(
             self.snapshot, self.before.project_id, place,
             self.after.reservations, refused,
-            self._latest_end(free, demands))
+            self._latest_end(free, demands), self._other_windows(free, moved))
 
     def _refused_window(self, refused: plans.Refusal, window: Window,
                         later: datetime.datetime | None
@@ -346,6 +350,29 @@ class Task:
                 demand.end for demand in offer.demands)))
             return end if end > self.before.end else None
         return None
+
+    def _other_windows(self, free: timeline.Timeline,
+                       demands: Sequence[bookings.Demand]
+                       ) -> list[tuple[str, datetime.datetime,
+                                       datetime.datetime]]:
+        """Return the nearest windows that a lease could be moved to.
+
+        :returns: each with the kind of its offer.
+        """
+        if not demands:
+            return []
+        latest = self.after.end + _AHEAD
+        found = []
+        for offer in offers.offers(
+                free, demands, instants.instant(self.snapshot.now),
+                instants.instant(latest), hard_requests.limits(), (
+                    offers.Kind.LATER, offers.Kind.EARLIER)):
+            start, end = (instants.moment(each) for each in (
+                offer.demands[0].start, offer.demands[0].end))
+            if self.project.permits_change(dataclasses.replace(
+                    self.after, start=start, end=end), self.before):
+                found.append((offer.kind.value, start, end))
+        return found
 
     def replanned(self, after: timeline.Timeline, *,
                   kept: tuple[leases.NodeBooking, ...] = (),

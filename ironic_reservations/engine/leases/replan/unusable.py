@@ -57,9 +57,11 @@ def check_closed(task: task_module.Task,
 
 
 def check_windows(task: task_module.Task,
-                  rows: Sequence[leases.NodeBooking]) -> None:
+                  rows: Sequence[leases.NodeBooking],
+                  reaches: Callable[[datetime.datetime], bool]) -> None:
     """Check that none of these hosts is kept into maintenance.
 
+    :param reaches: returns whether the lease could be extended until then.
     :raises LeaseRefused: one would be.
     """
     before, after = task.before.end, task.after.end
@@ -72,9 +74,12 @@ def check_windows(task: task_module.Task,
     if not found:
         return
     window, row = min(found, key=lambda pair: pair[0].starts_at)
+    latest = min(task.until, instants.moment(
+        instants.instant(window.starts_at) - task.margin))
     raise refusal_messages.of_window(
         task.place(row.reservation_id),
-        task.snapshot.host_state(task.number(row)).host.id, window)
+        task.snapshot.host_state(task.number(row)).host.id, window,
+        latest if reaches(latest) else None)
 
 
 def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],

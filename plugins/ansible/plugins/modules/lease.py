@@ -42,8 +42,9 @@ options:
     type: str
   duration:
     description:
-      - Duration of a new lease, like V(4h), V(7d) or V(1h30m), instead of
-        O(end_date). An existing lease keeps its end, unless O(between) is set.
+      - Duration of a new lease, like V(4h), V(7d) or V(1h30m), always with a
+        unit, instead of O(end_date). An existing lease keeps its end, unless
+        O(between) is set.
     type: str
   between:
     description:

@@ -1,0 +1,73 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Every option that takes a duration, in every command."""
+
+from __future__ import annotations
+
+import argparse
+import configparser
+import contextlib
+import importlib
+import io
+import pathlib
+from typing import Any
+
+import testtools
+
+_ROOT = pathlib.Path(__file__).parents[3]
+
+
+class DurationOptionsTest(testtools.TestCase):
+    """A number without a unit is refused with the units."""
+
+    def test_each_option_needs_a_unit(self) -> None:
+        """In the parser of each command that setup.cfg names."""
+        seen = set()
+        for name, kind in _commands():
+            parser = kind(None, None).get_parser(name)
+            for action in parser._actions:
+                if action.metavar != '<duration>':
+                    continue
+                for option in action.option_strings:
+                    seen.add(f'{name} {option}')
+                    told = _refusal(parser, option, '3')
+                    self.assertIn("'3' has no unit", told, option)
+                    self.assertIn('3h (hours), 3d (days)', told, option)
+                    action.type('3h')
+        self.assertLessEqual(
+            {'lease_create --duration', 'lease_create --fix-before',
+             'lease_set --extend', 'lease_set --shorten',
+             'lease_set --duration', 'lease_set --fix-before',
+             'availability --duration', 'maintenance_create --duration'},
+            seen)
+
+
+def _commands() -> list[tuple[str, Any]]:
+    setup = configparser.ConfigParser()
+    setup.read(_ROOT / 'setup.cfg')
+    found = []
+    for line in setup.get('entry_points',
+                          'openstack.baremetal.v1').strip().splitlines():
+        name, _, place = line.partition(' = ')
+        module, _, kind = place.partition(':')
+        found.append((name.removeprefix('baremetal_reservation_'),
+                      getattr(importlib.import_module(module), kind)))
+    return found
+
+
+def _refusal(parser: argparse.ArgumentParser, *words: str) -> str:
+    """Return what a parser prints of words that it refuses."""
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told), contextlib.suppress(SystemExit):
+        parser.parse_args([*words])
+    return told.getvalue()
