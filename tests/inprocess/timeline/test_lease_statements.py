@@ -22,6 +22,7 @@ import sqlite3
 import tempfile
 from unittest import mock
 
+import fixtures
 import sqlalchemy as sa
 
 from benchmarks import booked
