@@ -83,7 +83,10 @@ def check_known(database: db_connection.Database) -> None:
 
     :raises UnknownRevision: it does not, so that it cannot say what there is.
     """
-    present = version(database)
+    _check_known(version(database))
+
+
+def _check_known(present: str | None) -> None:
     known = script.ScriptDirectory.from_config(_config()).walk_revisions()
     if present is not None and present not in {
             each.revision for each in known}:
@@ -108,7 +111,6 @@ def upgrade(database: db_connection.Database, revision: str = 'head',
         one that this release does not know.
     :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
-    check_known(database)
     _run(database, command.upgrade, revision, wait)
 
 
@@ -188,12 +190,25 @@ def _run(database: db_connection.Database,
                         'begins again: %s', exc)
 
 
+def _revision(connection: sa.Connection) -> str | None:
+    began = connection.in_transaction()
+    revision = migration.MigrationContext.configure(
+        connection).get_current_revision()
+    if not began:
+        # NOTE: alembic would leave its transaction to us.
+        connection.rollback()
+    return revision
+
+
 def _run_once(database: db_connection.Database,
               step: Callable[[alembic_config.Config, str], None],
               revision: str, wait: float) -> None:
     config = _config()
     with db_connection.translated(), migration_lock.alone(
             database, wait) as connection:
+        # NOTE: not before, since SQLite does not answer while another one
+        # migrates.
+        _check_known(_revision(connection))
         config.attributes['connection'] = connection
         try:
             step(config, revision)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a migration has done to a schema that the release before runs on.
+"""What a migration has done to a schema that the previous release runs on.
 
 That release reads and writes what it knows: nothing of it may be gone or
 another one, and what it does not know must not have to be written.
@@ -28,7 +28,7 @@ _Key = tuple[str, ...]
 
 #: From the narrowest to the widest, as databases name them.
 _INTEGERS = ('SMALLINT', 'INTEGER', 'BIGINT')
-#: With these, the release before deletes rows that new ones refer to.
+#: With these, the previous release deletes rows that new ones refer to.
 _GIVES_WAY = ('CASCADE', 'SET NULL')
 
 
@@ -82,7 +82,7 @@ def _table(there: sa.Inspector, name: str) -> Table:
 
 
 def breaks(before: Schema, after: Schema) -> list[str]:
-    """Return what the release before would miss, or could not write.
+    """Return what the previous release would miss, or could not write.
 
     :returns: nothing if all that it knows is there, and is as it was.
     """
@@ -149,7 +149,7 @@ def _keys(before: Table, after: Table) -> Iterator[str]:
         yield 'the primary key is another one'
     for key in sorted(before.unique - after.unique):
         yield f'{", ".join(key)} are not unique any more'
-    # NOTE: only NULLs differ from each other, and the release before leaves
+    # NOTE: only NULLs differ from each other, and the previous release leaves
     # columns NULL that it does not know, unless they have a default.
     left_null = {name for name, column in after.columns.items()
                  if name not in before.columns and column['nullable']
