@@ -36,8 +36,11 @@ from ironic_reservations.client import lease
 from ironic_reservations.client import lease_payload
 from ironic_reservations.client.sdk import leases as sdk_leases
 from tests.inprocess.api import world
+from tests.inprocess.client import loaded
 from tests.inprocess.client import served
 
+_COMMAND = ('--os-baremetal-api-version', '1.95', 'reservation', 'calendar',
+            '--from', '2050-01-01 10:00', '--until', '2050-01-01 20:00')
 _START = '2050-01-01T10:00:00+00:00'
 _END = '2050-01-01T20:00:00+00:00'
 
@@ -115,20 +118,28 @@ class CalendarTest(testtools.TestCase):
         self.assertRaises(errors.BadRequest, self.calendars.look, _END,
                           _START)
 
-    def command(self, *words: str) -> subprocess.Popen[str]:
-        """Start the command, as a process of its own."""
-        environment = {
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the command finds there."""
+        return {
             **{name: value for name, value in os.environ.items()
                if not name.startswith('OS_')},
             'HOME': self.home, 'NO_PROXY': '127.0.0.1',
             'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': self.server.url,
             'PYTHONUNBUFFERED': '1'}
+
+    def run_it(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run the command until it ends."""
+        return loaded.commands().run(
+            ['baremetal', *_COMMAND, *words], self.environment, 240)
+
+    def started(self, *words: str) -> subprocess.Popen[str]:
+        """Start the command, as a process of its own."""
         process = subprocess.Popen(
             [str(pathlib.Path(sys.executable).parent / 'baremetal'),
-             '--os-baremetal-api-version', '1.95', 'reservation', 'calendar',
-             '--from', '2050-01-01 10:00', '--until', '2050-01-01 20:00',
-             *words], env=environment, text=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+             *_COMMAND, *words], env=self.environment, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             # NOTE: a shell that starts the tests in the background has them
             # ignore it, and so all that they start.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
@@ -139,26 +150,26 @@ class CalendarTest(testtools.TestCase):
     def test_the_command(self) -> None:
         """A picture, or what a program reads."""
         self.book('ours')
-        out, told = self.command('--hosts').communicate(timeout=240)
-        self.assertEqual('', told)
+        drawn = self.run_it('--hosts')
+        self.assertEqual('', drawn.stderr)
         for words in ('Hosts from 2050-01-01 10:00:00 UTC until',
                       'gold  3 hosts, at least 1 free', 'silver  2 hosts',
                       'n0 ', '▒ planned'):
-            self.assertIn(words, out)
-        out, told = self.command('-f', 'json').communicate(timeout=240)
+            self.assertIn(words, drawn.stdout)
         self.assertEqual(
             [[[0, 3], [7200, 1], [14400, 3]], [[0, 2]]],
-            [each['steps'] for each in json.loads(out)['classes']])
+            [each['steps'] for each in json.loads(
+                self.run_it('-f', 'json').stdout)['classes']])
         for words, hint in ((('--watch', '-f', 'json'), '--watch draws'),
                             (('--watch', '0'), 'not a number of seconds')):
-            process = self.command(*words)
-            out, told = process.communicate(timeout=240)
-            self.assertEqual(('', True), (out, hint in told), told)
-            self.assertNotEqual(0, process.returncode)
+            refused = self.run_it(*words)
+            self.assertEqual(('', True), (
+                refused.stdout, hint in refused.stderr), refused.stderr)
+            self.assertNotEqual(0, refused.returncode)
 
     def test_watching(self) -> None:
         """What changes is drawn again, until somebody has seen enough."""
-        process = self.command('--watch', '1')
+        process = self.started('--watch', '1')
         assert process.stdout is not None
         self.wait_for(process, 'silver  2 hosts, at least 2 free')
         made = self.book('new')
