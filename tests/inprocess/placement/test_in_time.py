@@ -66,7 +66,7 @@ class TestInTime(instance_leases.TestCase):
         self.world.clock.now = leasing.at(1)
         self.overcome(lease, STATUS.ACTIVE, self.placement(123),
                       self.away(60), self.placement(20))
-        self.assert_whole(lease)
+        self.assert_active(self.had(lease))
 
     def test_end(self) -> None:
         """After 123 seconds without Placement, it took 114 more."""
