@@ -76,10 +76,9 @@ class ShortLeases:
               ) -> tuple[int, frozenset[int]]:
         """Return the hosts that have changed and are free, or only held."""
         before = self._states
-        changed = [number for number, here in enumerate(snapshot.states)
-                   if here is not None and snapshot.ready >> number & 1
-                   and (number >= len(before) or here is not before[number]
-                        or number in self._held)]
+        changed = [number for number in host_sets.members(snapshot.ready)
+                   if number >= len(before) or number in self._held
+                   or snapshot.states[number] is not before[number]]
         held = frozenset(
             number for number in changed
             if (here := snapshot.states[number]) is not None
