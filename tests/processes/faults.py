@@ -154,7 +154,9 @@ class Faults:
                 if self._over.is_set():
                     break
                 try:
-                    servers.disturb(choice, self._tell_of_servers)
+                    # NOTE: nothing is under way with servers that are gone.
+                    servers.disturb(choice, functools.partial(
+                        self.tell, hit=self._wait_for_any()))
                 except Exception as exc:
                     # NOTE: the storm itself has failed: end() says so.
                     self._not_mended = exc
@@ -218,9 +220,14 @@ class Faults:
         self._written.write('fault', fault=fault, at=journal.now(),
                             seed=self._seed, **more)
 
-    def _tell_of_servers(self, fault: str, **more: object) -> None:
-        self.tell(fault, hit=any(proxy.busy for proxy
-                                 in self._cloud.proxies.values()), **more)
+    def _wait_for_any(self) -> bool:
+        """Wait until a process is at work on its rows; return whether."""
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            if any(proxy.busy for proxy in self._cloud.proxies.values()):
+                return True
+            time.sleep(_OFTEN)
+        return False
 
     def _some(self) -> process.Process:
         return self._choice.choice(self._cloud.processes)
