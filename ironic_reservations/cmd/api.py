@@ -18,7 +18,6 @@ import signal
 import sys
 import threading
 
-from cheroot import wsgi as cheroot_wsgi
 from oslo_config import cfg
 
 from ironic_reservations import build
@@ -26,6 +25,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.api import standalone
 from ironic_reservations.clouds import ironic
+from ironic_reservations.cmd import api_server
 from ironic_reservations.db import migrate
 from ironic_reservations.reconciler import loops
 
@@ -64,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def make_server(conf: cfg.ConfigOpts) -> cheroot_wsgi.Server:
+def make_server(conf: cfg.ConfigOpts) -> api_server.Server:
     """Return a server that listens already.
 
     :raises OSError: the address cannot be listened on.
@@ -77,7 +77,7 @@ def make_server(conf: cfg.ConfigOpts) -> cheroot_wsgi.Server:
             '[api] reuse_port is for processes that share a port, and with '
             'port 0 each of them takes another one. Name the port.')
     engine = build.engine(conf, ironic.Ironic.over_http(conf))
-    server = cheroot_wsgi.Server(
+    server = api_server.Server(
         (host, port), standalone.build(conf, engine),
         numthreads=conf.api.threads,
         reuse_port=conf.api.reuse_port,
@@ -90,7 +90,7 @@ def make_server(conf: cfg.ConfigOpts) -> cheroot_wsgi.Server:
     return server
 
 
-def _stop_on_signals(server: cheroot_wsgi.Server) -> None:
+def _stop_on_signals(server: api_server.Server) -> None:
     def stop(*_: object) -> None:
         # NOTE: a thread of its own: the handler runs on the one that
         # serves, which has to go on for the end to be reached.

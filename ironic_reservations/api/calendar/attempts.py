@@ -30,8 +30,10 @@ from ironic_reservations import errors
 #: How many failures one user may have from one address in WINDOW seconds.
 FAILURES = 10
 WINDOW = 300.0
-#: How many attempts are checked at once, and how long others wait, in seconds.
+#: How many attempts are checked at once, how many of them from one address,
+#: and how long others wait, in seconds.
 _AT_ONCE = 4
+_OF_ADDRESS = 2
 _WAIT = 1.0
 #: How many users and addresses are remembered; the oldest are forgotten.
 _REMEMBERED = 10000
@@ -46,7 +48,9 @@ class Attempts:
     def __init__(self, timer: clock.Timer = clock.elapsed) -> None:
         self._timer = timer
         self._lock = threading.Lock()
-        self._free = threading.BoundedSemaphore(_AT_ONCE)
+        self._places = threading.Condition()
+        #: How many attempts are being checked, by address.
+        self._checked: collections.Counter[str] = collections.Counter()
         #: When the first failure was, and how many there have been since.
         self._failures: collections.OrderedDict[bytes, tuple[float, int]] = (
             collections.OrderedDict())
@@ -64,10 +68,7 @@ class Attempts:
         who = hashlib.sha256(f'{address}\0{user}'.encode(
             'utf-8', 'surrogatepass')).digest()
         self._check(who)
-        if not self._free.acquire(timeout=_WAIT):
-            raise errors.TooManyAttempts(
-                'Too many users are signing in at the same time. Try again '
-                'in a moment.', 1)
+        self._enter(address)
         try:
             yield
         except errors.SignInRefused:
@@ -77,7 +78,30 @@ class Attempts:
             with self._lock:
                 self._failures.pop(who, None)
         finally:
-            self._free.release()
+            self._leave(address)
+
+    def _enter(self, address: str) -> None:
+        """Take one of the places.
+
+        NOTE: one address never has all of them, so that no client who guesses
+        keeps all others out.
+        """
+        with self._places:
+            if not self._places.wait_for(
+                    lambda: (self._checked.total() < _AT_ONCE
+                             and self._checked[address] < _OF_ADDRESS),
+                    _WAIT):
+                raise errors.TooManyAttempts(
+                    'Too many users are signing in at the same time. Try '
+                    'again in a moment.', 1)
+            self._checked[address] += 1
+
+    def _leave(self, address: str) -> None:
+        with self._places:
+            self._checked[address] -= 1
+            # NOTE: only addresses that try now are remembered.
+            self._checked += collections.Counter()
+            self._places.notify_all()
 
     def _check(self, who: bytes) -> None:
         now = self._timer()

@@ -35,6 +35,7 @@ from ironic_reservations import faults
 from ironic_reservations.api import log_text
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
+from ironic_reservations.api.calendar import client_address
 from ironic_reservations.api.calendar import cookies
 from ironic_reservations.api.calendar import sessions
 from ironic_reservations.api.calendar import static_files
@@ -82,7 +83,8 @@ def make(conf: cfg.ConfigOpts, strategy: sessions.Strategy,
     """
     app: wsgi.Application = CalendarApp(conf, strategy, api, inside)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
-        app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf)
+        app = client_address.FromProxy(
+            http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf))
     return app
 
 

@@ -37,6 +37,7 @@ from ironic_reservations import errors
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.calendar import attempts
+from ironic_reservations.api.calendar import client_address
 from ironic_reservations.api.calendar import credentials
 from ironic_reservations.api.calendar import sessions
 
@@ -86,7 +87,7 @@ class PasswordFile:
         """
         given = credentials.read(document, ('username', 'password'))
         user = given['username']
-        with self._attempts.one(environ.get('REMOTE_ADDR', ''), user):
+        with self._attempts.one(client_address.of(environ), user):
             entries = self._entries()
             known = entries.get(user)
             # NOTE: unknown users take the same time as known ones.

@@ -23,6 +23,7 @@ from typing import Any
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.calendar import attempts
+from ironic_reservations.api.calendar import client_address
 from ironic_reservations.api.calendar import cookies
 from ironic_reservations.api.calendar import credentials
 from ironic_reservations.api.calendar import sessions
@@ -66,7 +67,7 @@ class Tokens:
 
         :raises SignInRefused: Keystone refuses them.
         """
-        address = environ.get('REMOTE_ADDR', '')
+        address = client_address.of(environ)
         if isinstance(document, dict) and _BY_CREDENTIAL[0] in document:
             given = credentials.read(document, _BY_CREDENTIAL)
             ident, secret = (given[name] for name in _BY_CREDENTIAL)

@@ -389,13 +389,61 @@ class AttemptsTest(testtools.TestCase):
     def test_many_at_once(self) -> None:
         """Wait for a moment, and are refused then."""
         counted = attempts.Attempts()
-        held = [counted.one('a', str(index)) for index in range(4)]
+        held = [counted.one('ab'[index % 2], str(index)) for index in range(4)]
         for each in held:
             each.__enter__()
         refused = self.assertRaises(
             password_file.errors.TooManyAttempts,
-            counted.one('a', 'last').__enter__)
+            counted.one('c', 'last').__enter__)
         self.assertEqual(1, refused.retry_after)
         held[0].__exit__(None, None, None)
-        with counted.one('a', 'last'):
+        with counted.one('c', 'last'):
             pass
+
+    def test_one_address_does_not_take_all_places(self) -> None:
+        """Others sign in while somebody guesses from there."""
+        counted = attempts.Attempts()
+        held = [counted.one('guesser', str(index)) for index in range(2)]
+        for each in held:
+            each.__enter__()
+        self.assertRaises(password_file.errors.TooManyAttempts,
+                          counted.one('guesser', 'more').__enter__)
+        with counted.one('elsewhere', 'olga'):
+            pass
+
+
+class BehindProxyTest(base.TestCase):
+    """The limits are for the address that the proxy has seen."""
+
+    strategy = 'http_basic'
+
+    def serve(self) -> world.World:
+        users = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'users')
+        users.write_text(on_its_own.passwords(olga='secret:1'))
+        self.options = {'http_basic_auth_user_file': str(users),
+                        'oslo_middleware__enable_proxy_headers_parsing': True}
+        return super().serve()
+
+    def _sign_in(self, password: str, **headers: str) -> int:
+        return self.browser.send('POST', base.SESSION, {
+            'username': 'olga', 'password': password}, **headers).status
+
+    def test_invented_addresses_do_not_help(self) -> None:
+        """Nor do they cost anybody else."""
+        for number in range(attempts.FAILURES):
+            self.assertEqual(401, self._sign_in(
+                'wrong', x_forwarded_for=f'10.0.0.{number}, 192.0.2.7'))
+        self.assertEqual(429, self._sign_in(
+            'wrong', x_forwarded_for='10.0.1.1, 192.0.2.7'))
+        self.assertEqual(200, self._sign_in(
+            'secret:1', x_forwarded_for='192.0.2.7, 192.0.2.8'))
+
+    def test_standard_header(self) -> None:
+        """Where the proxy sends no other."""
+        for number in range(attempts.FAILURES):
+            self.assertEqual(401, self._sign_in(
+                'wrong', forwarded=f'for=10.0.0.{number}, for="192.0.2.7"'))
+        self.assertEqual(429, self._sign_in(
+            'wrong', forwarded='for=10.0.1.1, for="192.0.2.7";proto=http'))
+        self.assertEqual(200, self._sign_in(
+            'secret:1', forwarded='for=192.0.2.8'))

@@ -14,7 +14,9 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import sys
 import uuid
 
 import fixtures
@@ -94,3 +96,27 @@ class NoauthTest(base.TestCase):
         answer = self.browser.send('POST', base.SESSION, {'username': 'x'})
         self.assertEqual(400, answer.status)
         self.assertIn('noauth', answer.detail)
+
+    def test_body_in_chunks_is_refused(self) -> None:
+        """With the reason, and no traceback: it was a 500."""
+        self.browser.send('GET', base.SESSION)
+        environ = {
+            'REQUEST_METHOD': 'POST', 'PATH_INFO': base.LEASES,
+            'QUERY_STRING': '', 'SERVER_NAME': 'x', 'SERVER_PORT': '80',
+            'SERVER_PROTOCOL': 'HTTP/1.1', 'SCRIPT_NAME': '',
+            'wsgi.url_scheme': 'http', 'wsgi.input': io.BytesIO(b'{}' * 9),
+            'wsgi.errors': sys.stderr, 'wsgi.input_terminated': True,
+            'CONTENT_TYPE': 'application/json',
+            'HTTP_TRANSFER_ENCODING': 'chunked',
+            'HTTP_SEC_FETCH_SITE': 'same-origin',
+            'HTTP_X_CSRF_TOKEN': self.browser.csrf,
+            'HTTP_COOKIE': f'{base.COOKIE}={self.browser.cookie}'}
+        begun: list[str] = []
+        answer = iter(self.served.app(
+            environ, lambda status, headers, exc=None: begun.append(status)))
+        body = next(answer)
+        self.assertEqual('411', begun[0][:3])
+        self.assertIn(b'Transfer-Encoding', body)
+        # NOTE: then the connection is closed, since the rest of the body would
+        # be read as the next request.
+        self.assertRaises(ConnectionResetError, list, answer)

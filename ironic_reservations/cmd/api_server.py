@@ -1,0 +1,38 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The HTTP server of ``ironic-reservations-api``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cheroot import wsgi as cheroot_wsgi
+
+
+class Server(cheroot_wsgi.Server):
+    """Gives a connection to a thread once its client has sent something.
+
+    NOTE: cheroot gives a new connection to a thread at once, so that as many
+    connections as there are threads stop the service without a byte.
+    """
+
+    def process_conn(self, conn: Any) -> None:
+        """Serve a connection, or wait until there is something to serve.
+
+        :param conn: new, or with a request to read.
+        """
+        if getattr(conn, 'awaited', False):
+            super().process_conn(conn)
+            return
+        conn.awaited = True
+        self._connections.put(conn)
