@@ -58,7 +58,7 @@ class TestClosedHosts(ClosingTestCase):
         self.close(node)
         refused, reason = self.assert_closed(made, end=3)
         self.assertEqual(1, reason['hosts_short'])
-        for told in (f'host {self.leasing.host_id(node)} is closed by the '
+        for told in (f'host {self.leasing.host_id(node)} ({node}) is closed by the '
                      'operator', 'until 2', '"give_back"',
                      'make another lease', 'stays as it is'):
             self.assertIn(told, str(refused))
