@@ -108,7 +108,7 @@ def to_resource_class(value: Any) -> str:
     if (not isinstance(value, str) or not value.isprintable()
             or not 1 <= len(value.strip()) <= len(value) <= _MAX_CLASS):
         raise ValueError('a name of 1 to '
-                         f'{_MAX_CLASS} characters is expected, not '
+                         f'{_MAX_CLASS} printable characters is expected, not '
                          f'{shown(value)}')
     return value
 
@@ -473,6 +473,12 @@ def _check_part(known: Mapping[str, attribute], name: str, value: Any,
 def given(value: Any) -> Any:
     """Return a value, or ``None`` if it is WSME's Unset."""
     return None if value is wtypes.Unset else value
+
+
+def shown_list(value: Any) -> str:
+    """Return a client's value where a short list is expected."""
+    return (f'one of {len(value)}' if isinstance(value, list)
+            else shown(value))
 
 
 def shown(value: Any) -> str:

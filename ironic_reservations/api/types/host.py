@@ -108,8 +108,8 @@ def new_hosts(document: Any) -> NewHosts:
                 not isinstance(value, str) or not value.isprintable()
                 or not 1 <= len(value.strip()) <= len(value) <= _MAX_NAME):
             raise errors.InvalidValue(
-                f'{key}: a name of 1 to {_MAX_NAME} characters is expected, '
-                f'not {basic.shown(value)}.')
+                f'{key}: a name of 1 to {_MAX_NAME} printable characters is '
+                f'expected, not {basic.shown(value)}.')
     return NewHosts(name, resource_class, {
         key: _capability(key, value) for key, value in extras.items()
         if value is not None or not _checked(key)})

@@ -56,7 +56,7 @@ def to_name(value: Any) -> str:
     """Return the name of a lease."""
     if (not isinstance(value, str) or not value.isprintable()
             or not 1 <= len(value) <= _MAX_NAME):
-        raise ValueError(f'a name of 1 to {_MAX_NAME} characters is '
+        raise ValueError(f'a name of 1 to {_MAX_NAME} printable characters is '
                          f'expected, not {basic.shown(value)}')
     return value
 
@@ -160,7 +160,7 @@ def to_objects(value: Any) -> list[dict[str, Any]]:
     """Return a list of objects, which are parsed later."""
     if not isinstance(value, list) or len(value) > _MAX_RESERVATIONS:
         raise ValueError(f'a list of at most {_MAX_RESERVATIONS} objects '
-                         f'is expected, not {basic.shown(value)}')
+                         f'is expected, not {basic.shown_list(value)}')
     for item in value:
         if not isinstance(item, dict):
             raise ValueError('a list of objects is expected, not one '
@@ -182,7 +182,7 @@ def to_hosts(value: Any) -> tuple[int | str, ...]:
     """Return hosts by their ids, or by the uuids of their nodes."""
     if not isinstance(value, list) or len(value) > _MAX_ITEMS:
         raise ValueError(f'a list of at most {_MAX_ITEMS} hosts is expected, '
-                         f'not {basic.shown(value)}')
+                         f'not {basic.shown_list(value)}')
     return tuple(dict.fromkeys(map(_host, value)))
 
 

@@ -38,7 +38,7 @@ def to_nodes(value: Any) -> tuple[str, ...]:
     """Return a list of nodes, each by its name or uuid."""
     if not isinstance(value, list) or not 1 <= len(value) <= _MAX_NODES:
         raise ValueError(f'a list of 1 to {_MAX_NODES} names or UUIDs of '
-                         f'nodes is expected, not {basic.shown(value)}')
+                         f'nodes is expected, not {basic.shown_list(value)}')
     for item in value:
         if (not isinstance(item, str) or not item.isprintable()
                 or not 1 <= len(item) <= _MAX_NAME):

@@ -29,6 +29,7 @@ from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
+from ironic_reservations.planner import plans
 
 #: Plans a change without making it.
 #:
@@ -194,6 +195,7 @@ def _ends_there(refused: _Refusal, lease: leases.Lease,
             or changes.start is not None or changes.reservations):
         return False
     return any(
-        each['proved'] and each['at'] is not None
+        each['code'] == plans.Cause.SHORTAGE.value
+        and each['proved'] and each['at'] is not None
         and datetime.datetime.fromisoformat(each['at']) <= lease.end
         for each in refused.details.get('reasons', ()))

@@ -142,7 +142,7 @@ def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None,
         reasons=[reason], offers=made)
 
 
-def of_window(place: int, host_id: int,
+def of_window(place: int, host: leases.Host,
               window: maintenance.NodeWindow,
               latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Return the error for an extension into the maintenance of a host.
@@ -151,8 +151,8 @@ def of_window(place: int, host_id: int,
     :param latest: the latest end that this lease can get, if it is known.
     """
     detail = (
-        f'Reservation {place} cannot keep host {host_id}, which is in the '
-        f'maintenance window {window.window_id} from '
+        f'Reservation {place} cannot keep host {_named(host)}, which is in '
+        f'the maintenance window {window.window_id} from '
         f'{time_text.moment(window.starts_at)} until '
         f'{time_text.moment(window.ends_at)}.')
     return _unchanged({
@@ -169,7 +169,7 @@ def of_closed(place: int, closed: Sequence[host_states.HostState],
     :param closed: these hosts.
     :param end: the present end of the lease.
     """
-    told = '; '.join(f'host {here.host.id} {here.closed()}'
+    told = '; '.join(f'host {_named(here.host)} {here.closed()}'
                      for here in closed[:_TOLD])
     # NOTE: which instances are on a host is not for their owner to choose.
     without = ('' if any(here.host.node.compute for here in closed) else
@@ -186,7 +186,7 @@ def of_closed(place: int, closed: Sequence[host_states.HostState],
         'at': end.isoformat(), 'blockers': []}, None)
 
 
-def of_overtaken(place: int, host_id: int, end: datetime.datetime,
+def of_overtaken(place: int, host: leases.Host, end: datetime.datetime,
                  cause: plans.Cause) -> errors.LeaseRefused:
     """Return the error for an extension on a host that another lease needs.
 
@@ -200,9 +200,9 @@ def of_overtaken(place: int, host_id: int, end: datetime.datetime,
     code = (plans.Cause.SHORTAGE if cause.proved else cause).value
     return _unchanged({
         'code': code, 'detail':
-        f'Reservation {place} cannot keep host {host_id}, which cannot be '
-        f'used at present, until {time_text.moment(end)}: another lease has '
-        'been promised it within that time, and '
+        f'Reservation {place} cannot keep host {_named(host)}, which cannot '
+        f'be used at present, until {time_text.moment(end)}: another lease '
+        'has been promised it within that time, and '
         + ('there is no other host for that one.' if cause.proved else
            'no other host was found for that one before the search stopped '
            'at its limit: the request may be possible.'),
@@ -210,7 +210,7 @@ def of_overtaken(place: int, host_id: int, end: datetime.datetime,
         'at': None, 'blockers': []}, None)
 
 
-def of_loan(place: int, host_id: int, until: datetime.datetime,
+def of_loan(place: int, host: leases.Host, until: datetime.datetime,
             end: datetime.datetime,
             latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Return the error for an extension beyond the loan of a host.
@@ -222,7 +222,7 @@ def of_loan(place: int, host_id: int, until: datetime.datetime,
     """
     return _unchanged({
         'code': HOSTS_ARE_LENT, 'detail':
-        f'Reservation {place} cannot keep host {host_id} for so long: '
+        f'Reservation {place} cannot keep host {_named(host)} for so long: '
         'another project owns it'
         # NOTE: the host may have got an owner, or the operator set the notice,
         # after the lease was promised.
@@ -230,6 +230,11 @@ def of_loan(place: int, host_id: int, until: datetime.datetime,
            f', and lends it {_at_the_latest(until)}'),
         'reservation': place, 'hosts_short': 1, 'proved': True,
         'at': max(until, end).isoformat(), 'blockers': []}, latest)
+
+
+def _named(host: leases.Host) -> str:
+    """Return a host of the caller's own lease, as commands take it, too."""
+    return f'{host.id} ({host.node.name or host.node.uuid})'
 
 
 def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,

@@ -17,6 +17,7 @@ Each offer is sent unchanged, and has to be accepted.
 
 from ironic_reservations import errors
 from ironic_reservations.api.types import lease_body
+from ironic_reservations.engine import hosts
 from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import timelines
@@ -129,3 +130,13 @@ class TestChangeOffers(timelines.TestCase):
         self.configure(project_limits=True, extension_notice=3 * 3600)
         refusal = self.assert_refused(errors.LeaseLimit, lease, end=9)
         self.assertNotIn('offers', refusal.details)
+
+    def test_host_that_cannot_be_kept_is_named(self):
+        """By its name, which commands take, beside its id."""
+        (node,) = self.leasing.hosts(name='rack-7')
+        lease = self.leasing.create(0, 2)
+        self.leasing.bind()
+        hosts.change(self.engine, self.leasing.host_id(node), {}, False)
+        refusal = self.assert_refused(errors.LeaseRefused, lease, end=3)
+        self.assertIn(f'host {self.leasing.host_id(node)} (rack-7) ',
+                      str(refusal))

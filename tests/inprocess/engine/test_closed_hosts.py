@@ -58,8 +58,8 @@ class TestClosedHosts(ClosingTestCase):
         self.close(node)
         refused, reason = self.assert_closed(made, end=3)
         self.assertEqual(1, reason['hosts_short'])
-        for told in (f'host {self.leasing.host_id(node)} is closed by the '
-                     'operator', 'until 2', '"give_back"',
+        for told in (f'host {self.leasing.host_id(node)} ({node}) is closed '
+                     'by the operator', 'until 2', '"give_back"',
                      'make another lease', 'stays as it is'):
             self.assertIn(told, str(refused))
         self.assertEqual(leasing.at(2), self.leasing.reload(made).end)

@@ -78,7 +78,7 @@ def check_windows(task: task_module.Task,
         instants.instant(window.starts_at) - task.margin))
     raise refusal_messages.of_window(
         task.place(row.reservation_id),
-        task.snapshot.host_state(task.number(row)).host.id, window,
+        task.snapshot.host_state(task.number(row)).host, window,
         latest if reaches(latest) else None)
 
 
@@ -101,7 +101,7 @@ def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],
             place = task.place(row.reservation_id)
             offered = min(task.until, until)
             raise refusal_messages.of_loan(
-                place, task.snapshot.host_state(number).host.id, until,
+                place, task.snapshot.host_state(number).host, until,
                 task.before.end, offered if reaches(offered) else None)
 
 
@@ -138,7 +138,7 @@ def check_homes(task: task_module.Task,
         if demand.id == refused.demand.id:
             place = task.place(demand.id.partition(':')[0])
             raise refusal_messages.of_overtaken(
-                place, task.snapshot.host_state(task.number(unit[0])).host.id,
+                place, task.snapshot.host_state(task.number(unit[0])).host,
                 task.after.end, refused.cause)
 
 
