@@ -95,6 +95,13 @@ class TestCommitThatBecomesVisibleLate(timelines.TestCase):
         self.assertEqual([made.id], [each.id for each in self.leasing.all()])
         self.assertEqual([(announce.LEASE_CREATE, made.id, None)], self.told)
 
+    def test_lease_is_made_once_where_there_is_room_for_two(self):
+        """The second attempt has the id of the first one."""
+        self.leasing.hosts()
+        made = self.late(lambda: self.leasing.create(2, 3))
+        self.assertEqual([made.id], [each.id for each in self.leasing.all()])
+        self.assertEqual([(announce.LEASE_CREATE, made.id, None)], self.told)
+
     def test_lease_is_ended_once(self):
         made = self.leasing.create(2, 3)
         self.late(lambda: self.leasing.end(made))
