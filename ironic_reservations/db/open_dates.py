@@ -18,7 +18,6 @@ import datetime
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
@@ -53,30 +52,13 @@ def read_loose(connection: sa.Connection, now: datetime.datetime,
 
 
 def read_to_fix(connection: sa.Connection, now: datetime.datetime,
-                most: int) -> list[leases.Lease]:
-    """Return leases that are due to be fixed, in the order of that time."""
-    # SELECT id FROM leases WHERE fix_at <= ? ORDER BY fix_at, id LIMIT ?
-    ids = connection.scalars(
-        sa.select(_s.id).where(_s.fix_at <= now)
-        .order_by(_s.fix_at, _s.id).limit(most)).all()
-    return db_leases.read(connection, ids) if ids else []
-
-
-def fix(connection: sa.Connection, lease: leases.Lease,
-        now: datetime.datetime) -> int:
-    """Write that the dates of a lease are fixed.
-
-    :param lease: as it was read.
-    :returns: its new generation; 0 if somebody else has changed it since.
+                most: int) -> list[str]:
+    """Return the ids of leases that are due to be fixed, the first due first.
     """
-    # UPDATE leases SET generation = ?, fix_at = NULL, ...
-    #   WHERE id = ? AND generation = ?
-    generation = db_generations.fresh()
-    return generation if connection.execute(
-        sa.update(tables.leases)
-        .where(_s.id == lease.id, _s.generation == lease.generation)
-        .values(generation=generation, fix_at=None, updated_at=now)
-    ).rowcount else 0
+    # SELECT id FROM leases WHERE fix_at <= ? ORDER BY fix_at, id LIMIT ?
+    return list(connection.scalars(
+        sa.select(_s.id).where(_s.fix_at <= now)
+        .order_by(_s.fix_at, _s.id).limit(most)))
 
 
 def read_waiting(connection: sa.Connection,

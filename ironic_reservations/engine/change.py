@@ -54,6 +54,8 @@ class Cause(enum.Enum):
     ENDED = 'ended'
     #: Its dates are open, and it makes room for another lease.
     SLID = 'slid'
+    #: Its dates were open, and are not any more.
+    FIXED = 'fixed'
     #: It has left the queue for an earlier start.
     MOVED_EARLIER = 'moved_earlier'
 
@@ -142,6 +144,14 @@ def is_over_at_once(write: Write) -> bool:
     """Return whether a lease is deleted that was not over before."""
     return (write.after is None and write.before is not None
             and write.before.status is not leases.LeaseStatus.TERMINATED)
+
+
+def is_fixed_ahead(change: Change, write: Write) -> bool:
+    """Return whether the dates are fixed of a lease that has not started."""
+    after = write.after
+    return (write.cause is Cause.FIXED and after is not None
+            and after.status is leases.LeaseStatus.PENDING
+            and change.planned_at < after.start)
 
 
 def ended(change: Change, write: Write) -> leases.Lease:

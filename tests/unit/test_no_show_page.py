@@ -35,7 +35,7 @@ class TestPage(testtools.TestCase):
         path.write_text(block, 'utf-8')
         terms = no_show.terms(project_conf.load(config_files=[str(path)]))
         self.assertEqual((4 * 3600, 24 * 3600, 24 * 3600), (
-            terms.time('CUSTOM_GOLD'), terms.time('CUSTOM_TIN'),
+            terms.time('gold'), terms.time('tin'),
             terms.time(None)))
         self.assertEqual((3600, False), (terms.warn_before, terms.whole))
 

@@ -15,15 +15,18 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
+import functools
 
+from oslo_log import log
+
+from ironic_reservations import errors
 from ironic_reservations.db import open_dates as db_open_dates
-from ironic_reservations.engine import announce
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import notices
-from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.model import leases
+from ironic_reservations.engine.leases import request_checks
+
+LOG = log.getLogger(__name__)
 
 #: How many leases are fixed in one pass.
 _AT_ONCE = 100
@@ -34,32 +37,32 @@ def fix(engine: Engine) -> int:
 
     :returns: how many were fixed.
     """
-    now = engine.clock()
-    with engine.database.snapshot() as connection:
-        due = db_open_dates.read_to_fix(connection, now, _AT_ONCE)
-    return sum(_fix(engine, lease, now) for lease in due)
+    with engine.database.read() as connection:
+        due = db_open_dates.read_to_fix(connection, engine.clock(), _AT_ONCE)
+    return sum(_fix(engine, lease_id) for lease_id in due)
 
 
-def _fix(engine: Engine, lease: leases.Lease, now: datetime.datetime) -> bool:
+def _fix(engine: Engine, lease_id: str) -> bool:
     """Fix one lease; return ``False`` if others change it meanwhile."""
-    assert lease.between is not None
+    try:
+        return change.carry_out(
+            engine, functools.partial(_plan, engine, lease_id))
+    except (errors.Contention, errors.LeaseNotFound) as exc:
+        LOG.debug('The dates of the lease %s are fixed by the next pass: %s',
+                  lease_id, exc)
+        return False
+
+
+def _plan(engine: Engine, lease_id: str) -> change.Planned[bool]:
+    """Plan a lease with the dates that it has now."""
+    now = engine.clock()
+    before = lease_find.get(engine, lease_id)
+    between = before.between
+    if between is None or between.fix_at is None or between.fix_at > now:
+        return change.Planned(False)
     after = dataclasses.replace(
-        lease, updated_at=now,
-        between=dataclasses.replace(lease.between, fix_at=None))
-    # NOTE: no notice for a lease that has started, or is over.
-    told = (lease.status is leases.LeaseStatus.PENDING
-            and now < lease.start)
-    with retry.found_if_lost(lambda: lease_find.is_written(
-            engine, lease, after)), engine.database.write() as connection:
-        # NOTE: a lease that others change meanwhile is fixed in the next pass.
-        generation = db_open_dates.fix(connection, lease, now)
-        if not generation:
-            return False
-        after = dataclasses.replace(after, generation=generation)
-        if told:
-            notices.write(engine.conf, connection, notices.Kind.FIXED, after,
-                          now)
-    if told:
-        engine.announcer.tell_lease(announce.LEASE_UPDATE, after,
-                                    announce.FIXED)
-    return True
+        before, updated_at=now,
+        between=dataclasses.replace(between, fix_at=None))
+    return change.Planned(True, change.Change(now, writes=[change.Write(
+        before, after, change.Cause.FIXED,
+        request_checks.due(after, now))], subject=lease_id))

@@ -24,6 +24,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 
 _REASONS = {change_module.Cause.SLID: announce.SLID,
+            change_module.Cause.FIXED: announce.FIXED,
             change_module.Cause.MOVED_EARLIER: announce.MOVED_EARLIER}
 
 
@@ -42,7 +43,9 @@ class _Part(feature.Part):
             if write.cause is change_module.Cause.ENDED:
                 announcer.tell_lease(announce.LEASE_DELETE,
                                      change_module.ended(self.change, write))
-            elif write.after is not None:
+            elif write.after is not None and (
+                    write.cause is not change_module.Cause.FIXED
+                    or change_module.is_fixed_ahead(self.change, write)):
                 announcer.tell_lease(
                     announce.LEASE_CREATE if write.before is None
                     else announce.LEASE_UPDATE, write.after, reason)

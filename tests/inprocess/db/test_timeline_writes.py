@@ -210,7 +210,7 @@ _WRITERS = {
     'migration_turn._give_back', 'migration_turn._is_mine_after',
     'migration_turn._look', 'migration_turn._renew', 'no_shows.begin',
     'no_shows.finish', 'nodes.', 'nodes._advance', 'nodes.delete_node',
-    'nodes.doubt', 'nodes.insert_node', 'nodes.update_facts', 'open_dates.fix',
+    'nodes.doubt', 'nodes.insert_node', 'nodes.update_facts',
     'in_flight_requests.', 'in_flight_requests.delete',
     'in_flight_requests.delete_as_read',
     'in_flight_requests.delete_settled', 'in_flight_requests.insert',
