@@ -54,6 +54,8 @@ class Cause(enum.Enum):
     ENDED = 'ended'
     #: Its dates are open, and it makes room for another lease.
     SLID = 'slid'
+    #: It lacks nodes that it was promised, or has all of them again.
+    FLAGGED = 'flagged'
     #: Its dates were open, and are not any more.
     FIXED = 'fixed'
     #: It has left the queue for an earlier start.
@@ -67,12 +69,14 @@ class Write:
     :ivar before: ``None``: it is made.
     :ivar after: ``None``: it is deleted.
     :ivar due_at: when the reconciler has to work on it next.
+    :ivar reason: a sentence for its owner, for causes that have several.
     """
 
     before: leases.Lease | None
     after: leases.Lease | None
     cause: Cause = Cause.REQUESTED
     due_at: datetime.datetime | None = None
+    reason: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,6 +156,13 @@ def is_fixed_ahead(change: Change, write: Write) -> bool:
     return (write.cause is Cause.FIXED and after is not None
             and after.status is leases.LeaseStatus.PENDING
             and change.planned_at < after.start)
+
+
+def is_broken(write: Write) -> bool:
+    """Return whether a lease lacks nodes that it had before."""
+    return (write.cause is Cause.FLAGGED and write.before is not None
+            and write.after is not None and write.after.degraded
+            and not write.before.degraded)
 
 
 def ended(change: Change, write: Write) -> leases.Lease:

@@ -27,16 +27,12 @@ import datetime
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.engine import announce
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import notices
-from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
@@ -154,30 +150,20 @@ def _flag(engine: Engine, before: leases.Lease,
         for each in before.reservations)
     if (degraded, reservations) == (before.degraded, before.reservations):
         return
-    after = dataclasses.replace(before, degraded=degraded, updated_at=now,
-                                reservations=reservations)
-    try:
-        with retry.found_if_lost(lambda: lease_find.is_written(
-                engine, before, after)), engine.database.write() as connection:
-            # NOTE: due at once, so that the lease is worked on.
-            generation = db_leases.update(connection, before, after, now)
-            if not generation:
-                return
-            after = dataclasses.replace(after, generation=generation)
-            if degraded and not before.degraded:
-                notices.write(engine.conf, connection, notices.Kind.BROKEN,
-                              after, now, lease_context.sentence([
-                                  missing[each.id][0]
-                                  for each in before.reservations
-                                  if each.id in missing]))
-    except db_connection.Conflict:
+    lacks = [missing[each.id][0] for each in before.reservations
+             if each.id in missing]
+    # Due at once, so that the lease is worked on.
+    plans = iter([change.Planned(True, change.Change(now, writes=[
+        change.Write(before, dataclasses.replace(
+            before, degraded=degraded, updated_at=now,
+            reservations=reservations), change.Cause.FLAGGED, now,
+            lease_context.sentence(lacks))], subject=before.id))])
+    # A lease that others change is flagged by the next pass.
+    if not change.carry_out(engine,
+                            lambda: next(plans, change.Planned(False))):
         return
     if degraded:
         LOG.warning('The lease %s lacks nodes that it was promised: %s',
-                    before.id, '; '.join(
-                        missing[each.id][0] for each in before.reservations
-                        if each.id in missing))
+                    before.id, '; '.join(lacks))
     else:
         LOG.info('The lease %s has all of its nodes again', before.id)
-    engine.announcer.tell_lease(announce.LEASE_UPDATE, after,
-                                announce.DEGRADED if degraded else None)

@@ -96,17 +96,3 @@ def page(engine: Engine, project_id: str | None = None,
     with engine.database.snapshot() as connection:
         return db_leases.read_page(connection, project_id, last, limit,
                                    ended_since, engine.lease_parts)
-
-
-def is_written(engine: Engine, before: leases.Lease,
-               after: leases.Lease) -> bool:
-    """Return whether a change of a lease is in the database.
-
-    :param before: the lease that was changed.
-    :param after: what it became.
-    :raises DatabaseUnavailable: it cannot be known.
-    """
-    with engine.database.snapshot() as connection:
-        there = db_leases.read(connection, (before.id,))
-    return any(each.generation != before.generation
-               and each.updated_at == after.updated_at for each in there)

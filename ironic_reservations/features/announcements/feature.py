@@ -39,7 +39,7 @@ class _Part(feature.Part):
         """Send one notification for each lease that was changed."""
         announcer = self.engine.announcer
         for write in self.change.writes:
-            reason = _REASONS.get(write.cause)
+            reason = _reason(write)
             if write.cause is change_module.Cause.ENDED:
                 announcer.tell_lease(announce.LEASE_DELETE,
                                      change_module.ended(self.change, write))
@@ -62,6 +62,14 @@ class _Part(feature.Part):
         for lease in moved:
             self.engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
                                              announce.REPLACED)
+
+
+def _reason(write: change_module.Write) -> str | None:
+    """Return why a lease was changed, if nobody has asked for it."""
+    if write.cause is change_module.Cause.FLAGGED:
+        return (announce.DEGRADED if write.after is not None
+                and write.after.degraded else None)
+    return _REASONS.get(write.cause)
 
 
 class Announcements(feature.Feature):

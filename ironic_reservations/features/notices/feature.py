@@ -45,6 +45,11 @@ class _Part(feature.Part):
                 notices.write(conf, connection, notices.Kind.FIXED,
                               write.after, change.planned_at,
                               occurrence=change.id)
+            elif change_module.is_broken(write):
+                assert write.after is not None
+                notices.write(conf, connection, notices.Kind.BROKEN,
+                              write.after, change.planned_at, write.reason,
+                              occurrence=change.id)
             elif change_module.is_over_at_once(write):
                 notices.write(conf, connection, notices.Kind.ENDED,
                               change_module.ended(change, write),
