@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -25,6 +26,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import limit_checks
+from ironic_reservations.model import leases
 
 
 @dataclasses.dataclass
@@ -66,12 +68,22 @@ class Limits(feature.Feature):
 
 
 def _counts(write: change_module.Write) -> bool:
-    """Return whether a lease gets dates or hosts that it had not before."""
+    """Return whether a lease gets something that limits count."""
     before, after = write.before, write.after
     return (write.cause is not change_module.Cause.ENDED
             and after is not None and (
-                before is None or before.bookings != after.bookings
-                or (before.start, before.end) != (after.start, after.end)))
+                before is None or _counted(before) != _counted(after)))
+
+
+def _counted(lease: leases.Lease) -> Hashable:
+    """Return what limits count of a lease.
+
+    Hosts that stay may count for other classes when they are asked for by
+    other properties.
+    """
+    return lease.start, lease.end, tuple(
+        (each.hypervisor_properties, each.resource_properties, each.bookings)
+        for each in lease.reservations)
 
 
 def _allowed(engine: Engine, change: change_module.Change,

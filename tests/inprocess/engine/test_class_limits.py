@@ -25,6 +25,7 @@ from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.model import condition_text
+from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from tests import examples
@@ -123,6 +124,23 @@ class TestHosts(timelines.TestCase):
                           leasing.wish(properties=_GOLD))
         self.assertEqual([2], [len(lease.bookings)
                                for lease in self.leasing.all()])
+
+    def test_two_wider_properties_at_once_do_not_exceed_it(self):
+        """Leases that have started keep their hosts, and may be of gold."""
+        tin = leasing.wish(2, properties=leasing.of_class('tin'))
+        first, second = (self.leasing.create(None, 3, tin) for _ in range(2))
+        self.leasing.bind()
+        other = self.another()
+        self.world.before_next_write(lambda: self._widen(other, first))
+        self.assertRaises(errors.LeaseLimit, self._widen, self.leasing,
+                          second)
+        self._widen(self.leasing, first)
+
+    def _widen(self, leasing_by, lease):
+        """Have a lease of tin be one of tin or gold."""
+        leasing_by.change(lease, reservations=(leases.LeaseReservationChange(
+            lease.reservations[0].id, resource_properties=(
+                '["!=", "$resource_class", "silver"]')),))
 
     def test_slots_are_those_that_would_be_accepted(self):
         """Of the class that is asked for, by its name or by properties."""
