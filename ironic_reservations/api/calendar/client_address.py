@@ -21,6 +21,8 @@ from ironic_reservations.api import wsgi
 
 _KEY = 'ironic_reservations.client_address'
 _FOR = re.compile(r'(?:^|;)\s*for\s*=\s*"?([^";]+)', re.IGNORECASE)
+#: An address and the port of the client, which differs by connection.
+_WITH_PORT = re.compile(r'(\[[^]]*\]|[^:]*):[^:]*')
 
 
 class FromProxy:
@@ -39,7 +41,9 @@ class FromProxy:
         if not seen and (found := _FOR.search(
                 _last(environ.get('HTTP_FORWARDED', '')))):
             seen = found[1].strip()
-        environ[_KEY] = seen or environ.get('REMOTE_ADDR', '')
+        if with_port := _WITH_PORT.fullmatch(seen):
+            seen = with_port[1]
+        environ[_KEY] = seen.strip('[]') or environ.get('REMOTE_ADDR', '')
         return self._application(environ, start_response)
 
 

@@ -447,3 +447,22 @@ class BehindProxyTest(base.TestCase):
             'wrong', forwarded='for=10.0.1.1, for="192.0.2.7";proto=http'))
         self.assertEqual(200, self._sign_in(
             'secret:1', forwarded='for=192.0.2.8'))
+
+    def test_ports_of_clients_do_not_help(self) -> None:
+        """Some proxies tell them; each connection has another one."""
+        for seen in ({'x_forwarded_for': '192.0.2.7:{}'},
+                     {'forwarded': 'for="192.0.2.8:{}"'},
+                     {'x_forwarded_for': '[2001:db8::1]:{}'},
+                     {'forwarded': 'for="[2001:db8::2]:{}"'}):
+            (name, address), = seen.items()
+            for port in range(attempts.FAILURES):
+                self.assertEqual(401, self._sign_in(
+                    'wrong', **{name: address.format(50000 + port)}))
+            self.assertEqual(429, self._sign_in(
+                'wrong', **{name: address.format(60000)}))
+
+    def test_addresses_without_ports_are_whole(self) -> None:
+        """Colons are part of them."""
+        for last in range(attempts.FAILURES + 1):
+            self.assertEqual(401, self._sign_in(
+                'wrong', x_forwarded_for=f'2001:db8::{last}'))
