@@ -91,22 +91,26 @@ def end(engine: Engine, projects: Projects,
     after = datetime.timedelta(seconds=engine.conf.leases.end_of_gone_project)
     for project_id, begun in since.items():
         if now - begun >= after:
-            _end_all(engine, project_id, begun, goes_on)
+            _end_all(engine, projects, project_id, begun, goes_on)
         elif begun == now:
             LOG.warning('The project %s is gone from Keystone; its leases end '
                         'in %s, unless it is back by then', project_id, after)
 
 
-def _end_all(engine: Engine, project_id: str, since: datetime.datetime,
-             goes_on: Callable[[], bool]) -> None:
+def _end_all(engine: Engine, projects: Projects, project_id: str,
+             since: datetime.datetime, goes_on: Callable[[], bool]) -> None:
     with engine.database.read() as connection:
         found = db_leases.read_of_project(connection, project_id)
     for lease_id in found:
         if not goes_on():
             return
         try:
+            # The process may have stood still since, and the project be back.
+            if not projects.gone(frozenset((project_id,))):
+                return
             lease_end.end(engine, lease_id, project_id)
-        except (errors.LeaseNotFound, errors.Contention) as exc:
+        except (errors.KeystoneUnavailable, errors.LeaseNotFound,
+                errors.Contention) as exc:
             LOG.info('The lease %s is ended later: %s', lease_id, exc)
             continue
         LOG.warning('Ended the lease %s, since its project %s is gone from '

@@ -100,6 +100,18 @@ class TestGoneProjects(leases.TestCase):
         self.pass_hours(3)
         self.assertEqual({self.theirs.id}, self.names())
 
+    def test_project_that_is_back_when_its_leases_are_ended(self) -> None:
+        """The process stood still after it had asked."""
+        self.missing = {'former'}
+        self.pass_hours(24)
+
+        def stand_still() -> bool:
+            self.missing = set()
+            return True
+        self.world.clock.advance(3600)
+        gone_projects.end(self.engine, self, stand_still)
+        self.assertEqual(self.all(), self.names())
+
     def test_it_is_asked_where_there_is_a_keystone_alone(self) -> None:
         self.assertFalse(gone_projects.wanted(self.engine))
         self.engine.conf.set_override('auth_type', 'password', 'ironic')
