@@ -32,6 +32,9 @@ from ironic_reservations.model import maintenance
 
 LOG = log.getLogger(__name__)
 
+#: A decision that is older would move a window into the past.
+_OLD = datetime.timedelta(minutes=1)
+
 
 def begin_earlier(engine: Engine) -> None:
     """Move the windows whose nodes are free before their planned start."""
@@ -63,7 +66,9 @@ def _move(engine: Engine, there: maintenance.NodeWindow,
     margin = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)
     start = max(wanted, now)
     for each in found.bound[uuid]:
-        if each.until is None or each.until + margin >= there.starts_at:
+        # A reservation that is used has no end.
+        if (each.until is None or each.kind is holdings.Kind.RESERVATION
+                or each.until + margin >= there.starts_at):
             return
         start = max(start, each.until + margin)
     others = [*((row.starts_at, row.ends_at)
@@ -80,6 +85,8 @@ def _move(engine: Engine, there: maintenance.NodeWindow,
         db_maintenance.move(connection, there, start, end)
         db_maintenance.write_end(connection, window, max([end, *(
             each.ends_at for each in window.nodes if each != there)]))
+        if engine.clock() - now > _OLD:
+            raise db_connection.Conflict('it was decided too long ago')
     LOG.info('The maintenance window %s of node %s begins earlier, at %s, '
              'since nobody has the node any more', there.window_id, uuid,
              start)

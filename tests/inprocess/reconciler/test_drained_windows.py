@@ -100,3 +100,23 @@ class TestDrained(windows.KeepTestCase):
         self.keep()
         self.assertEqual((False, None), self.shown())
         self.assertEqual('over', self.state(self.made).value)
+
+    def test_window_is_not_moved_into_the_past(self) -> None:
+        """The process stood still: it would be over before it began."""
+        self.over(3)
+        self.world.before_next_write(lambda: self.at(6))
+        self.keep()
+        self.assert_window(leasing.at(6) + self.margin)
+        self.keep()
+        self.assert_window(leasing.at(6))
+        self.assertEqual(self.told(self.made), self.shown())
+
+    def test_reservation_may_be_used_and_have_no_end(self) -> None:
+        """The window would be over while somebody has the node."""
+        self.over(3)
+        self.world.reserve(self.node, ttl=300)
+        self.keep()
+        self.assert_window(leasing.at(6) + self.margin)
+        self.at(3.1)
+        self.keep()
+        self.assert_window(leasing.at(3.1))
