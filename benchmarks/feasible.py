@@ -89,11 +89,15 @@ class Refused:
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of the requests of some cases."""
+    """What became of the requests of some cases.
+
+    :ivar moves: how often a booking has moved for another one.
+    """
 
     seconds: list[float] = dataclasses.field(default_factory=list)
     refused: list[Refused] = dataclasses.field(default_factory=list)
     asked_time: int = 0
+    moves: int = 0
 
 
 def nodes(count: int, used: float, seed: int) -> Case:
@@ -128,6 +132,15 @@ def nodes(count: int, used: float, seed: int) -> Case:
                 alike[chance.choice(sorted(alike))]))
     chance.shuffle(requests)
     return Case((None,) * count, tuple(requests))
+
+
+def alike_nodes(count: int, used: float, seed: int) -> Case:
+    """Return nodes of Ironic that are all alike."""
+    case = nodes(count, used, seed)
+    everything = host_sets.everything(count)
+    return dataclasses.replace(case, requests=tuple(
+        dataclasses.replace(each, eligible=everything)
+        for each in case.requests))
 
 
 def compute_hosts(count: int, used: float, seed: int) -> Case:
@@ -216,6 +229,8 @@ class _Asker:
         self._windows = case.windows
         self._limits = limits
         self._open: dict[str, slides.Sliding] = {}
+        #: How often a booking has moved for another one.
+        self.moves = 0
 
     def ask(self, demand: bookings.Demand) -> plans.Cause | None:
         """Ask for one; return why it is refused."""
@@ -224,7 +239,7 @@ class _Asker:
             answer = planning.plan(self.now, [demand], self._limits,
                                    explained=not self._open)
             if isinstance(answer, plans.Plan):
-                self.now = answer.timeline
+                self._follow(answer)
                 return None
             if not self._open:
                 return answer.cause
@@ -266,9 +281,13 @@ class _Asker:
                 if found and len(chosen) == len(self._open)
                 else plans.Cause.SEARCH_LIMIT)
 
+    def _follow(self, plan: plans.Plan) -> None:
+        self.now = plan.timeline
+        self.moves += len(plan.moves)
+
     def _take(self, found: slides.Slid,
               sliding: Sequence[slides.Sliding]) -> None:
-        self.now = found.plan.timeline
+        self._follow(found.plan)
         for each, start in zip(sliding, found.starts, strict=True):
             self._open[each.demands[0].id] = dataclasses.replace(
                 each, demands=each.at(start), preferred=start)
@@ -290,6 +309,7 @@ def play(case: Case, outcome: Outcome,
             outcome.refused.append(Refused(
                 demand, cause, case.capacities,
                 tuple(asker.now.promised())))
+    outcome.moves += asker.moves
     return asker
 
 
@@ -307,17 +327,23 @@ def main(arguments: Sequence[str]) -> None:
                                      description=__doc__)
     parser.add_argument('--seeds', type=int, default=3,
                         help='how many packings of each kind are drawn')
-    parser.add_argument('--eject', type=int, default=planning.LIMITS.eject,
-                        help='steps of the search by ejection; 0: without')
+    for step, what in (('swap', 'exchanges between two nodes'),
+                       ('eject', 'the search by ejection'),
+                       ('search', 'the exact search')):
+        parser.add_argument(f'--{step}', type=int,
+                            default=getattr(planning.LIMITS, step),
+                            help=f'steps of {what}; 0: without')
     parser.add_argument('--judge', type=float, metavar='SECONDS',
                         help='have OR-tools look for what was refused, so '
                              'long for each')
     parser.add_argument('--only', default='',
                         help='the kinds whose title contains this')
     given = parser.parse_args(arguments)
-    limits = dataclasses.replace(planning.LIMITS, eject=given.eject)
+    limits = dataclasses.replace(planning.LIMITS, swap=given.swap,
+                                 eject=given.eject, search=given.search)
     print(f'{"":34} {"requests":>8} {"search_limit":>22} '
-          f'{"falsely proved":>22} {"p50 s":>7} {"p95 s":>7} {"max s":>7}')
+          f'{"falsely proved":>22} {"p50 s":>7} {"p95 s":>7} {"max s":>7} '
+          f'{"sum s":>7} {"moves":>7}')
     for title, draw, count, used in _KINDS:
         if given.only not in title:
             continue
@@ -335,6 +361,8 @@ _KINDS: tuple[tuple[str, Callable[[int, float, int], Case], int, float],
     ('30 nodes, 98 % used', nodes, 30, 0.98),
     ('100 nodes, 94 % used', nodes, 100, 0.94),
     ('100 nodes, 98 % used', nodes, 100, 0.98),
+    ('300 nodes alike, 95 % used', alike_nodes, 300, 0.95),
+    ('300 nodes alike, 99 % used', alike_nodes, 300, 0.99),
     ('20 compute hosts, 85 % used', compute_hosts, 20, 0.85),
     ('20 compute hosts, 95 % used', compute_hosts, 20, 0.95),
     ('30 nodes, 94 % used, some open', open_nodes, 30, 0.94),
@@ -356,7 +384,7 @@ def _line(title: str, outcome: Outcome) -> str:
                     for part in (0.5, 0.95))
     return (f'{title:34} {len(ordered):>8} {columns[0]:>22} '
             f'{columns[1]:>22} {middle:>7.3f} {most:>7.3f} '
-            f'{ordered[-1]:>7.3f}')
+            f'{ordered[-1]:>7.3f} {sum(ordered):>7.2f} {outcome.moves:>7}')
 
 
 def _judged(outcome: Outcome, seconds: float) -> str:

@@ -23,7 +23,7 @@ import dataclasses
 #: What one step of a method costs, in units of work: about a quarter of a
 #: microsecond of processor time, so that different methods can share one
 #: budget.
-PROOF, CHAIN, SWAP, REPAIR, SEARCH, EJECT = 2, 1, 5, 9, 10, 1
+PROOF, SWAP, SEARCH, EJECT = 2, 5, 10, 1
 #: What each plan costs besides.
 PLAN = 300
 #: The units of work of a request, about a second of processor time.
@@ -40,9 +40,7 @@ class Limits:
     """The maximum number of steps of each method, mostly for one node.
 
     :ivar proof: nodes examined for a proof that there is no room.
-    :ivar chain: nodes examined for a chain of moves.
     :ivar swap: bookings examined for exchanges between two nodes.
-    :ivar repair: bookings examined for making room, for one demand.
     :ivar search: placements tried by the exact search.
     :ivar eject: hosts examined by the search by ejection, for all demands of a
         request.
@@ -55,9 +53,7 @@ class Limits:
     """
 
     proof: int = 200_000
-    chain: int = 20_000
     swap: int = 200_000
-    repair: int = 10_000
     search: int = 20_000
     eject: int = 300_000
     offers: int = 32

@@ -23,8 +23,8 @@ two nodes, chosen at random, as long as there are no more gaps than before.
 Otherwise, most of the plan would never change, and the search would try the
 same few places again and again.
 
-This finds assignments that exchanges and chains do not find, in which many
-bookings move at once. It proves nothing. It is the same for exclusive and
+This finds assignments that exchanges do not find, in which many bookings move
+at once. It proves nothing. It is the same for exclusive and
 shared hosts, which differ only in their rows.
 """
 

@@ -173,8 +173,7 @@ _SHORTER = 10
 
 def _without_steps(limits: budget.Limits) -> budget.Limits:
     """Return limits for a plan without any moves."""
-    return dataclasses.replace(limits, proof=0, chain=0, swap=0, repair=0,
-                               search=0, eject=0)
+    return dataclasses.replace(limits, proof=0, swap=0, search=0, eject=0)
 
 
 class _OfferSearch:
@@ -200,8 +199,7 @@ class _OfferSearch:
         if any(demand.amounts is not None for demand in demands) or any(
                 each.amounts is not None for each in self._there):
             self._short = dataclasses.replace(
-                self._short, swap=limits.swap // _SHORTER,
-                repair=limits.repair // _SHORTER)
+                self._short, swap=limits.swap // _SHORTER)
         self._profiles = [profiles.of(now, demand) for demand in demands]
         self._left = work.part(limits.request, limits.together)
 

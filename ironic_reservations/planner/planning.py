@@ -10,7 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Admits demands for windows of time: fit, count, repair, search, or refuse.
+"""Admits demands for windows of time, or refuses them.
+
+The steps are: fit, count, exchange, eject, search.
 
 The numbering of hosts affects which hosts are used, but not whether a demand
 is served: a proved refusal holds for every order.
@@ -25,7 +27,6 @@ import functools
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import bounds
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import chains
 from ironic_reservations.planner import ejection
 from ironic_reservations.planner import explain
 from ironic_reservations.planner import fit
@@ -33,7 +34,6 @@ from ironic_reservations.planner import hall
 from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach
-from ironic_reservations.planner import repair
 from ironic_reservations.planner import search
 from ironic_reservations.planner import served as served_module
 from ironic_reservations.planner import swaps
@@ -131,8 +131,7 @@ class _Planner:
             return None
         progress = _Progress(
             served, not served.whole or reach.shares_may_move(
-                self.draft, served.template.eligible),
-            budget.Budget(self._limits.repair))
+                self.draft, served.template.eligible))
         # 2. Refuse the minimum, if counting proves that it is too much.
         # NOTE: beyond the minimum, each unit that has a place is welcome.
         if wanted <= served.demand.least:
@@ -164,30 +163,17 @@ class _Planner:
         lacking = self._shortage(progress, unit)
         if lacking is not None:
             return lacking
-        # 5. By chains of moves, or by exchanges on more nodes.
-        # NOTE: if no chain was found for one unit, none is tried for the next
-        # ones of the same demand; proofs do not depend on it.
-        progress.chain = progress.chain and served.whole and meter.run(
-            budget.CHAIN, budget.Budget(limits.chain), lambda steps:
-            chains.chain(draft, unit.parts[0], pinned, steps))
-        if progress.chain:
-            return None
+        # 5. By exchanges on more nodes.
         if served.whole and meter.run(
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
                 swaps.swap(draft, unit.parts[0], _HOMES, pinned, steps)):
             return None
-        # 6. By making room on shared hosts.
-        progress.repair = progress.repair and meter.run(
-            budget.REPAIR, progress.steps, lambda steps:
-            repair.make_room(draft, unit, pinned, steps))
-        if progress.repair:
-            return None
-        # 7. By ejecting the bookings in the way.
+        # 6. By ejecting the bookings in the way.
         if meter.run(budget.EJECT, self._ejections, lambda steps:
                      ejection.eject(draft, unit, pinned, steps),
                      is_hard=True, parts=2):
             return None
-        # 8. By an exact search.
+        # 7. By an exact search.
         # NOTE: it costs most, and what it finds, ejection mostly finds, too;
         # only this search proves that there is none, which is why
         # ejection leaves half of the work for it.
@@ -245,17 +231,12 @@ class _Planner:
 
 
 class _Progress:
-    """A demand, and which steps are still worth trying for it.
+    """A demand, and whether counting can prove that it is too much.
 
     :ivar shares_move: whether moving shares could make room for it.
-    :ivar chain: whether chains of moves are tried.
-    :ivar repair: whether making room among shares is tried.
-    :ivar steps: the budget for making room among shares.
     """
 
-    def __init__(self, served: served_module.Served, shares_move: bool,
-                 steps: budget.Budget) -> None:
+    def __init__(self, served: served_module.Served,
+                 shares_move: bool) -> None:
         self.served = served
-        self.shares_move = self.repair = shares_move
-        self.chain = True
-        self.steps = steps
+        self.shares_move = shares_move

@@ -37,7 +37,7 @@ from tests.judges import checker
 from tests.judges import oracle
 
 #: Nothing but what fits as things stand, and ejection.
-ALONE = budget.Limits(proof=0, chain=0, swap=0, repair=0, search=0,
+ALONE = budget.Limits(proof=0, swap=0, search=0,
                       eject=1500)
 #: The same where a look at a host takes more.
 SHARED_ALONE = dataclasses.replace(ALONE, eject=20_000)
@@ -272,7 +272,7 @@ class TestSharedHosts(testtools.TestCase):
         """
         outcome = feasible.Outcome()
         feasible.play(feasible.compute_hosts(4, 0.95, 0), outcome,
-                      dataclasses.replace(planning.LIMITS, search=0, repair=0,
+                      dataclasses.replace(planning.LIMITS, search=0,
                                           eject=60_000))
         self.assertLess(len(outcome.refused), 12)
         self.assertFalse([each for each in outcome.refused

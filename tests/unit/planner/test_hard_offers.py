@@ -26,7 +26,7 @@ from ironic_reservations.planner import search
 from ironic_reservations.planner import timeline
 
 _HOSTS = 24
-_NO_MOVES = budget.Limits(search=0, eject=0, repair=0, chain=0)
+_NO_MOVES = budget.Limits(search=0, eject=0)
 
 
 def _crowded():

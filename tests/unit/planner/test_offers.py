@@ -27,8 +27,7 @@ from tests import examples
 from tests.judges import nearest
 from tests.judges import oracle
 
-LIMITS = budget.Limits(offers=1000, search=200_000, swap=2_000_000,
-                       repair=250_000)
+LIMITS = budget.Limits(offers=1000, search=200_000, swap=2_000_000)
 EARLIEST, LATEST = 0, 18
 Kind = offers.Kind
 

@@ -23,10 +23,8 @@ import testtools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import chains
 from ironic_reservations.planner import ejection
 from ironic_reservations.planner import placement_units
-from ironic_reservations.planner import repair
 from ironic_reservations.planner import timeline
 from tests import examples
 from tests.judges import checker
@@ -71,18 +69,6 @@ class TestOneMove(testtools.TestCase):
             self.assertEqual(case.timeline.rows, after.rows)
 
     @examples.settings(200)
-    @hypothesis.given(_WHOLE)
-    def test_chain(self, case):
-        self.check(case, lambda draft, unit, steps: chains.chain(
-            draft, unit.parts[0], _NOBODY, steps))
-
-    @examples.settings(300)
-    @hypothesis.given(_WHOLE | _SHARED)
-    def test_repair(self, case):
-        self.check(case, lambda draft, unit, steps: repair.make_room(
-            draft, unit, _NOBODY, steps))
-
-    @examples.settings(200)
     @hypothesis.given(_WHOLE | _SHARED)
     def test_ejection(self, case):
         self.check(case, lambda draft, unit, steps: ejection.eject(
@@ -98,6 +84,5 @@ class TestOneMove(testtools.TestCase):
             share('leaves', 0, 3, True), share('stays', 1, 1, False)), (
                 bookings.Demand('demand', 2, 9, 1, 1, 0b11,
                                 amounts=(('VCPU', 4),)),))
-        for way in (repair.make_room, ejection.eject):
-            self.check(case, lambda draft, unit, steps, way=way: way(
-                draft, unit, _NOBODY, steps))
+        self.check(case, lambda draft, unit, steps: ejection.eject(
+            draft, unit, _NOBODY, steps))

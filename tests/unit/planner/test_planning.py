@@ -88,7 +88,7 @@ class TestAgainstTheOracle(testtools.TestCase):
     @hypothesis.given(oracle.cases() | oracle.shared_cases())
     def test_search_alone_finds_what_can_be_assigned(self, case):
         answer = planning.plan(case.timeline, case.demands, budget.Limits(
-            proof=0, chain=0, swap=0, repair=0, search=200_000,
+            proof=0, swap=0, search=200_000,
             eject=0))
         self.assertEqual(oracle.best(case), _granted(answer))
 
@@ -178,14 +178,14 @@ class TestNamedCases(testtools.TestCase):
         for swap, granted in ((0, None), (100, [1])):
             self.assertEqual(granted, _granted(_plan(
                 2, there, _demand(3, 8), limits=budget.Limits(
-                    proof=0, chain=0, swap=swap, repair=0, search=0,
+                    proof=0, swap=swap, search=0,
                     eject=0))))
 
     def test_no_way_of_looking_moves_what_is_fixed(self):
         there = [_booking('fixed', 0, 9, 0, movable=False)]
-        nothing = budget.Limits(proof=0, chain=0, swap=0, repair=0, search=0,
+        nothing = budget.Limits(proof=0, swap=0, search=0,
                                 eject=0)
-        for way in ('chain', 'swap', 'search', 'eject'):
+        for way in ('swap', 'search', 'eject'):
             self.assertIsInstance(_plan(
                 2, there, _demand(0, 5, eligible=A),
                 limits=dataclasses.replace(nothing, **{way: 10_000})),

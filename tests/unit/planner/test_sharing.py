@@ -209,9 +209,8 @@ class TestNodesOfIronic(_TestCase):
         self.assertIsInstance(plan([IRONIC] * 2, promised, demands[0]),
                               plans.Plan)
         for order in (demands, demands[::-1]):
-            for limits in (budget.Limits(), budget.Limits(swap=0, repair=0),
-                           budget.Limits(swap=0, repair=0, chain=0,
-                                         search=0)):
+            for limits in (budget.Limits(), budget.Limits(swap=0),
+                           budget.Limits(swap=0, search=0)):
                 self.assertIsInstance(
                     plan([IRONIC] * 2, promised, *order, limits=limits),
                     plans.Refusal)
@@ -239,7 +238,7 @@ class TestNodesOfIronic(_TestCase):
         """On compute hosts, and beside them on nodes of Ironic."""
         answer = plan([IRONIC, SMALL, IRONIC], (), ask(0, 5, 5),
                       limits=budget.Limits(
-                          proof=0, chain=0, swap=0, repair=0, search=0,
+                          proof=0, swap=0, search=0,
                           eject=0))
         self.assertEqual([0, 1, 1, 1, 1], nodes_of(answer))
 
@@ -365,13 +364,13 @@ class TestRefusals(_TestCase):
         promised = [there(name, 0, 5, node, 3) for name, node in (
             ('a', 0), ('b', 1), ('c', 2))]
         answer = plan([SMALL] * 3, promised, ask(2, 9, 4),
-                      limits=budget.Limits(search=0, repair=0, eject=0))
+                      limits=budget.Limits(search=0, eject=0))
         self.assertEqual((plans.Cause.SHORTAGE, 2),
                          (answer.cause, answer.at))
 
     def test_too_much_is_proved_though_a_node_of_ironic_takes_one(self):
         promised = [there('a', 0, 5, 0), there('b', 0, 5, 1, 3)]
-        at_once = budget.Limits(search=0, repair=0, eject=0)
+        at_once = budget.Limits(search=0, eject=0)
         answer = plan([IRONIC, SMALL], promised, ask(2, 9, 1, 3),
                       limits=at_once)
         self.assertEqual((plans.Cause.SEARCH_LIMIT, None),
