@@ -111,7 +111,8 @@ def committed() -> Iterator[None]:
     """
     try:
         yield
-    except (errors.DatabaseUnavailable, errors.Contention) as exc:
+    except (errors.DatabaseUnavailable, errors.Contention,
+            connection.Conflict) as exc:
         raise errors.OutcomeUnknown from exc
 
 

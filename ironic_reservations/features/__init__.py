@@ -24,4 +24,5 @@ from ironic_reservations.features.owners import feature as owners
 
 IN_ORDER: tuple[feature.Feature, ...] = (
     limits.Limits(), keys.Keys(), notices.Notices(), owners.Owners(),
-    enforcement.Enforcement(), announcements.Announcements())
+    # Before the enforcement service, which may take its time to answer.
+    announcements.Announcements(), enforcement.Enforcement())

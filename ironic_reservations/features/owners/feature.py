@@ -23,6 +23,7 @@ from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine.leases import asked_back
+from ironic_reservations.engine.leases import slides
 
 
 @dataclasses.dataclass
@@ -55,10 +56,13 @@ class Owners(feature.Feature):
         """Return the lessees of hosts that owners get back by a change."""
         if change.snapshot is None:
             return None
-        moving = [write for write in change.writes
-                  if write.cause is change_module.Cause.SLID]
-        written = [write for write in change.writes if write not in moving]
+        sliding = [
+            slides.Change(write.before, write.after) for write in change.writes
+            if write.cause is change_module.Cause.SLID
+            and write.before is not None and write.after is not None]
+        written = [write for write in change.writes
+                   if write.cause is not change_module.Cause.SLID]
         lessees = asked_back.find(
-            engine, change.snapshot, change.difference.homes, moving,
+            engine, change.snapshot, change.difference.homes, sliding,
             *((written[0].after, written[0].before) if written else ()))
         return _Part(engine, change, lessees) if lessees else None
