@@ -27,7 +27,7 @@ const HELP = [
   ['f', 'find free slots'],
   ['l', 'my leases'],
   ['+ −', 'zoom in and out'],
-  ['Shift + → ←', 'later and earlier'],
+  ['Shift + → ←', 'later and earlier, by the period that is shown'],
   ['1 7 3 9', '1, 7, 30 or 90 days'],
   ['t', 'back to now'],
   ['Esc', 'close, or leave what is being dragged'],
