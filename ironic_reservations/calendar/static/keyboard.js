@@ -25,7 +25,7 @@ const HELP = [
   ['n p', 'next and previous lease on the host'],
   ['b', 'book hosts of this class'],
   ['f', 'find free slots'],
-  ['l', 'my leases'],
+  ['l', 'the list of leases'],
   ['+ −', 'zoom in and out'],
   ['Shift + → ←', 'later and earlier, by the period that is shown'],
   ['1 7 3 9', '1, 7, 30 or 90 days'],

@@ -509,6 +509,7 @@ export class LeasePage {
                                               written(lease.updated_at)),
         element('dt', {}, 'Project'), element('dd', {},
                                               lease.project_id ?? '–'),
+        element('dt', {}, 'User'), element('dd', {}, lease.user_id ?? '–'),
         element('dt', {}, 'Id'), element('dd', {},
                                             element('code', {}, lease.id))));
   }

@@ -25,7 +25,7 @@ import {Gestures} from './gestures.js';
 import {firstVisible} from './host_row.js';
 import * as keyboard from './keyboard.js';
 import {LeaseDrag} from './lease_drag.js';
-import {LeaseList} from './lease_list.js';
+import {LeaseList, titleOf} from './lease_list.js';
 import {LeasePage} from './lease_page.js';
 import {drawLegend, letLegendOpen} from './legend.js';
 import {keepLooking} from './live.js';
@@ -77,6 +77,8 @@ class Page {
     }
     this.session = session;
     showUser(session);
+    byId('leases').textContent = titleOf(session);
+    byId('leases').title = `${titleOf(session)} (l)`;
   }
 
   async readSession() {
