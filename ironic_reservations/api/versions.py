@@ -54,6 +54,7 @@ NO_SHOWS = 22
 NAMED_BLOCKERS = 23
 REQUEST_KEYS = 24
 MAINTENANCE_SLIDES = 25
+USERS = 26
 
 #: Every version with its changes, oldest first.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -103,6 +104,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
                    'uuid in a request for a reservation is its key.'),
     (MAINTENANCE_SLIDES, 'The answer of POST /v1/maintenances carries '
                          'slides.'),
+    (USERS, 'Leases in the calendar, and named leases in refusals, carry '
+            'user_id; without Keystone, own tells users apart.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

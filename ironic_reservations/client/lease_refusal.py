@@ -72,7 +72,11 @@ def _lacking(host: Mapping[str, Any]) -> str:
 
 
 def _blocker(blocker: Mapping[str, Any]) -> str:
-    whose = ('of another project' if not blocker.get('own')
+    whose = (f'of the lease {blocker.get("lease_name", "")} of '
+             f'{blocker.get("user_id") or "an unknown user"} '
+             f'({blocker["lease_id"]})'
+             if 'lease_id' in blocker and not blocker.get('own')
+             else 'of another project' if not blocker.get('own')
              else f'of your lease {blocker.get("lease_name", "")} '
                   f'({blocker["lease_id"]})' if 'lease_id' in blocker
              else 'of your lease with the reservation '

@@ -10,12 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reads the names, projects and statuses of leases."""
+"""Reads the names, projects, users and statuses of leases."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -27,6 +28,14 @@ _l = tables.lease_reservations.c
 _s = tables.leases.c
 
 
+class Name(NamedTuple):
+    """The id, the name and the user of a lease."""
+
+    lease_id: str
+    name: str
+    user_id: str | None
+
+
 def read(connection: sa.Connection, node_uuids: Collection[str]
          ) -> dict[str, leases.NamedLease]:
     """Return the leases that have bookings on nodes.
@@ -34,22 +43,23 @@ def read(connection: sa.Connection, node_uuids: Collection[str]
     :returns: by the ids of the lease reservations.
     """
     return {row[0]: leases.NamedLease(
-        row[1], row[2], row[3], row[4], leases.LeaseStatus(row[5]), row[6])
+        row[1], row[2], row[3], row[4], leases.LeaseStatus(row[5]), row[6],
+        row[7])
         for row in connection.execute(_on(
             node_uuids, _l.id, _s.id, _s.generation, _s.name, _s.project_id,
-            _s.status, _s.degraded))}
+            _s.status, _s.degraded, _s.user_id))}
 
 
 def read_by_reservation(connection: sa.Connection,
                         reservation_ids: Collection[str]
-                        ) -> dict[str, tuple[str, str]]:
+                        ) -> dict[str, Name]:
     """Return the leases of lease reservations.
 
-    :returns: the id and the name of each, by the id of the reservation.
+    :returns: by the ids of the lease reservations.
     """
     # SELECT ... FROM lease_reservations JOIN leases ON ... WHERE id IN (...)
-    return {row[0]: (row[1], row[2]) for row in connection.execute(
-        sa.select(_l.id, _s.id, _s.name)
+    return {row[0]: Name(*row[1:]) for row in connection.execute(
+        sa.select(_l.id, _s.id, _s.name, _s.user_id)
         .join_from(tables.lease_reservations, tables.leases,
                    _l.lease_id == _s.id)
         .where(_l.id.in_(reservation_ids)))}

@@ -58,6 +58,8 @@ class Viewer:
     :ivar lists_all: and those of all projects.
     :ivar lists_hosts: whether the viewer may see all nodes,
     :ivar lists_maintenances: and the names and reasons of maintenance windows.
+    :ivar user_id: the viewer, where users are distinguished, but not by
+        projects.
     """
 
     project_id: str | None = None
@@ -66,15 +68,19 @@ class Viewer:
     lists_all: bool = False
     lists_hosts: bool = False
     lists_maintenances: bool = False
+    user_id: str | None = None
 
     def owns(self, lease: leases.NamedLease) -> bool:
         """Return whether a lease is of the viewer's project.
+
+        Without projects, it is of the viewer if it is of the same user, and
+        without users in any case.
 
         NOTE: a lease of an administrator has no project, which must not match
         a viewer without a project.
         """
         if not self.projects:
-            return True
+            return self.user_id in (None, lease.user_id)
         return bool(self.project_id) and lease.project_id == self.project_id
 
     def sees(self, lease: leases.NamedLease) -> bool:

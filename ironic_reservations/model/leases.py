@@ -320,7 +320,7 @@ class Lease:
 
 @dataclasses.dataclass(frozen=True)
 class NamedLease:
-    """The name, project and status of a lease.
+    """The name, project, user and status of a lease.
 
     :ivar generation: differs after each change.
     """
@@ -331,6 +331,7 @@ class NamedLease:
     project_id: str | None
     status: LeaseStatus
     degraded: bool
+    user_id: str | None = None
 
 
 def with_flavors(lease: Lease) -> Lease:

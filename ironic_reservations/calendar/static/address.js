@@ -20,7 +20,7 @@
  *     &lease=<id>          the lease that is shown
  *     &book=gold&hosts=2&start=...&end=...     a booking as it is filled in
  *     &name=...&condition=[...]&rack=...&node=...       and what else it asks
- *     &find=gold&hosts=2&hours=72&start=...&end=...        a search
+ *     &find=gold&hosts=2&hours=72&start=...&end=...&name=...        a search
  */
 
 import {LONGEST} from './timeline.js';
@@ -77,6 +77,7 @@ function panelOf(asked) {
       return {
         ...(kind === 'book' ? bookingOf(asked) : {}),
         kind, resourceClass: asked.get(kind),
+        name: (asked.get('name') ?? '').slice(0, LONGEST_NAME),
         hosts: Math.max(1, Number.parseInt(asked.get('hosts'), 10) || 1),
         hours: Number(asked.get('hours')) || null,
         start: Number.isNaN(start) ? null : start,
@@ -86,11 +87,10 @@ function panelOf(asked) {
   return asked.has('leases') ? {kind: 'leases'} : null;
 }
 
-/** Read what a booking asks for besides hosts and a window. */
+/** Read what a booking asks for besides hosts, a window and a name. */
 function bookingOf(asked) {
   const node = asked.get('node');
   return {
-    name: (asked.get('name') ?? '').slice(0, LONGEST_NAME),
     typed: (asked.get('condition') ?? '').slice(0, LONGEST_CONDITION),
     rack: asked.get('rack'), onlyRack: asked.has('rack'),
     node, pinned: node !== null};

@@ -287,8 +287,15 @@ export class Board {
   revealDraft() {
     const {draft} = this.over;
     // NOTE: what was drawn over a host is seen there.
-    const found = draft && !draft.hostId && this.laid?.segments.find(
-      (each) => each.kind === 'class' && each.name === draft.resourceClass);
+    if (draft && !draft.hostId) {
+      this.revealClass(draft.resourceClass);
+    }
+  }
+
+  /** Scroll until the row of a class is in view. */
+  revealClass(name) {
+    const found = this.laid?.segments.find(
+      (each) => each.kind === 'class' && each.name === name);
     if (found) {
       this.reveal({top: found.top, height: found.head});
     }

@@ -29,6 +29,8 @@ import {DAY, duration, fromInput, HOUR, toInput, utc, write} from './times.js';
 import {bookOnce} from './write_once.js';
 
 const RETRY_MS = 3000;
+/** The name of a lease without one. */
+export const UNNAMED = 'lease';
 export const ANY_CLASS = 'any class';
 
 /** Booking with the panel and the board. */
@@ -106,7 +108,7 @@ export class BookingForm {
       end: time('book-end', draft.end),
       name: element('input', {
         id: 'book-name', type: 'text', maxlength: 80, value: draft.name,
-        placeholder: 'lease', autocomplete: 'off'}),
+        placeholder: UNNAMED, autocomplete: 'off'}),
       typed: element('input', {
         id: 'book-properties', type: 'text', autocomplete: 'off',
         spellcheck: 'false', value: draft.typed,
@@ -256,7 +258,7 @@ export class BookingForm {
     const {draft} = this;
     const now = this.page.fleet.now();
     return {
-      name: draft.name || 'lease',
+      name: draft.name || UNNAMED,
       start_date: draft.start <= now ? 'now' : write(draft.start),
       end_date: write(draft.end),
       reservations: [{

@@ -13,11 +13,13 @@
  */
 /**
  * The search: "4 hosts of gold for 3 days, some time between Monday and the
- * 20th", and the earliest slots as a list, each a click from booked.
+ * 20th", and the earliest slots as a list, each a click from booked.  The list
+ * is always that of the form: it is emptied and read again with each change.
  */
 
-import {ANY_CLASS, classChoice, field} from './booking_form.js';
+import {ANY_CLASS, classChoice, field, UNNAMED} from './booking_form.js';
 import {element, fill} from './elements.js';
+import {notice} from './notice.js';
 import {openPanel} from './panel.js';
 import {textFor} from './properties.js';
 import {get} from './requests.js';
@@ -27,6 +29,8 @@ import {DAY, duration, fromInput, HOUR, read, timeElement, toInput, utc,
 import {bookOnce} from './write_once.js';
 
 const SLOTS = 8;
+/** So long nothing is typed before the service is asked. */
+const PAUSE_MS = 250;
 
 /** Searching with the panel and the board. */
 export class FindForm {
@@ -55,11 +59,16 @@ export class FindForm {
         element('option', {value: 1, selected: !inDays(wanted.hours ?? 24)},
                 'hours')),
       start: timeInput('find-start', start),
-      end: timeInput('find-end', wanted.end ?? start + 14 * DAY)};
+      end: timeInput('find-end', wanted.end ?? start + 14 * DAY),
+      name: element('input', {
+        id: 'find-name', type: 'text', maxlength: 80,
+        value: wanted.name ?? '', placeholder: UNNAMED,
+        autocomplete: 'off'})};
     this.result = element('div.slots', {role: 'status'});
     const form = element(
       'form.find', {
-        'aria-labelledby': 'panel-title',
+        'aria-labelledby': 'panel-title', novalidate: true,
+        oninput: (event) => this.typed(event.target),
         onsubmit: (event) => {
           event.preventDefault();
           this.find();
@@ -71,6 +80,7 @@ export class FindForm {
               element('div.field', {}, this.fields.unit)),
       field('find-start', 'some time between', this.fields.start),
       field('find-end', 'and', this.fields.end),
+      field('find-name', 'Name', this.fields.name, '.aside'),
       element('div.buttons', {},
               element('button.primary', {type: 'submit'}, 'Find slots')),
       this.result);
@@ -80,22 +90,53 @@ export class FindForm {
     this.find();
   }
 
-  async find() {
-    const {fields, page} = this;
-    const wanted = {
+  /** Return what the form asks for. */
+  wanted() {
+    const {fields} = this;
+    return {
       kind: 'find', resourceClass: fields.choice.value,
-      hosts: Number.parseInt(fields.hosts.value, 10),
+      hosts: Number(fields.hosts.value),
       hours: Number(fields.length.value) * Number(fields.unit.value),
-      start: fromInput(fields.start.value), end: fromInput(fields.end.value)};
+      start: fromInput(fields.start.value), end: fromInput(fields.end.value),
+      name: fields.name.value.trim()};
+  }
+
+  /** Take in that a field was changed. */
+  typed(changed) {
+    if (changed === this.fields.name) {
+      // NOTE: a name changes no slot, only the words of the buttons.
+      this.page.changed(this.wanted());
+      if (this.slots) {
+        this.show(this.wanted(), this.slots);
+      }
+      return;
+    }
+    this.forget();
+    fill(this.result, element('p.note', {}, 'Looking …'));
+    this.timer = window.setTimeout(() => this.find(), PAUSE_MS);
+  }
+
+  /** Forget the slots, and the answer to come, of a form that is changed. */
+  forget() {
+    window.clearTimeout(this.timer);
+    this.asked += 1;
+    this.slots = null;
+    Object.assign(this.page.board.over, {offers: [], litOffer: null});
+    this.page.board.later();
+  }
+
+  async find() {
+    const {page} = this;
+    const wanted = this.wanted();
+    this.forget();
     page.changed(wanted);
-    if (!(wanted.hosts >= 1 && wanted.hours > 0
-          && wanted.end > wanted.start)) {
+    if (!(Number.isInteger(wanted.hosts) && wanted.hosts >= 1
+          && wanted.hours > 0 && wanted.end > wanted.start)) {
       fill(this.result, element(
         'p.failed', {}, 'Type how many hosts, for how long, and an end that '
         + 'is later than the start.'));
       return;
     }
-    this.asked += 1;
     const turn = this.asked;
     fill(this.result, element('p.note', {}, 'Looking …'));
     let slots;
@@ -109,17 +150,21 @@ export class FindForm {
         end_date: write(wanted.end)}));
       slots = answer.document.availability.slots;
     } catch (failure) {
-      fill(this.result, element('p.failed', {}, sentence(failure.message)));
+      if (turn === this.asked) {
+        fill(this.result, element('p.failed', {}, sentence(failure.message)));
+      }
       return;
     }
     if (turn === this.asked) {
-      this.show(wanted, slots.map((slot) => ({
-        start: read(slot.start_date), end: read(slot.end_date)})));
+      this.slots = slots.map((slot) => ({
+        start: read(slot.start_date), end: read(slot.end_date)}));
+      this.show(this.wanted(), this.slots);
     }
   }
 
   show(wanted, slots) {
     const {board} = this.page;
+    const what = bookingOf(wanted);
     board.over.offers = slots.map((slot) => ({
       ...slot, resourceClass: wanted.resourceClass, label: '',
       book: () => this.book(wanted, slot)}));
@@ -139,7 +184,8 @@ export class FindForm {
             onpointerenter: () => this.light(index),
             onpointerleave: () => this.light(null)},
           element('strong', {}, timeElement(slot.start)),
-          element('span', {}, 'until ', timeElement(slot.end)))))));
+          element('span', {}, 'until ', timeElement(slot.end)),
+          element('span', {}, what))))));
   }
 
   /** Say why there is none, and what may help. */
@@ -163,9 +209,10 @@ export class FindForm {
 
   async book(wanted, slot) {
     const {page} = this;
+    let lease;
     try {
-      page.booked(await bookOnce({
-        name: 'lease',
+      lease = await bookOnce({
+        name: wanted.name || UNNAMED,
         start_date: slot.start <= page.fleet.now() ? 'now'
           : write(slot.start),
         end_date: write(slot.end),
@@ -173,22 +220,30 @@ export class FindForm {
           resource_type: 'physical:host', min: wanted.hosts,
           max: wanted.hosts, hypervisor_properties: '',
           resource_properties: textFor(wanted)}],
-        events: []}));
+        events: []}, page.fleet.now());
     } catch (failure) {
+      this.forget();
       fill(this.result,
            element('p.failed', {}, sentence(failure.message)),
            element('button', {type: 'button', onclick: () => this.find()},
                    'Look again'));
+      return;
     }
+    notice(`Booked: ${lease.name}.`);
+    page.booked(lease);
   }
 
   closed() {
     this.isOpen = false;
-    this.asked += 1;
-    Object.assign(this.page.board.over, {offers: [], litOffer: null});
-    this.page.board.later();
+    this.forget();
     this.page.changed(null);
   }
+}
+
+/** Return what a slot books: "4 hosts of gold for 3 d, as “training”". */
+function bookingOf({hosts, resourceClass, hours, name}) {
+  return `${count(hosts, 'host')} of ${resourceClass || ANY_CLASS} for ${
+    duration(hours * 3600)}, as “${name || UNNAMED}”`;
 }
 
 function timeInput(id, seconds) {

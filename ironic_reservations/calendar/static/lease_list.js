@@ -13,6 +13,8 @@
  */
 /**
  * The reader's leases as a list: the way to each of them without a mouse.
+ * Without projects, those of other users follow; without users, all leases are
+ * listed together.
  */
 
 import {calendarLink} from './calendar_link.js';
@@ -32,13 +34,14 @@ export class LeaseList {
     this.page = page;
     this.isOpen = false;
     this.loading = false;
+    this.othersAreOpen = false;
   }
 
   async open() {
     this.content = element('div.leases', {'aria-busy': 'true'});
     // NOTE: a new link is shown once; it stays while the list changes.
     const parts = element('div', {}, this.content, calendarLink());
-    openPanel('My leases', parts, {closed: () => {
+    openPanel(titleOf(this.page.session), parts, {closed: () => {
       this.isOpen = false;
       this.page.changed(null);
     }});
@@ -71,21 +74,39 @@ export class LeaseList {
 
   show(leases) {
     this.content.removeAttribute('aria-busy');
+    const {session} = this.page;
+    const user = session?.project ? null : session?.user?.id ?? null;
+    const isMine = (lease) => user === null || lease.user_id === user;
+    const others = leases.filter((each) => !isMine(each));
+    fill(
+      this.content, ...this.parts(
+        leases.filter(isMine), 'No leases yet. Drag over a class of hosts, or '
+        + 'press b, to book one.'),
+      others.length ? element(
+        'details', {
+          open: this.othersAreOpen,
+          ontoggle: (event) => {
+            this.othersAreOpen = event.currentTarget.open;
+          }},
+        element('summary', {}, `Of other users (${others.length})`),
+        ...this.parts(others, 'None that is not over.')) : null);
+  }
+
+  /** Return lists of the leases that are not over, and of the others. */
+  parts(leases, none) {
     const now = this.page.fleet.now();
     const live = leases.filter((each) => read(each.end_date) > now)
       .sort((a, b) => read(a.start_date) - read(b.start_date));
     const over = leases.filter((each) => read(each.end_date) <= now)
       .reverse();
-    fill(
-      this.content,
+    return [
       live.length
         ? element('ul.lease-list', {}, ...live.map((each) => this.item(each)))
-        : element('p.note', {}, 'No leases yet. Drag over a class of hosts, '
-                  + 'or press b, to book one.'),
+        : element('p.note', {}, none),
       over.length ? element(
         'details', {}, element('summary', {}, `Over (${over.length})`),
         element('ul.lease-list', {},
-                ...over.map((each) => this.item(each)))) : null);
+                ...over.map((each) => this.item(each)))) : null];
   }
 
   item(lease) {
@@ -97,8 +118,15 @@ export class LeaseList {
       element('strong', {}, lease.name),
       element(`span.status.${lease.status.toLowerCase()}`, {},
               lease.degraded ? 'degraded' : lease.status.toLowerCase()),
-      element('span', {}, timeElement(start), ` · ${duration(end - start)}`)));
+      element('span', {}, timeElement(start), ` · ${duration(end - start)}`,
+              this.page.session?.project || !lease.user_id ? ''
+                : ` · ${lease.user_id}`)));
   }
+}
+
+/** Return the name of the list: without users, no lease is anybody's. */
+export function titleOf(session) {
+  return session?.user ? 'My leases' : 'All leases';
 }
 
 /**

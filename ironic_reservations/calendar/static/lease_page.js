@@ -42,7 +42,7 @@ const OVER = ['TERMINATED', 'DELETING', 'ERROR'];
 
 /** The page of one lease, in the panel. */
 export class LeasePage {
-  /** @param {object} page the fleet, the board, and changed(), written() */
+  /** @param {object} page the fleet, the board, changed(), jumpTo() and written() */
   constructor(page) {
     this.page = page;
     this.ident = null;
@@ -60,6 +60,14 @@ export class LeasePage {
                            element('p.note', {}, 'Loading …'));
     this.show('Lease', ident);
     await this.load(ident);
+  }
+
+  /** Show a lease by its id, and on the timeline when it is. */
+  async openAndJump(ident) {
+    await this.open(ident);
+    if (ident === this.ident && this.lease?.id === ident) {
+      this.page.jumpTo(this.page.board.over.shown);
+    }
   }
 
   show(title, ident) {
@@ -166,8 +174,7 @@ export class LeasePage {
     const {lease} = this;
     this.page.board.over.shown = {
       start: this.start, end: this.end, label: lease.name,
-      classes: new Set([...this.hosts.values()].map(
-        (host) => host.resource_class ?? ''))};
+      classes: this.classes()};
     this.page.board.later();
     this.content.removeAttribute('aria-busy');
     const heading = document.getElementById('panel-title');
@@ -175,6 +182,10 @@ export class LeasePage {
     fill(
       this.content,
       this.shownSummary = this.summary(),
+      element('button.link', {
+        type: 'button',
+        onclick: () => this.page.jumpTo(this.page.board.over.shown)},
+      'Show on the timeline'),
       this.actions(),
       this.editor = element('div.editor'),
       ...lease.reservations.map((each) => this.reservation(each)),
@@ -182,6 +193,13 @@ export class LeasePage {
       this.commands(),
       historySection(this.history, this.hosts),
       this.about());
+  }
+
+  /** Return the classes of its hosts; while it has none, what it asks for. */
+  classes() {
+    return new Set(this.hosts.size
+      ? [...this.hosts.values()].map((host) => host.resource_class ?? '')
+      : [classOf(this.lease) ?? '']);
   }
 
   get start() {
@@ -491,6 +509,7 @@ export class LeasePage {
                                               written(lease.updated_at)),
         element('dt', {}, 'Project'), element('dd', {},
                                               lease.project_id ?? '–'),
+        element('dt', {}, 'User'), element('dd', {}, lease.user_id ?? '–'),
         element('dt', {}, 'Id'), element('dd', {},
                                             element('code', {}, lease.id))));
   }

@@ -25,7 +25,7 @@ import {Gestures} from './gestures.js';
 import {firstVisible} from './host_row.js';
 import * as keyboard from './keyboard.js';
 import {LeaseDrag} from './lease_drag.js';
-import {LeaseList} from './lease_list.js';
+import {LeaseList, titleOf} from './lease_list.js';
 import {LeasePage} from './lease_page.js';
 import {drawLegend, letLegendOpen} from './legend.js';
 import {keepLooking} from './live.js';
@@ -36,10 +36,9 @@ import {readSession, whenSignedOut} from './requests.js';
 import {nameOf, saidOfBooking, writeTotal} from './row_labels.js';
 import {askToSignIn} from './sign_in.js';
 import {readTheme} from './theme.js';
-import {DAY, days, here} from './times.js';
+import {DAY, days, here, neighbour} from './times.js';
 import {showUser} from './user_menu.js';
 
-const PAN = 0.25;
 const RETRY_MS = 2000;
 
 class Page {
@@ -78,6 +77,8 @@ class Page {
     }
     this.session = session;
     showUser(session);
+    byId('leases').textContent = titleOf(session);
+    byId('leases').title = `${titleOf(session)} (l)`;
   }
 
   async readSession() {
@@ -244,10 +245,10 @@ class Page {
     this.zoom(middle - half, middle + half);
   }
 
+  /** Show the window after the one that is shown, or the one before. */
   pan(way) {
     const {from, to} = this.board.timeline;
-    const shift = (to - from) * PAN * way;
-    this.zoom(from + shift, to + shift);
+    this.zoom(...neighbour(from, to, way));
   }
 
   range(range) {
@@ -351,10 +352,25 @@ class Page {
     address.change({panel});
   }
 
-  /** Take in a new lease. */
+  /** Take in a new lease, and show it. */
   booked(lease) {
     this.written();
-    this.openLease(lease.id);
+    this.leasePage.openAndJump(lease.id);
+  }
+
+  /** Show when a lease is, in the row of its class. */
+  jumpTo({start, end, classes}) {
+    const {board} = this;
+    const {from, to} = board.timeline;
+    const length = to - from;
+    const isInView = from <= start && start < to
+      && (end <= to || end - start > length);
+    if (!isInView) {
+      // NOTE: the scale stays; so does what the eye knows.
+      const left = start - length / 8;
+      this.zoom(left, left + length);
+    }
+    board.revealClass([...classes][0]);
   }
 
   /** Take in that something of ours was written. */

@@ -41,7 +41,8 @@ export function blockersOf(verdict) {
     (reason.blockers ?? []).map((blocker) => ({
       start: read(blocker.start_date), end: read(blocker.end_date),
       hosts: blocker.hosts ?? 1, own: blocker.own,
-      lease: blocker.lease_id ?? null, name: blocker.lease_name ?? null})));
+      lease: blocker.lease_id ?? null, name: blocker.lease_name ?? null,
+      user: blocker.user_id ?? null})));
 }
 
 /** Return what is in the way, as a list. */
@@ -58,9 +59,10 @@ export function blockerList(blockers) {
 }
 
 /** Return whose the lease is that is in the way. */
-export function whose({own, name}) {
+export function whose({own, name, user}) {
   if (!own) {
-    return 'another lease';
+    return name === null ? 'another lease'
+      : `the lease ${name} of ${user ?? 'an unknown user'}`;
   }
   return name === null ? 'your own lease' : `your lease ${name}`;
 }

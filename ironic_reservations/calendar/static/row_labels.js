@@ -312,7 +312,8 @@ export function saidOfBooking(booking) {
   if (lease?.own) {
     whose = `of your lease ${lease.name}`;
   } else if (lease?.name) {
-    whose = `of the lease ${lease.name}`;
+    whose = `of the lease ${lease.name}${
+      lease.user_id ? ` of ${lease.user_id}` : ''}`;
   }
   const kind = KINDS[kindOf(booking)].label.split(':')[0];
   const instances = booking.amount

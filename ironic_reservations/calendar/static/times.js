@@ -139,6 +139,29 @@ export function midnight(seconds) {
   return at.getTime() / 1000;
 }
 
+/**
+ * Return the window of the same length after a window, or before it.
+ *
+ * @param {number} way 1: after, -1: before
+ */
+export function neighbour(from, to, way) {
+  const count = Math.round((to - from) / DAY);
+  if (count >= 1 && from === midnight(from)
+      && Math.abs(to - laterDay(from, count)) <= HOUR) {
+    // NOTE: days begin at midnight also where the clock is changed.
+    const start = laterDay(from, way * count);
+    return [start, laterDay(start, count)];
+  }
+  const shift = way * (to - from);
+  return [from + shift, to + shift];
+}
+
+function laterDay(seconds, count) {
+  const at = date(seconds);
+  at.setDate(at.getDate() + count);
+  return at.getTime() / 1000;
+}
+
 /** Return the nearest multiple of a step, by the reader's clock. */
 export function snap(seconds, step) {
   const near = Math.round(onClock(seconds) / step) * step;

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import datetime
 from typing import Any
@@ -467,21 +469,42 @@ def _blockers(snapshot: snapshots.Snapshot, project_id: str | None,
     return list(told.values())[:_TOLD]
 
 
-def name_blockers(engine: Engine, refused: errors.LeaseRefused) -> None:
-    """Add the caller's own leases that are in the way to a refusal.
+def name_blockers(engine: Engine, refused: errors.LeaseRefused
+                  ) -> dict[str, str | None]:
+    """Add the names of the leases in the way to a refusal.
 
     NOTE: a refusal has reservation ids only for leases of the caller's
-    project.
+    project; without projects, for all.
+
+    :returns: the users of these leases, by the ids of the leases.
     """
     own = [each for reason in refused.details.get('reasons', ())
            for each in reason.get('blockers', ()) if 'reservation_id' in each]
+    users: dict[str, str | None] = {}
     if not own:
-        return
+        return users
     with engine.database.read() as connection:
         named = lease_names.read_by_reservation(
             connection, {each['reservation_id'] for each in own})
     for each in own:
         # NOTE: the lease may have ended meanwhile.
         if each['reservation_id'] in named:
-            each['lease_id'], each['lease_name'] = named[
-                each['reservation_id']]
+            name = named[each['reservation_id']]
+            each['lease_id'], each['lease_name'] = name.lease_id, name.name
+            users[name.lease_id] = name.user_id
+    return users
+
+
+def name_users(refused: errors.LeaseRefused,
+               users: Mapping[str, str | None],
+               is_own: Callable[[str | None], bool]) -> None:
+    """Add the users of the leases in the way to a refusal.
+
+    :param users: by the ids of leases.
+    :param is_own: whether a lease of a user is the caller's own.
+    """
+    for reason in refused.details.get('reasons', ()):
+        for each in reason.get('blockers', ()):
+            if each.get('lease_id') in users:
+                each['user_id'] = users[each['lease_id']]
+                each['own'] = is_own(each['user_id'])

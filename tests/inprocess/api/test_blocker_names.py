@@ -14,9 +14,22 @@
 
 from __future__ import annotations
 
+import base64
+import pathlib
 from typing import Any
 
+import fixtures
+
 from tests.inprocess.api import asking
+from tests.inprocess.api import on_its_own
+from tests.inprocess.api import world
+
+_PASSWORDS = {'olga': 'secret:1', 'pia': 'secret:2'}
+
+
+def _basic(user: str) -> dict[str, str]:
+    token = base64.b64encode(f'{user}:{_PASSWORDS[user]}'.encode()).decode()
+    return {'authorization': f'Basic {token}'}
 
 
 class TestBlockerNames(asking.AskingCase):
@@ -69,3 +82,68 @@ class TestBlockerNames(asking.AskingCase):
         self.assertEqual(
             {'start_date', 'end_date', 'own', 'reservation_id', 'hosts'},
             set(self.blocker(self.refused(version=asking.since(22)))))
+
+    def test_user_is_named(self) -> None:
+        """Leases of the whole project are the caller's own."""
+        there = self.book('05 10', '05 18', who={**asking.MEMBER,
+                                                 'x_user_id': 'rose'})
+        blocker = self.blocker(self.book(
+            '05 08', '05 12', status=409, version=asking.since(26),
+            who={**asking.MEMBER, 'x_user_id': 'ruth'}))
+        self.assertEqual((there['id'], 'rose', True), (
+            blocker['lease_id'], blocker['user_id'], blocker['own']))
+        self.assertNotIn('user_id', self.blocker(self.book(
+            '05 08', '05 12', status=409, version=asking.since(25))))
+
+
+class TestUsersWithoutProjects(asking.AskingCase):
+    """One host, and a lease of olga, with http_basic."""
+
+    options = {'leases__cleaning_time': 0}
+    nodes = {'gold': {'resource_class': 'gold'}}
+    version = asking.since(26)
+
+    def serve(self) -> world.World:
+        users = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                             'htpasswd')
+        users.write_text(on_its_own.passwords(**_PASSWORDS))
+        self.member = self.operator = _basic('olga')
+        return on_its_own.Standalone(
+            auth_strategy='http_basic', http_basic_auth_user_file=str(users),
+            **self.options)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.there = self.book('02 10', '02 18', name='there')
+
+    def blocker(self, user: str, **more: Any) -> Any:
+        """Return the lease in the way of one that a user asks for."""
+        refused = self.book('02 08', '02 12', status=409, who=_basic(user),
+                            **more)
+        reason, = refused['details']['reasons']
+        blocker, = reason['blockers']
+        return blocker
+
+    def test_refusal_tells_users_apart(self) -> None:
+        for user in _PASSWORDS:
+            blocker = self.blocker(user)
+            self.assertEqual(
+                (user == 'olga', 'olga', 'there', self.there['id']),
+                tuple(blocker[key] for key in (
+                    'own', 'user_id', 'lease_name', 'lease_id')))
+
+    def test_calendar_tells_users_apart(self) -> None:
+        path = ('/v1/calendar?from=2050-01-01T00:00Z&to=2050-01-08T00:00Z'
+                '&rows=true')
+        for user in _PASSWORDS:
+            shown, = self.ask('GET', path, who=_basic(user))['calendar'][
+                'leases']
+            self.assertEqual(
+                (user == 'olga', 'olga', 'there', self.there['id']),
+                tuple(shown[key] for key in ('own', 'user_id', 'name', 'id')))
+
+    def test_version_before(self) -> None:
+        """All leases are of the caller."""
+        blocker = self.blocker('pia', version=asking.since(25))
+        self.assertTrue(blocker['own'])
+        self.assertNotIn('user_id', blocker)

@@ -38,7 +38,8 @@ class TestCalendar(asking.AskingCase):
     def setUp(self) -> None:
         super().setUp()
         gold = '["==", "$resource_class", "gold"]'
-        self.red = self.book('02 00', '04 00', 2, gold, name='red lease')
+        self.red = self.book('02 00', '04 00', 2, gold, name='red lease',
+                             who={**asking.MEMBER, 'x_user_id': 'rose'})
         self.blue = self.book('03 00', '05 00', 1, gold, name='blue lease',
                               who=asking.OTHER)
 
@@ -73,11 +74,13 @@ class TestCalendar(asking.AskingCase):
                           (1 - mine, 2 * _DAY, 4 * _DAY)}, shown)
         self.assertEqual(
             {'id': self.red['id'], 'name': 'red lease', 'own': True,
-             'project_id': 'red', 'degraded': False, 'status': 'PENDING'},
+             'project_id': 'red', 'degraded': False, 'status': 'PENDING',
+             'user_id': 'rose'},
             found['leases'][mine])
         self.assertEqual(
             {'id': None, 'name': None, 'own': False, 'project_id': None,
-             'degraded': False, 'status': None}, found['leases'][1 - mine])
+             'degraded': False, 'status': None, 'user_id': None},
+            found['leases'][1 - mine])
 
     def test_rows_of_nodes(self) -> None:
         """Of those alone that the caller may know."""

@@ -55,15 +55,84 @@ class FindTestCase(base.BrowserCase):
         self.assertEqual(datetime.timedelta(days=1), end - start)
         self.assertEqual(2, len(lease['reservations'][0]['nodes']))
 
+    def test_buttons_say_what_they_book(self):
+        """The number, the class, the length, the dates and the name."""
+        self.open()
+        self.find(1, 1)
+        expect(self.slots.first).to_contain_text(
+            '1 host of gold for 1 d, as “lease”')
+        self.page.fill('#find-hosts', '2')
+        self.page.fill('#find-length', '3')
+        self.page.fill('#find-name', 'training')
+        expect(self.slots.first).to_contain_text(
+            '2 hosts of gold for 3 d, as “training”')
+        self.check_accessible()
+        dates = self.slots.first.get_attribute('title')
+        self.slots.first.click()
+        self.titled('training')
+        lease = self.service.leases()['training']
+        start, end = (datetime.datetime.fromisoformat(lease[key])
+                      for key in ('start_date', 'end_date'))
+        self.assertEqual(datetime.timedelta(days=3), end - start)
+        self.assertEqual(f'{start:%Y-%m-%d %H:%M} UTC – '
+                         f'{end:%Y-%m-%d %H:%M} UTC', dates)
+        self.assertEqual(2, len(lease['reservations'][0]['nodes']))
+
+    def test_list_follows_the_form(self):
+        """No slot stays that is not of the form."""
+        self.open()
+        self.find(1, 1)
+        expect(self.slots.first).to_be_visible()
+        held = []
+
+        def hold(route):
+            held.append(route)
+        self.page.route('**/api/v1/availability?**', hold)
+        self.page.fill('#find-hosts', '2')
+        expect(self.slots).to_have_count(0)
+        self.says('.slots', 'Looking')
+        self.page.fill('#find-hosts', '')
+        self.says('.slots', 'Type how many hosts')
+        expect(self.slots).to_have_count(0)
+        self.page.unroute('**/api/v1/availability?**')
+        for each in held:
+            each.continue_()
+        self.page.fill('#find-hosts', '3')
+        expect(self.slots.first).to_contain_text('3 hosts of gold for 1 d')
+
+    def test_jumps_to_what_was_booked(self):
+        self.open(**self.window(0, 12))
+        self.find(1, 1)
+        expect(self.slots.first).to_be_visible()
+        self.slots.first.click()
+        self.titled('lease')
+        start = datetime.datetime.fromisoformat(
+            self.service.leases()['lease']['start_date']).replace(
+                tzinfo=datetime.UTC)
+        self.assert_in_view(start)
+        self.open(self.page, **self.window(-12, 0),
+                  lease=self.service.leases()['lease']['id'])
+        self.press('Show on the timeline')
+        self.assert_in_view(start)
+
+    def assert_in_view(self, time):
+        """Wait until a time is in the window of 12 hours that is shown."""
+        start = 'Date.parse(new URLSearchParams(location.search).get("from"))'
+        since = f'({int(time.timestamp() * 1000)} - {start})'
+        self.wait_until(f'0 < {since} && {since} < 12 * 3600000')
+
     def test_colleague_sees_the_same_search(self):
         self.open()
         self.find(2, 3)
-        expect(self.slots.first).to_be_visible()
+        self.page.fill('#find-name', 'training')
+        expect(self.slots.first).to_contain_text(
+            '2 hosts of gold for 3 d, as “training”')
         said = self.slots.first.inner_text()
         colleague = self.someone()
         colleague.goto(self.page.url)
         expect(colleague.locator('#find-hosts')).to_have_value('2')
         expect(colleague.locator('#find-length')).to_have_value('3')
+        expect(colleague.locator('#find-name')).to_have_value('training')
         self.assertEqual(
             said, colleague.locator('.slots .offer').first.inner_text())
 

@@ -126,6 +126,35 @@ class LookTestCase(base.BrowserCase):
         expect(colleague.locator('#period')).to_have_text(period)
         expect(self.row('gold-0', colleague)).to_be_visible()
 
+    def test_later_and_earlier_move_by_what_is_shown(self):
+        """The next period begins where the one that is shown ends."""
+        self.open(**self.window(0, 36))
+        self.press('Later')
+        self.wait_until(self.showing(self.window(36, 72)))
+        self.page.keyboard.press('Shift+ArrowLeft')
+        self.press('Earlier')
+        self.wait_until(self.showing(self.window(-36, 0)))
+
+    def showing(self, window):
+        """Return an expression: whether the address has a window."""
+        return ' && '.join(
+            f'new URLSearchParams(location.search).get("{key}") === "{value}"'
+            for key, value in window.items())
+
+    def test_weeks_begin_at_midnight_where_the_clock_changes(self):
+        """In Berlin, the 31st of March 2030 has 23 hours."""
+        self.open(**{'from': '2030-03-26T23:00:00Z',
+                     'to': '2030-04-02T22:00:00Z'})
+        self.press('Later')
+        self.wait_until(self.showing({'from': '2030-04-02T22:00:00Z',
+                                      'to': '2030-04-09T22:00:00Z'}))
+        self.press('Earlier')
+        self.wait_until(self.showing({'from': '2030-03-26T23:00:00Z',
+                                      'to': '2030-04-02T22:00:00Z'}))
+        self.press('Earlier')
+        self.wait_until(self.showing({'from': '2030-03-19T23:00:00Z',
+                                      'to': '2030-03-26T23:00:00Z'}))
+
     def test_ranges_and_zoom(self):
         self.open()
         for days in (1, 30, 90, 7):

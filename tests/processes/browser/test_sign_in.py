@@ -114,6 +114,40 @@ class PasswordTestCase(base.BrowserCase):
         self.press('Sign out')
         expect(self.page.locator('#sign-in')).to_be_visible()
 
+    def test_leases_of_other_users(self):
+        """They are named with their user, and none is called the reader's."""
+        self.service.lease(2, 12, name='his')
+        self.page.goto(f'{self.service.page}?'
+                       + urllib.parse.urlencode({**self.window(0, 24),
+                                                 'open': 'gold'}))
+        self.sign_in('secret:2', user='pia')
+        expect(self.page.locator('.said', has_text='of the lease his of olga')
+               ).to_have_count(1)
+        self.page.keyboard.press('b')
+        self.page.fill('#book-hosts', '2')
+        self.page.fill('#book-name', 'mine')
+        start = self.page.locator('#book-start')
+        self.page.fill('#book-end', start.input_value())
+        self.page.fill('#book-end', start.evaluate(
+            'each => new Date(Date.parse(each.value + "Z") + 6 * 3600000)'
+            '.toISOString().slice(0, 16)'))
+        self.says('.blockers', 'of the lease his of olga: ')
+        self.page.fill('#book-hosts', '1')
+        self.says('.verdict', 'Possible')
+        self.page.locator('.booking button.primary').click()
+        self.titled('mine')
+        self.page.keyboard.press('l')
+        self.titled('My leases')
+        listed = self.page.locator('.leases > .lease-list li')
+        expect(listed).to_have_count(1)
+        expect(listed).to_contain_text('mine')
+        expect(listed).to_contain_text('pia')
+        self.page.get_by_text('Of other users (1)').click()
+        self.page.locator('.leases details .offer', has_text='olga').click()
+        self.titled('his')
+        self.says('.lease dl', 'olga')
+        self.check_accessible()
+
     def test_signs_out(self):
         self.page.goto(self.service.page)
         self.sign_in()

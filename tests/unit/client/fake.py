@@ -56,7 +56,7 @@ class FakeService(fixtures.Fixture):
     :ivar locked: how many deploys to refuse with Ironic's own 409.
     """
 
-    maximum = '1.25'
+    maximum = '1.26'
     ironic_maximum = '1.115'
     page = 1000
     served = True

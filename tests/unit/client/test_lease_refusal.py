@@ -74,6 +74,15 @@ class LeaseRefusalTest(testtools.TestCase):
             offers=[]))
         self.assertIn('of your lease training (ours)', told)
 
+    def test_lease_of_another_user_is_named(self):
+        """Without Keystone: with its user, where that is known."""
+        blocker, = (each for each in REASON['blockers'] if not each['own'])
+        for user, said in (('pia', 'pia'), (None, 'an unknown user')):
+            told = str(read(reasons=[{**REASON, 'blockers': [
+                {**blocker, 'lease_id': 'hers', 'lease_name': 'training',
+                 'user_id': user}]}], offers=[]))
+            self.assertIn(f'of the lease training of {said} (hers)', told)
+
     def test_instances_are_told_what_each_host_lacks(self):
         """By class and time; a host that somebody has whole is taken."""
         window = {'start_date': '2030-01-31T12:00:00+00:00',

@@ -117,7 +117,9 @@ class CalendarController(rest.Controller):
                 self._enforcer.check(call.context, rule, own) for rule in (
                     'reservation:lease:list', 'reservation:lease:list_all',
                     self._policy + 'get_hosts',
-                    'reservation:maintenance:get')))
+                    'reservation:maintenance:get')),
+            user_id=None if self._enforcer.projects
+            or call.minor < versions.USERS else call.context.user_id)
 
     def _base(self, call: expose.Call) -> str:
         return url.root(call.environ, self._engine.conf) + _PATH
@@ -146,7 +148,8 @@ class CalendarController(rest.Controller):
         if shown.rows is None:
             return document
         document['hosts'] = [_row(each, minor) for each in shown.rows]
-        document['leases'] = [_lease(each, viewer) for each in shown.leases]
+        document['leases'] = [_lease(each, viewer, minor)
+                              for each in shown.leases]
         if windows:
             document['maintenances'] = [
                 {'uuid': each.id, 'name': each.name, 'reason': each.reason}
@@ -202,14 +205,16 @@ def _row(row: model.Row, minor: int) -> dict[str, Any]:
     return shown
 
 
-def _lease(lease: leases.NamedLease,
-           viewer: model.Viewer) -> dict[str, Any]:
-    if not viewer.sees(lease):
-        return {'id': None, 'name': None, 'own': False, 'project_id': None,
-                'degraded': False, 'status': None}
-    return {'id': lease.id, 'name': lease.name, 'own': viewer.owns(lease),
-            'project_id': lease.project_id, 'degraded': lease.degraded,
-            'status': lease.status}
+def _lease(lease: leases.NamedLease, viewer: model.Viewer,
+           minor: int) -> dict[str, Any]:
+    sees = viewer.sees(lease)
+    user = {'user_id': lease.user_id if sees else None}
+    return {**({'id': lease.id, 'name': lease.name,
+                'own': viewer.owns(lease), 'project_id': lease.project_id,
+                'degraded': lease.degraded, 'status': lease.status} if sees
+               else {'id': None, 'name': None, 'own': False,
+                     'project_id': None, 'degraded': False, 'status': None}),
+            **(user if minor >= versions.USERS else {})}
 
 
 def _tag(sequence: str, minor: int, wanted: model.CalendarRequest,

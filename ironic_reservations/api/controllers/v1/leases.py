@@ -176,13 +176,24 @@ class LeasesController(rest.Controller):
 
     @contextlib.contextmanager
     def _blockers_named(self, call: expose.Call) -> Iterator[None]:
-        """Add the caller's own leases to a refusal."""
+        """Add the names and users of leases to a refusal."""
         try:
             yield
         except errors.LeaseRefused as exc:
             if call.own_minor >= versions.NAMED_BLOCKERS:
-                refusal_messages.name_blockers(self._engine, exc)
+                users = refusal_messages.name_blockers(self._engine, exc)
+                if call.own_minor >= versions.USERS:
+                    refusal_messages.name_users(exc, users, functools.partial(
+                        self._is_own, call))
             raise
+
+    def _is_own(self, call: expose.Call, user_id: str | None) -> bool:
+        """Return whether a lease of the caller's project is the caller's.
+
+        Without projects, it is the caller's if it is of the same user.
+        """
+        return (self._enforcer.projects
+                or call.context.user_id in (None, user_id))
 
     def _rehearsed(self, call: expose.Call,
                    found: rehearsal.Rehearsal) -> pecan.Response:
