@@ -216,8 +216,9 @@ class HandedOverVifsTest(VifsTestCase):
         self.as_(self.operator)
         self.granted('DELETE', f'/v1/leases/{lease["id"]}',
                      headers=base.OURS)
-        # Ironic may already fail to list them, and name none.
-        self.wait_for(lambda: self.lease(lease)['waiting'])
+        # Ironic may already fail to list them, before one is detached.
+        self.wait_for(lambda: f'/v1/nodes/{node.uuid}/vifs' in (
+            self.lease(lease)['waiting'] or ''))
         self.assertEqual(node.uuid, self.service.network.shown(
             'ports', port)['binding:host_id'])
         self.service.network.down = False
