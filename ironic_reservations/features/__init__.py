@@ -21,8 +21,11 @@ from ironic_reservations.features.keys import feature as keys
 from ironic_reservations.features.limits import feature as limits
 from ironic_reservations.features.notices import feature as notices
 from ironic_reservations.features.owners import feature as owners
+from ironic_reservations.features.placement import feature as placement
+from ironic_reservations.features.usage import feature as usage
 
 IN_ORDER: tuple[feature.Feature, ...] = (
     limits.Limits(), keys.Keys(), notices.Notices(), owners.Owners(),
+    usage.Usage(), placement.Placement(),
     # Before the enforcement service, which may take its time to answer.
     announcements.Announcements(), enforcement.Enforcement())

@@ -1,0 +1,1 @@
+"""Holds of reserved nodes in Placement."""

@@ -1,0 +1,61 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Records that nodes of leases are deployed, with the changes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import dataclasses
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import usage_periods
+from ironic_reservations.engine import change as change_module
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature
+
+
+@dataclasses.dataclass
+class _Part(feature.Part):
+    """The deployed nodes of one change.
+
+    :ivar lasts: whether they still are deployed.
+    """
+
+    change: change_module.Change
+    deployed: Collection[usage_periods.Deployment]
+    lasts: bool
+
+    def write(self, connection: sa.Connection) -> None:
+        """Write that they are deployed.
+
+        :raises Conflict: another process has written it.
+        """
+        usage_periods.begin(connection, self.deployed, self.change.planned_at,
+                            self.lasts)
+
+
+class Usage(feature.Feature):
+    """The usage of nodes by projects."""
+
+    def join(self, engine: Engine,
+             change: change_module.Change) -> feature.Part | None:
+        """Return the nodes that are deployed by a change."""
+        used = next((event for event in change.events
+                     if isinstance(event, change_module.Used)), None)
+        if used is None:
+            return None
+        with engine.database.read() as connection:
+            deployed = usage_periods.read_unrecorded(
+                connection, change.planned_at, used.node_uuid)
+        return _Part(change, deployed, used.lasts) if deployed else None
