@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import functools
 import pathlib
 import sys
 from typing import Any
@@ -38,6 +39,7 @@ from ironic_reservations.db import tables
 
 PACKAGE = pathlib.Path(tables.__file__).parent.parent
 _DB = str(PACKAGE / 'db') + '/'
+_FEATURES = str(PACKAGE / 'features') + '/'
 _TESTS = str(pathlib.Path(__file__).parent) + '/'
 
 #: What a statement has to name, besides what identifies the row, by table.
@@ -202,6 +204,19 @@ class Watch(fixtures.Fixture):
             self.wrong.extend(f'{writer}: {why}' for why in found)
 
 
+@functools.cache
+def has_statements(where: str) -> bool:
+    """Return whether a module of the product has statements for tables."""
+    return where.startswith(_DB) or where.startswith(_FEATURES) and (
+        'import tables\n' in pathlib.Path(where).read_text())
+
+
+def name_of(path: pathlib.Path) -> str:
+    """Return the name of a module, with that of its feature if it has one."""
+    return (f'{path.parent.name}.{path.stem}'
+            if str(path).startswith(_FEATURES) else path.stem)
+
+
 def _writer(everybody: bool) -> str | None:
     """Tell which function in ``db`` writes, for the product."""
     frame = sys._getframe(2)
@@ -210,8 +225,8 @@ def _writer(everybody: bool) -> str | None:
         where = frame.f_code.co_filename
         if found is None and where.startswith(_TESTS):
             break
-        if where.startswith(_DB):
-            found = found or f'{pathlib.Path(where).stem}.' + (
+        if has_statements(where):
+            found = found or f'{name_of(pathlib.Path(where))}.' + (
                 frame.f_code.co_name)
         elif found is not None:
             product = where.startswith(f'{PACKAGE}/')
