@@ -22,7 +22,6 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings
 from ironic_reservations.db import changes
 from ironic_reservations.db import claims
-from ironic_reservations.db import enforcement_terms
 from ironic_reservations.db import holds
 from ironic_reservations.db import in_flight_requests
 from ironic_reservations.db import lease_history
@@ -37,6 +36,7 @@ from ironic_reservations.db import reservations
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.db import tables
 from ironic_reservations.db import usage_periods
+from ironic_reservations.features.enforcement import terms as enforcement_terms
 from ironic_reservations.lifecycle import no_show
 from ironic_reservations.model import notices
 

@@ -25,7 +25,6 @@ import threading
 
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.clouds import keystone_projects
-from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import mirror
@@ -46,6 +45,7 @@ from ironic_reservations.engine.notices import outbox_claims
 from ironic_reservations.engine.notices import webhooks
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers
 from ironic_reservations.reconciler import loop

@@ -45,12 +45,12 @@ from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
-from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.lifecycle import no_show
 from ironic_reservations.model import count_text
 from ironic_reservations.model import leases

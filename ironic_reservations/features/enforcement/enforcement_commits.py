@@ -31,13 +31,13 @@ import uuid as uuid_module
 from oslo_config import cfg
 import sqlalchemy as sa
 
-from ironic_reservations.clouds import enforcement
-from ironic_reservations.db import enforcement_terms as db_terms
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.notices import deliveries
+from ironic_reservations.features.enforcement import client as enforcement
+from ironic_reservations.features.enforcement import terms as db_terms
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices
 

@@ -17,11 +17,11 @@ from __future__ import annotations
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import enforcement
 from ironic_reservations.db import connection
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
+from ironic_reservations.features.enforcement import client as enforcement
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
