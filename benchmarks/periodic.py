@@ -35,8 +35,8 @@ from ironic_reservations.db import request_keys
 from ironic_reservations.db import reservations
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.db import tables
-from ironic_reservations.db import usage_periods
 from ironic_reservations.features.enforcement import terms as enforcement_terms
+from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.lifecycle import no_show
 from ironic_reservations.model import notices
 

@@ -20,7 +20,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.db import usage_periods
+from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.model import lease_history
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices

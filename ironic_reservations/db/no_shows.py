@@ -26,7 +26,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
-from ironic_reservations.db import usage_periods as db_usage_periods
+from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.lifecycle import no_show
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition

@@ -24,8 +24,8 @@ from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import placement_drift
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import Engine
+from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import leases

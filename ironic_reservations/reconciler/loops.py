@@ -30,7 +30,6 @@ from ironic_reservations.engine import leasable
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import notices
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine import usage
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
@@ -46,6 +45,7 @@ from ironic_reservations.engine.notices import webhooks
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.usage import usage
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers
 from ironic_reservations.reconciler import loop

@@ -48,7 +48,6 @@ FEATURES: dict[str, tuple[str, ...]] = {
     'placement': ('db.holds', 'db.providers_seen', 'engine.placement',
                   'lifecycle.placement'),
     'queue': ('engine.leases.pull', 'engine.leases.reopen'),
-    'usage': ('db.lease_usage', 'db.usage_periods', 'engine.usage'),
 }
 #: The rooms that know no feature; those that put it all together may.
 _CORE = {'api', 'build.py', 'db', 'engine', 'features', 'guard', 'model',

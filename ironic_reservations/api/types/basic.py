@@ -33,10 +33,10 @@ from wsme.rest import json as wsme_json
 from ironic_reservations import errors
 from ironic_reservations.api import versions
 from ironic_reservations.engine.reservations import find
+from ironic_reservations.features.usage import values as usage
 from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
-from ironic_reservations.model import usage
 
 _T = TypeVar('_T', bound=wtypes.Base)
 _R = TypeVar('_R')

@@ -41,7 +41,6 @@ from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
@@ -53,6 +52,7 @@ from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.placement import deployed_holds
 from ironic_reservations.engine.placement import proof as placement_proof
 from ironic_reservations.engine.reservations import displacement
+from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import in_flight

@@ -21,8 +21,8 @@ import dataclasses
 import datetime
 
 from ironic_reservations.db import lease_history as db_history
-from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import Engine
+from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.model import lease_history
 from ironic_reservations.model import leases
 

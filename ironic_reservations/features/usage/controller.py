@@ -22,8 +22,8 @@ from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
-from ironic_reservations.engine import usage as engine_usage
-from ironic_reservations.model import usage
+from ironic_reservations.features.usage import usage as engine_usage
+from ironic_reservations.features.usage import values as usage
 
 _HOUR = 3600 * 1000000
 _DIGITS = 6

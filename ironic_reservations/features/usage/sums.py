@@ -19,7 +19,7 @@ from collections.abc import Iterable
 import datetime
 import itertools
 
-from ironic_reservations.model import usage
+from ironic_reservations.features.usage import values as usage
 
 _DAY = datetime.timedelta(days=1)
 _MICROSECOND = datetime.timedelta(microseconds=1)

@@ -20,10 +20,10 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import Engine
-from ironic_reservations.lifecycle import usage as lifecycle_usage
-from ironic_reservations.model import usage
+from ironic_reservations.features.usage import periods as db_usage_periods
+from ironic_reservations.features.usage import sums as lifecycle_usage
+from ironic_reservations.features.usage import values as usage
 
 #: How many days a request may cover, and how many it covers by default.
 MOST_DAYS = 366

@@ -30,8 +30,8 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
+from ironic_reservations.features.usage import values as usage
 from ironic_reservations.model import leases
-from ironic_reservations.model import usage
 
 _p = tables.usage_periods.c
 _r = tables.reservations.c

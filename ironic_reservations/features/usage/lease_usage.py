@@ -27,7 +27,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.db import usage_periods as db_usage_periods
+from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.model import leases
 
 _u = tables.lease_usage.c
