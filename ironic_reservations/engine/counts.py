@@ -21,10 +21,10 @@ from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import maintenance as db_maintenance
-from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import placement_drift
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
+from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.lifecycle.placement import hold_audit
 from ironic_reservations.lifecycle.placement import holds

@@ -28,7 +28,6 @@ from ironic_reservations.clouds import keystone_projects
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import notices
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
@@ -37,14 +36,15 @@ from ironic_reservations.engine.leases import fix as lease_fix
 from ironic_reservations.engine.leases import gone_projects
 from ironic_reservations.engine.leases import pull as lease_pull
 from ironic_reservations.engine.maintenance import sync as maintenance_sync
-from ironic_reservations.engine.notices import before_start
-from ironic_reservations.engine.notices import mail_digests
-from ironic_reservations.engine.notices import outbox
-from ironic_reservations.engine.notices import outbox_claims
-from ironic_reservations.engine.notices import webhooks
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.notices import before_start
+from ironic_reservations.features.notices import mail_digests
+from ironic_reservations.features.notices import outbox
+from ironic_reservations.features.notices import outbox_claims
+from ironic_reservations.features.notices import webhooks
+from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.features.usage import usage
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers

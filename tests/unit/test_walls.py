@@ -38,8 +38,6 @@ FEATURES: dict[str, tuple[str, ...]] = {
                     'model.maintenance'),
     'no_show': ('db.no_shows', 'engine.lease_cycle.no_show',
                 'lifecycle.no_show'),
-    'notices': ('clouds.mail', 'clouds.webhook', 'db.outbox',
-                'engine.notices'),
     'open_dates': ('db.open_dates', 'engine.leases.fix',
                    'engine.leases.slides', 'planner.slides'),
     'owners': ('engine.leases.asked_back', 'engine.leases.lent',

@@ -31,7 +31,6 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
-from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import handover as lease_handover
@@ -39,6 +38,7 @@ from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.features.enforcement import enforced
 from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.features.usage import lease_usage as db_lease_usage
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import handovers

@@ -30,13 +30,13 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import lease_names
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import notice_quota
-from ironic_reservations.engine import notices
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import slides
+from ironic_reservations.features.notices import outbox_rows as db_outbox
+from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
 

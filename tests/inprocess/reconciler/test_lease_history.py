@@ -14,7 +14,7 @@
 
 from ironic_reservations.db import tables
 from ironic_reservations.engine.leases import history
-from ironic_reservations.engine.notices import webhooks
+from ironic_reservations.features.notices import webhooks
 from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.model import lease_history
 from ironic_reservations.model import notices

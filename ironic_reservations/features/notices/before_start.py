@@ -21,9 +21,9 @@ from __future__ import annotations
 import datetime
 
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import notices
+from ironic_reservations.features.notices import outbox_rows as db_outbox
+from ironic_reservations.features.notices import writing as notices
 
 #: How many notices one transaction writes.
 _BATCH = 100

@@ -30,7 +30,7 @@ from ironic_reservations.model import time_text
 LOG = log.getLogger(__name__)
 
 #: The templates of the package.
-FOLDER = pathlib.Path(__file__).parents[2] / 'notice_templates'
+FOLDER = pathlib.Path(__file__).with_name('templates')
 #: Characters that end a line or are invisible, which names and reasons must
 #: not bring into a text.
 _UNSEEN = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f'

@@ -27,7 +27,7 @@ import uuid as uuid_module
 from oslo_config import cfg
 import sqlalchemy as sa
 
-from ironic_reservations.db import outbox as db_outbox
+from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices
 from ironic_reservations.model import proofs

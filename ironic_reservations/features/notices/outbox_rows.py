@@ -98,7 +98,7 @@ def insert(connection: sa.Connection,
 def read_known(connection: sa.Connection,
                ids: Collection[str]) -> set[str]:
     """Return those of some ids that exist, sent or not."""
-    wanted, known = list(ids), set()
+    wanted, known = list(ids), set[str]()
     for first in range(0, len(wanted), _PIECE):
         known.update(connection.scalars(sa.select(_c.id).where(
             _c.id.in_(wanted[first:first + _PIECE]))))
@@ -367,8 +367,8 @@ def count_given_up(connection: sa.Connection
 
 
 def _notice(row: Sequence[object]) -> notices.Notice:
-    values = list(row)
+    values: list[Any] = list(row)
     values[2] = notices.Channel(values[2])
     values[4] = notices.kind_of(str(values[4]))
     values[8] = json.loads(str(values[8]))
-    return notices.Notice(*values)  # type: ignore[arg-type]
+    return notices.Notice(*values)

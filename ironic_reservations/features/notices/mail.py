@@ -98,6 +98,7 @@ def _send(server: Server, message: email.message.EmailMessage, address: str,
             # NOTE: fails if the server does not support it: nothing is sent
             # unencrypted.
             client.starttls(context=context)
+            assert client.sock is not None
             cut.watch(client.sock)
         if server.username is not None:
             client.login(server.username, server.password)

@@ -18,11 +18,11 @@ from collections.abc import Callable
 import datetime
 import json
 
-from ironic_reservations.clouds import webhook
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import notices as engine_notices
-from ironic_reservations.engine.notices import deliveries
-from ironic_reservations.engine.notices import notice_text
+from ironic_reservations.features.notices import deliveries
+from ironic_reservations.features.notices import notice_text
+from ironic_reservations.features.notices import webhook
+from ironic_reservations.features.notices import writing as engine_notices
 from ironic_reservations.model import notices
 
 
