@@ -24,7 +24,6 @@ from ironic_reservations.db import changes
 from ironic_reservations.db import claims
 from ironic_reservations.db import holds
 from ironic_reservations.db import in_flight_requests
-from ironic_reservations.db import lease_history
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
 from ironic_reservations.db import maintenance
@@ -35,6 +34,7 @@ from ironic_reservations.db import reservations
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.db import tables
 from ironic_reservations.features.enforcement import terms as enforcement_terms
+from ironic_reservations.features.history import rows as lease_history
 from ironic_reservations.features.notices import outbox_rows as outbox
 from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.lifecycle import no_show

@@ -22,7 +22,7 @@ import re
 import testtools
 
 import ironic_reservations
-from ironic_reservations.model import lease_history
+from ironic_reservations.features.history import values as lease_history
 from ironic_reservations.model import notices
 
 _STATIC = (pathlib.Path(ironic_reservations.__file__).parent / 'calendar'

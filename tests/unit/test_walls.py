@@ -30,7 +30,6 @@ _LIST = pathlib.Path(__file__).with_name('broken_walls.txt')
 FEATURES: dict[str, tuple[str, ...]] = {
     'audit': ('engine.audit',),
     'calendar': ('db.calendar_tokens', 'engine.calendar', 'model.calendar'),
-    'history': ('db.lease_history', 'engine.leases.history'),
     'keys': ('db.request_keys', 'engine.key_limit', 'engine.request_keys'),
     'limits': ('engine.class_admission', 'engine.leases.limit_checks',
                'engine.leases.limits', 'engine.limit_usage', 'engine.limits'),

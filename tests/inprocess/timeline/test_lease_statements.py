@@ -32,8 +32,8 @@ from ironic_reservations.engine import availability
 from ironic_reservations.engine import calendar
 from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.leases import history
 from ironic_reservations.engine.snapshots import cache
+from ironic_reservations.features.history import history
 from ironic_reservations.model import calendar as calendar_model
 from tests import leasing
 from tests import world

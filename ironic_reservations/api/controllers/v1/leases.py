@@ -33,7 +33,6 @@ from ironic_reservations.api import request_key
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.controllers.v1 import lease_history
 from ironic_reservations.api.controllers.v1 import lease_shape
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
@@ -52,6 +51,7 @@ from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import lent as lease_lent
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import rehearsal
+from ironic_reservations.features.history import controller as lease_history
 from ironic_reservations.model import leases
 
 _PATH = f'/v{versions.MAJOR}/leases'

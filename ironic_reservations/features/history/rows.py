@@ -20,8 +20,8 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.features.history import values as lease_history
 from ironic_reservations.features.usage import periods as usage_periods
-from ironic_reservations.model import lease_history
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices
 

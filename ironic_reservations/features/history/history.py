@@ -20,10 +20,10 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 
-from ironic_reservations.db import lease_history as db_history
 from ironic_reservations.engine import Engine
+from ironic_reservations.features.history import rows as db_history
+from ironic_reservations.features.history import values as lease_history
 from ironic_reservations.features.usage import periods as db_usage_periods
-from ironic_reservations.model import lease_history
 from ironic_reservations.model import leases
 
 What = lease_history.What

@@ -26,8 +26,8 @@ from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import dates
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.leases import history
-from ironic_reservations.model import lease_history
+from ironic_reservations.features.history import history
+from ironic_reservations.features.history import values as lease_history
 from ironic_reservations.model import leases
 
 
