@@ -28,7 +28,6 @@ _ROOT = pathlib.Path(__file__).parents[2] / _PROJECT
 _LIST = pathlib.Path(__file__).with_name('broken_walls.txt')
 #: Where modules of features are that are not in their folders yet.
 FEATURES: dict[str, tuple[str, ...]] = {
-    'audit': ('engine.audit',),
     'calendar': ('db.calendar_tokens', 'engine.calendar', 'model.calendar'),
     'keys': ('db.request_keys', 'engine.key_limit', 'engine.request_keys'),
     'limits': ('engine.class_admission', 'engine.leases.limit_checks',
