@@ -29,12 +29,12 @@ from ironic_reservations.db import leases
 from ironic_reservations.db import maintenance
 from ironic_reservations.db import no_shows
 from ironic_reservations.db import open_dates
-from ironic_reservations.db import request_keys
 from ironic_reservations.db import reservations
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.db import tables
 from ironic_reservations.features.enforcement import terms as enforcement_terms
 from ironic_reservations.features.history import rows as lease_history
+from ironic_reservations.features.keys import rows as request_keys
 from ironic_reservations.features.notices import outbox_rows as outbox
 from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.lifecycle import no_show

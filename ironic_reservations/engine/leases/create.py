@@ -27,7 +27,6 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import limits
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.leases import admission
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import flavors as lease_flavors
@@ -39,6 +38,7 @@ from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
+from ironic_reservations.features.keys import request_keys
 from ironic_reservations.model import leases
 
 #: A lease, and what moves to make room for it.

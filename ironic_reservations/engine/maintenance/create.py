@@ -33,7 +33,6 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import asked_back as lease_asked_back
@@ -46,6 +45,7 @@ from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.maintenance import holdings as holdings_module
 from ironic_reservations.engine.maintenance import homes as homes_module
 from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases

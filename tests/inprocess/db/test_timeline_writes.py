@@ -206,6 +206,7 @@ _WRITERS = {
     'in_flight_requests.void_ticket', 'in_flight_requests.void_tickets',
     'in_flight_requests.write_seen', 'instance_reservations.',
     'instance_reservations.delete_many', 'instance_reservations.update',
+    'keys.rows.insert', 'keys.rows.insert_undone', 'keys.rows.replace',
     'leasable.insert', 'leasable.update', 'lease_flags._outdate',
     'lease_flags.degrade', 'lease_flags.flag_replaced', 'lease_work.extend',
     'lease_work.give_back', 'lease_work.make_due', 'leases.',
@@ -215,7 +216,6 @@ _WRITERS = {
     'migration_turn._is_mine_after', 'migration_turn._look',
     'migration_turn._renew', 'no_shows.begin', 'no_shows.finish', 'nodes.',
     'nodes._advance', 'nodes.delete_node', 'nodes.doubt', 'nodes.insert_node',
-    'nodes.update_facts', 'request_keys.insert', 'request_keys.insert_undone',
-    'request_keys.replace', 'reservations.', 'reservations._update',
+    'nodes.update_facts', 'reservations.', 'reservations._update',
     'reservations.delete', 'reservations.delete_void'
 }

@@ -41,7 +41,6 @@ from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import default_condition
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import change as lease_change
@@ -52,6 +51,7 @@ from ironic_reservations.engine.leases import lent as lease_lent
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.features.history import controller as lease_history
+from ironic_reservations.features.keys import request_keys
 from ironic_reservations.model import leases
 
 _PATH = f'/v{versions.MAJOR}/leases'

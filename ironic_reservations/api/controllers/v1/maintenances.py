@@ -30,12 +30,12 @@ from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import maintenance as types
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.maintenance import holdings
 from ironic_reservations.engine.maintenance import waits
+from ironic_reservations.features.keys import request_keys
 from ironic_reservations.model import maintenance
 
 _PATH = f'/v{versions.MAJOR}/maintenances'

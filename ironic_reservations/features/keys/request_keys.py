@@ -37,8 +37,8 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.engine import Engine
+from ironic_reservations.features.keys import rows as db_keys
 
 #: How long a key is kept: longer than anything holds back a request.
 KEPT = datetime.timedelta(days=1)
