@@ -35,7 +35,6 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import limit_checks
@@ -47,6 +46,7 @@ from ironic_reservations.engine.maintenance import homes as homes_module
 from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.features.owners import asked_back as lease_asked_back
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance

@@ -32,10 +32,10 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.features.owners import asked_back as lease_asked_back
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node

@@ -15,7 +15,7 @@
 import datetime
 
 from ironic_reservations.engine import calendar
-from ironic_reservations.engine.leases import lent
+from ironic_reservations.features.owners import lent
 from ironic_reservations.model import calendar as model
 from tests import leasing
 from tests import servers

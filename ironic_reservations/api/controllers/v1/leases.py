@@ -47,11 +47,11 @@ from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.leases import lent as lease_lent
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.features.history import controller as lease_history
 from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.owners import lent as lease_lent
 from ironic_reservations.model import leases
 
 _PATH = f'/v{versions.MAJOR}/leases'
