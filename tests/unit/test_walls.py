@@ -29,8 +29,6 @@ _LIST = pathlib.Path(__file__).with_name('broken_walls.txt')
 #: Where modules of features are that are not in their folders yet.
 FEATURES: dict[str, tuple[str, ...]] = {
     'calendar': ('db.calendar_tokens', 'engine.calendar', 'model.calendar'),
-    'limits': ('engine.class_admission', 'engine.leases.limit_checks',
-               'engine.leases.limits', 'engine.limit_usage', 'engine.limits'),
     'maintenance': ('db.maintenance', 'engine.maintenance',
                     'model.maintenance'),
     'no_show': ('db.no_shows', 'engine.lease_cycle.no_show',

@@ -33,12 +33,12 @@ from ironic_reservations import errors
 from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import replan as lease_replan
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)

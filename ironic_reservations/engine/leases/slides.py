@@ -39,14 +39,14 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
-from ironic_reservations.engine import limits
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
-from ironic_reservations.engine.leases import limit_checks
-from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import request_checks
+from ironic_reservations.features.limits import lease_limits
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements

@@ -37,7 +37,6 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
@@ -45,6 +44,7 @@ from ironic_reservations.engine.maintenance import holdings as holdings_module
 from ironic_reservations.engine.maintenance import homes as homes_module
 from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.limits import limit_checks
 from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.features.owners import asked_back as lease_asked_back
 from ironic_reservations.model import instants

@@ -27,12 +27,12 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
-from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
+from ironic_reservations.features.limits import limits
 from ironic_reservations.features.owners import asked_back as lease_asked_back
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance

@@ -33,7 +33,6 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.placement import hold_calls
@@ -45,6 +44,7 @@ from ironic_reservations.engine.reservations import plan
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.keys import rows as db_keys
+from ironic_reservations.features.limits import limits
 from ironic_reservations.features.owners import asked_back as lease_asked_back
 from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import node_reservation

@@ -24,8 +24,8 @@ import sqlalchemy as sa
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine import limits
-from ironic_reservations.engine.leases import limit_checks
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
 
 

@@ -25,8 +25,8 @@ import datetime
 import json
 
 from ironic_reservations import errors
-from ironic_reservations.engine import class_admission
-from ironic_reservations.engine import limits
+from ironic_reservations.features.limits import class_admission
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import count_text
 from ironic_reservations.model import leases
 from ironic_reservations.planner import allowance

@@ -30,8 +30,8 @@ from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import limits
-from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.features.limits import lease_limits
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
 from ironic_reservations.planner import allowance
 

@@ -22,9 +22,9 @@ import datetime
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import class_admission
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import limits
+from ironic_reservations.features.limits import class_admission
+from ironic_reservations.features.limits import limits
 from ironic_reservations.planner import allowance
 
 _HOUR = 3600

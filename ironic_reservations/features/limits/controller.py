@@ -23,8 +23,8 @@ from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
-from ironic_reservations.engine import limit_usage
-from ironic_reservations.engine import limits
+from ironic_reservations.features.limits import limit_usage
+from ironic_reservations.features.limits import limits
 
 
 class LimitsController(rest.Controller):
