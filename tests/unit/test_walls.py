@@ -28,7 +28,6 @@ _ROOT = pathlib.Path(__file__).parents[2] / _PROJECT
 _LIST = pathlib.Path(__file__).with_name('broken_walls.txt')
 #: Where modules of features are that are not in their folders yet.
 FEATURES: dict[str, tuple[str, ...]] = {
-    'calendar': ('db.calendar_tokens', 'engine.calendar', 'model.calendar'),
     'maintenance': ('db.maintenance', 'engine.maintenance',
                     'model.maintenance'),
     'no_show': ('db.no_shows', 'engine.lease_cycle.no_show',

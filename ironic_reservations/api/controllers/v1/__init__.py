@@ -22,14 +22,16 @@ from ironic_reservations.api import identity
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers import version
 from ironic_reservations.api.controllers.v1 import availability
-from ironic_reservations.api.controllers.v1 import calendar
-from ironic_reservations.api.controllers.v1 import calendar_token
 from ironic_reservations.api.controllers.v1 import hosts
 from ironic_reservations.api.controllers.v1 import leases
 from ironic_reservations.api.controllers.v1 import maintenances
 from ironic_reservations.api.controllers.v1 import reservations
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.engine import Engine
+from ironic_reservations.features.calendar import controller as calendar
+from ironic_reservations.features.calendar import (
+    token_controller as calendar_token,
+)
 from ironic_reservations.features.limits import controller as limits
 from ironic_reservations.features.usage import controller as usage
 

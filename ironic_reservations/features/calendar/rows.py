@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 
-from ironic_reservations.model import calendar
+from ironic_reservations.features.calendar import values as calendar
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance

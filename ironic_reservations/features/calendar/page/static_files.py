@@ -26,7 +26,7 @@ import re
 from ironic_reservations.api import conditional
 from ironic_reservations.api import wsgi
 
-FOLDER = pathlib.Path(__file__).parents[2] / 'calendar' / 'static'
+FOLDER = pathlib.Path(__file__).parents[1] / 'static'
 INDEX = 'index.html'
 #: The types that are served; other files of the folder, such as licences, are
 #: not.

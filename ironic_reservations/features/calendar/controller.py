@@ -28,14 +28,16 @@ from ironic_reservations.api import identity
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.controllers.v1 import calendar_token
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
-from ironic_reservations.api.types import calendar as calendar_types
 from ironic_reservations.api.types import lease_body
-from ironic_reservations.engine import calendar
 from ironic_reservations.engine import Engine
-from ironic_reservations.model import calendar as model
+from ironic_reservations.features.calendar import document as calendar
+from ironic_reservations.features.calendar import (
+    token_controller as calendar_token,
+)
+from ironic_reservations.features.calendar import types as calendar_types
+from ironic_reservations.features.calendar import values as model
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
 
@@ -112,12 +114,13 @@ class CalendarController(rest.Controller):
 
     def _viewer(self, call: expose.Call) -> model.Viewer:
         own = {'project_id': call.context.project_id}
+        own_leases, all_leases, hosts, maintenances = (
+            self._enforcer.check(call.context, rule, own) for rule in (
+                'reservation:lease:list', 'reservation:lease:list_all',
+                self._policy + 'get_hosts', 'reservation:maintenance:get'))
         return model.Viewer(
-            call.context.project_id, self._enforcer.projects, *(
-                self._enforcer.check(call.context, rule, own) for rule in (
-                    'reservation:lease:list', 'reservation:lease:list_all',
-                    self._policy + 'get_hosts',
-                    'reservation:maintenance:get')),
+            call.context.project_id, self._enforcer.projects, own_leases,
+            all_leases, hosts, maintenances,
             user_id=None if self._enforcer.projects
             or call.minor < versions.USERS else call.context.user_id)
 
@@ -190,7 +193,7 @@ def _row(row: model.Row, minor: int) -> dict[str, Any]:
     since, before = _LATER.get(condition, (0, condition))
     if minor < since:
         condition = before
-    shown = {
+    shown: dict[str, Any] = {
         'id': str(host.id), 'node_uuid': node.uuid if row.named else None,
         'name': node.name if row.named else None,
         'resource_class': node.resource_class, 'condition': condition,

@@ -28,14 +28,14 @@ from ironic_reservations.api import expose
 from ironic_reservations.api import identity
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
-from ironic_reservations.api.calendar import feed
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
-from ironic_reservations.api.types import calendar as calendar_types
 from ironic_reservations.api.types import dates
 from ironic_reservations.clouds import keystone_roles
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.calendar import tokens as calendar_tokens
+from ironic_reservations.features.calendar import tokens as calendar_tokens
+from ironic_reservations.features.calendar import types as calendar_types
+from ironic_reservations.features.calendar.page import feed
 
 _RULE = 'reservation:calendar:token'
 _LISTS = 'reservation:lease:list'

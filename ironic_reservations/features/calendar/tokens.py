@@ -21,10 +21,10 @@ import hashlib
 import secrets
 
 from ironic_reservations import errors
-from ironic_reservations.db import calendar_tokens
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import find
+from ironic_reservations.features.calendar import token_rows as calendar_tokens
 from ironic_reservations.model import leases
 
 Holder = calendar_tokens.Holder

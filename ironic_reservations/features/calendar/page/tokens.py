@@ -22,12 +22,12 @@ from typing import Any
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
-from ironic_reservations.api.calendar import attempts
-from ironic_reservations.api.calendar import client_address
-from ironic_reservations.api.calendar import cookies
-from ironic_reservations.api.calendar import credentials
-from ironic_reservations.api.calendar import sessions
 from ironic_reservations.clouds import keystone
+from ironic_reservations.features.calendar.page import attempts
+from ironic_reservations.features.calendar.page import client_address
+from ironic_reservations.features.calendar.page import cookies
+from ironic_reservations.features.calendar.page import credentials
+from ironic_reservations.features.calendar.page import sessions
 
 #: Authenticates a request as the API does. Returns the resulting environ, or
 #: the answer that refuses the request.

@@ -35,12 +35,12 @@ from ironic_reservations import faults
 from ironic_reservations.api import log_text
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
-from ironic_reservations.api.calendar import client_address
-from ironic_reservations.api.calendar import cookies
-from ironic_reservations.api.calendar import sessions
-from ironic_reservations.api.calendar import static_files
 from ironic_reservations.api.middleware import body
 from ironic_reservations.api.middleware import errors as api_errors
+from ironic_reservations.features.calendar.page import client_address
+from ironic_reservations.features.calendar.page import cookies
+from ironic_reservations.features.calendar.page import sessions
+from ironic_reservations.features.calendar.page import static_files
 
 LOG = log.getLogger(__name__)
 

@@ -36,10 +36,10 @@ from ironic_reservations import clock
 from ironic_reservations import errors
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
-from ironic_reservations.api.calendar import attempts
-from ironic_reservations.api.calendar import client_address
-from ironic_reservations.api.calendar import credentials
-from ironic_reservations.api.calendar import sessions
+from ironic_reservations.features.calendar.page import attempts
+from ironic_reservations.features.calendar.page import client_address
+from ironic_reservations.features.calendar.page import credentials
+from ironic_reservations.features.calendar.page import sessions
 
 LOG = log.getLogger(__name__)
 

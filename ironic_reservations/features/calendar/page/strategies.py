@@ -21,10 +21,10 @@ from oslo_config import cfg
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
-from ironic_reservations.api.calendar import password_file
-from ironic_reservations.api.calendar import sessions
-from ironic_reservations.api.calendar import tokens
 from ironic_reservations.clouds import keystone
+from ironic_reservations.features.calendar.page import password_file
+from ironic_reservations.features.calendar.page import sessions
+from ironic_reservations.features.calendar.page import tokens
 
 
 class NoAuth:
