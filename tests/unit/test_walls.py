@@ -30,8 +30,6 @@ _LIST = pathlib.Path(__file__).with_name('broken_walls.txt')
 FEATURES: dict[str, tuple[str, ...]] = {
     'maintenance': ('db.maintenance', 'engine.maintenance',
                     'model.maintenance'),
-    'no_show': ('db.no_shows', 'engine.lease_cycle.no_show',
-                'lifecycle.no_show'),
     'open_dates': ('db.open_dates', 'engine.leases.fix',
                    'engine.leases.slides', 'planner.slides'),
     'placement': ('db.holds', 'db.providers_seen', 'engine.placement',

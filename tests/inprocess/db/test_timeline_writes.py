@@ -214,8 +214,8 @@ _WRITERS = {
     'maintenance.delete_many', 'maintenance.end_window', 'maintenance.insert',
     'maintenance.write_end', 'migration_turn._give_back',
     'migration_turn._is_mine_after', 'migration_turn._look',
-    'migration_turn._renew', 'no_shows.begin', 'no_shows.finish', 'nodes.',
-    'nodes._advance', 'nodes.delete_node', 'nodes.doubt', 'nodes.insert_node',
-    'nodes.update_facts', 'reservations.', 'reservations._update',
-    'reservations.delete', 'reservations.delete_void'
+    'migration_turn._renew', 'no_show.rows.begin', 'no_show.rows.finish',
+    'nodes.', 'nodes._advance', 'nodes.delete_node', 'nodes.doubt',
+    'nodes.insert_node', 'nodes.update_facts', 'reservations.',
+    'reservations._update', 'reservations.delete', 'reservations.delete_void'
 }

@@ -39,7 +39,6 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
-from ironic_reservations.db import no_shows as db_no_shows
 from ironic_reservations.db import observations as db_observations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
@@ -48,10 +47,11 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.no_show import decisions as no_show
+from ironic_reservations.features.no_show import rows as db_no_shows
 from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.features.usage import periods as db_usage_periods
-from ironic_reservations.lifecycle import no_show
 from ironic_reservations.model import count_text
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition

@@ -26,8 +26,8 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
+from ironic_reservations.features.no_show import decisions as no_show
 from ironic_reservations.features.usage import periods as db_usage_periods
-from ironic_reservations.lifecycle import no_show
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
 
@@ -84,7 +84,7 @@ def read_due(connection: sa.Connection, terms: no_show.Terms,
 
     :param unbroken: since when nodes have been checked without a break.
     :returns: the ids of the leases;
-        :mod:`~ironic_reservations.lifecycle.no_show` decides.
+        :mod:`~ironic_reservations.features.no_show.decisions` decides.
     """
     # SELECT DISTINCT lease_id FROM reservations JOIN lease_reservations ...
     #   JOIN nodes ... JOIN leases ... JOIN usable_bookings ...
