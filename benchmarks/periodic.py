@@ -26,7 +26,6 @@ from ironic_reservations.db import holds
 from ironic_reservations.db import in_flight_requests
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
-from ironic_reservations.db import maintenance
 from ironic_reservations.db import open_dates
 from ironic_reservations.db import reservations
 from ironic_reservations.db import reserved_instances
@@ -34,6 +33,7 @@ from ironic_reservations.db import tables
 from ironic_reservations.features.enforcement import terms as enforcement_terms
 from ironic_reservations.features.history import rows as lease_history
 from ironic_reservations.features.keys import rows as request_keys
+from ironic_reservations.features.maintenance import rows as maintenance
 from ironic_reservations.features.no_show import decisions as no_show
 from ironic_reservations.features.no_show import rows as no_shows
 from ironic_reservations.features.notices import outbox_rows as outbox

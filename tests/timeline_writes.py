@@ -100,7 +100,7 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # What leases asked for whose generations the transaction has raised.
     'instance_reservations.delete_many': frozenset({'id', 'reservation_id'}),
     # The condition says that all of the window is over still.
-    'maintenance.delete_many': frozenset({'id', 'ends_at', 'updated_at'}),
+    'maintenance.rows.delete_many': frozenset({'id', 'ends_at', 'updated_at'}),
     # Whoever the node is held for loses it, whatever has become of the hold:
     # it gets the next generation, and who is about to write it starts anew.
     'holds._release': frozenset({'state'}),

@@ -34,10 +34,10 @@ from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import fix as lease_fix
 from ironic_reservations.engine.leases import gone_projects
 from ironic_reservations.engine.leases import pull as lease_pull
-from ironic_reservations.engine.maintenance import sync as maintenance_sync
 from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.maintenance import sync as maintenance_sync
 from ironic_reservations.features.no_show import no_show as lease_no_show
 from ironic_reservations.features.notices import before_start
 from ironic_reservations.features.notices import mail_digests

@@ -28,8 +28,7 @@ _ROOT = pathlib.Path(__file__).parents[2] / _PROJECT
 _LIST = pathlib.Path(__file__).with_name('broken_walls.txt')
 #: Where modules of features are that are not in their folders yet.
 FEATURES: dict[str, tuple[str, ...]] = {
-    'maintenance': ('db.maintenance', 'engine.maintenance',
-                    'model.maintenance'),
+    'maintenance': ('model.maintenance',),
     'open_dates': ('db.open_dates', 'engine.leases.fix',
                    'engine.leases.slides', 'planner.slides'),
     'placement': ('db.holds', 'db.providers_seen', 'engine.placement',

@@ -20,7 +20,6 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
@@ -33,6 +32,7 @@ from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.features.limits import limits
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.owners import asked_back as lease_asked_back
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance

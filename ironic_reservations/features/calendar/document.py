@@ -36,12 +36,12 @@ from typing import TypeVar
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_names
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.features.calendar import rows as calendar_rows
 from ironic_reservations.features.calendar import values as calendar
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance

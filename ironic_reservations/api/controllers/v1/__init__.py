@@ -24,7 +24,6 @@ from ironic_reservations.api.controllers import version
 from ironic_reservations.api.controllers.v1 import availability
 from ironic_reservations.api.controllers.v1 import hosts
 from ironic_reservations.api.controllers.v1 import leases
-from ironic_reservations.api.controllers.v1 import maintenances
 from ironic_reservations.api.controllers.v1 import reservations
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.engine import Engine
@@ -33,6 +32,7 @@ from ironic_reservations.features.calendar import (
     token_controller as calendar_token,
 )
 from ironic_reservations.features.limits import controller as limits
+from ironic_reservations.features.maintenance import controller as maintenances
 from ironic_reservations.features.usage import controller as usage
 
 

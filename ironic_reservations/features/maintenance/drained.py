@@ -23,11 +23,11 @@ import datetime
 from oslo_log import log
 
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.maintenance import holdings
+from ironic_reservations.features.maintenance import holdings
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import maintenance
 
 LOG = log.getLogger(__name__)

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from ironic_reservations import errors
 from ironic_reservations.db import handovers as db_handovers
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.engine import Engine
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import maintenance
 

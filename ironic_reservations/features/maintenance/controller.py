@@ -28,14 +28,14 @@ from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
-from ironic_reservations.api.types import maintenance as types
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import rehearsal
-from ironic_reservations.engine.maintenance import create
-from ironic_reservations.engine.maintenance import find
-from ironic_reservations.engine.maintenance import holdings
-from ironic_reservations.engine.maintenance import waits
 from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.maintenance import create
+from ironic_reservations.features.maintenance import find
+from ironic_reservations.features.maintenance import holdings
+from ironic_reservations.features.maintenance import types
+from ironic_reservations.features.maintenance import waits
 from ironic_reservations.model import maintenance
 
 _PATH = f'/v{versions.MAJOR}/maintenances'

@@ -30,15 +30,17 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine.in_flight import tickets
-from ironic_reservations.engine.maintenance import drained
-from ironic_reservations.engine.maintenance import holdings as holdings_module
+from ironic_reservations.features.maintenance import drained
+from ironic_reservations.features.maintenance import (
+    holdings as holdings_module,
+)
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node

@@ -18,11 +18,11 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import maintenance
 
 #: How many windows one transaction deletes.

@@ -21,7 +21,7 @@ import datetime
 from ironic_reservations.db import lease_names
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.maintenance import holdings
+from ironic_reservations.features.maintenance import holdings
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node

@@ -28,7 +28,6 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import lease_names as db_lease_names
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
@@ -40,11 +39,14 @@ from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases import slides as lease_slides
-from ironic_reservations.engine.maintenance import holdings as holdings_module
-from ironic_reservations.engine.maintenance import homes as homes_module
 from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.maintenance import (
+    holdings as holdings_module,
+)
+from ironic_reservations.features.maintenance import homes as homes_module
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.features.owners import asked_back as lease_asked_back
 from ironic_reservations.model import instants

@@ -21,12 +21,12 @@ import datetime
 import enum
 
 from ironic_reservations.db import in_flight_requests as db_in_flight
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
