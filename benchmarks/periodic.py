@@ -22,7 +22,6 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings
 from ironic_reservations.db import changes
 from ironic_reservations.db import claims
-from ironic_reservations.db import holds
 from ironic_reservations.db import in_flight_requests
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
@@ -37,6 +36,7 @@ from ironic_reservations.features.maintenance import rows as maintenance
 from ironic_reservations.features.no_show import decisions as no_show
 from ironic_reservations.features.no_show import rows as no_shows
 from ironic_reservations.features.notices import outbox_rows as outbox
+from ironic_reservations.features.placement import hold_rows as holds
 from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.model import notices
 

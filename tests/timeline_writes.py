@@ -103,7 +103,7 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     'maintenance.rows.delete_many': frozenset({'id', 'ends_at', 'updated_at'}),
     # Whoever the node is held for loses it, whatever has become of the hold:
     # it gets the next generation, and who is about to write it starts anew.
-    'holds._release': frozenset({'state'}),
+    'placement.hold_rows._release': frozenset({'state'}),
     # Who does what one does for all; nobody's, or those who queue up.
     'claims.take': frozenset({'name', 'owner', 'expires_at'}),
     # What is over is nobody's; the condition says that it still is.

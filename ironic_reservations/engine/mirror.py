@@ -28,7 +28,6 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import providers_seen
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
@@ -36,6 +35,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import release
+from ironic_reservations.features.placement import providers_seen
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node

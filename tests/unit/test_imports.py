@@ -66,7 +66,7 @@ NO_TRANSACTIONS = ('api', 'guard', 'reconciler')
 _OF_DATABASE = {'clock', 'connection', 'migrate'}
 #: The modules of features that leave transactions to others.
 _SERVED = ('*/*controller.py', '*/types.py', 'calendar/page/*.py')
-_PLACEMENT = 'engine.placement'
+_PLACEMENT = 'features.placement'
 #: What opens a connection of a database.
 _OPENS = {'engine', 'read', 'snapshot', 'write'}
 #: What the engine leaves to the clients in clouds: how others are spoken to.

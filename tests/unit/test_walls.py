@@ -31,8 +31,6 @@ FEATURES: dict[str, tuple[str, ...]] = {
     'maintenance': ('model.maintenance',),
     'open_dates': ('db.open_dates', 'engine.leases.fix',
                    'engine.leases.slides', 'planner.slides'),
-    'placement': ('db.holds', 'db.providers_seen', 'engine.placement',
-                  'lifecycle.placement'),
     'queue': ('engine.leases.pull', 'engine.leases.reopen'),
 }
 #: The rooms that know no feature; those that put it all together may.

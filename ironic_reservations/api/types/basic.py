@@ -34,9 +34,9 @@ from ironic_reservations import errors
 from ironic_reservations.api import versions
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.features.usage import values as usage
-from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
+from ironic_reservations.model import node_flavors
 
 _T = TypeVar('_T', bound=wtypes.Base)
 _R = TypeVar('_R')

@@ -48,10 +48,10 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.in_flight import turns
-from ironic_reservations.engine.placement import deployed_holds
-from ironic_reservations.engine.placement import proof as placement_proof
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.features.owners import asked_back as lease_asked_back
+from ironic_reservations.features.placement import deployed_holds
+from ironic_reservations.features.placement import proof as placement_proof
 from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle

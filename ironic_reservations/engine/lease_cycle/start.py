@@ -44,10 +44,10 @@ from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.engine.placement import compute_mirror
 from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.features.placement import compute_mirror
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance

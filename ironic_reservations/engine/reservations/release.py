@@ -20,7 +20,6 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import handovers as db_handovers
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
@@ -28,10 +27,11 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import put_back
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import hold_rows as db_holds
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
 

@@ -28,15 +28,12 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import reservation_holds
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import pick_and_confirm
@@ -46,7 +43,10 @@ from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.keys import rows as db_keys
 from ironic_reservations.features.limits import limits
 from ironic_reservations.features.owners import asked_back as lease_asked_back
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import reservation_holds
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text

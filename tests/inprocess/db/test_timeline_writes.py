@@ -197,7 +197,6 @@ class TestSources(world.TestCase):
 _WRITERS = {
     'bookings.', 'bookings.move', 'claimed_rows.drop', 'claimed_rows.take',
     'claims._queue_up', 'claims.delete_over', 'claims.drop', 'claims.take',
-    'holds._release', 'holds.change', 'holds.delete', 'holds.insert',
     'hosts.delete', 'hosts.insert', 'hosts.update', 'in_flight_requests.',
     'in_flight_requests.delete', 'in_flight_requests.delete_as_read',
     'in_flight_requests.delete_settled', 'in_flight_requests.insert',
@@ -216,6 +215,9 @@ _WRITERS = {
     'migration_turn._give_back', 'migration_turn._is_mine_after',
     'migration_turn._look', 'migration_turn._renew', 'no_show.rows.begin',
     'no_show.rows.finish', 'nodes.', 'nodes._advance', 'nodes.delete_node',
-    'nodes.doubt', 'nodes.insert_node', 'nodes.update_facts', 'reservations.',
-    'reservations._update', 'reservations.delete', 'reservations.delete_void'
+    'nodes.doubt', 'nodes.insert_node', 'nodes.update_facts',
+    'placement.hold_rows._release', 'placement.hold_rows.change',
+    'placement.hold_rows.delete', 'placement.hold_rows.insert',
+    'reservations.', 'reservations._update', 'reservations.delete',
+    'reservations.delete_void'
 }

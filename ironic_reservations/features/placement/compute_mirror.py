@@ -25,8 +25,8 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine.placement import compute_hosts
-from ironic_reservations.engine.placement import hold_calls
+from ironic_reservations.features.placement import compute_hosts
+from ironic_reservations.features.placement import hold_calls
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 

@@ -25,8 +25,8 @@ import hashlib
 import secrets
 import uuid as uuid_module
 
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
+from ironic_reservations.features.placement import hold_rows as db_holds
 
 #: The type of our consumers, if Placement supports types.
 TYPE = 'BAREMETAL_RESERVATION'

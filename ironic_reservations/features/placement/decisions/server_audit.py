@@ -23,8 +23,10 @@ from collections.abc import Set
 import dataclasses
 import re
 
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 from ironic_reservations.model import flavors
 
 #: The classes of processors, shared ones and dedicated ones.

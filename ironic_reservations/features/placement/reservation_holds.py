@@ -27,18 +27,18 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import drop_unused
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_recovery
-from ironic_reservations.engine.placement import holds as hold_cases
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.lifecycle import lifecycle
-from ironic_reservations.lifecycle.placement import holds
 from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition

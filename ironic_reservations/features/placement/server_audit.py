@@ -21,12 +21,16 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import lease_provider_audit
-from ironic_reservations.engine.placement import lease_provider_calls
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import lease_providers as machine
-from ironic_reservations.lifecycle.placement import server_audit as planner
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import lease_provider_audit
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
+from ironic_reservations.features.placement.decisions import (
+    server_audit as planner,
+)
 
 LOG = log.getLogger(__name__)
 

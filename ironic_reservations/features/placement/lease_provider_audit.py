@@ -28,18 +28,20 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
-from ironic_reservations.db import providers_seen
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import lease_provider_calls
-from ironic_reservations.engine.placement import lease_provider_flavors
-from ironic_reservations.engine.placement import lease_provider_sync
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import (
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement import lease_provider_flavors
+from ironic_reservations.features.placement import lease_provider_sync
+from ironic_reservations.features.placement import providers_seen
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import (
     lease_provider_audit as planner,
 )
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 

@@ -23,14 +23,14 @@ import dataclasses
 
 from oslo_log import log
 
-from ironic_reservations.db import placement_drift
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import deployed_holds
-from ironic_reservations.engine.placement import hold_recovery
-from ironic_reservations.engine.placement import repair as placement_repair
-from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement import deployed_holds
+from ironic_reservations.features.placement import drift as placement_drift
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import repair as placement_repair
+from ironic_reservations.features.placement.decisions import hold_audit
 
 LOG = log.getLogger(__name__)
 

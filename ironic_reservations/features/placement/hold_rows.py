@@ -32,7 +32,7 @@ from ironic_reservations.db import conditions
 from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import tables
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import node_reservation
 
 _h = tables.holds.c
@@ -302,8 +302,10 @@ def _promise(row: Sequence[Any]) -> holds.Promise:
     on_compute_host, instances = row[6] is not None, row[7:]
     if not on_compute_host or instances[0] is None:
         return holds.Promise(*row[1:6])
-    return holds.Promise(*row[1:6], db_instances.of_row(
-        instances).need.amounts, exclusive=False)
+    owner, node_uuid, instance_uuid, project_id, user_id = row[1:6]
+    return holds.Promise(
+        owner, node_uuid, instance_uuid, project_id, user_id,
+        db_instances.of_row(instances).need.amounts, exclusive=False)
 
 
 def read_promises(connection: sa.Connection, now: datetime.datetime,

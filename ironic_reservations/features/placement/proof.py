@@ -22,8 +22,8 @@ import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.placement import lease_provider_calls
-from ironic_reservations.lifecycle.placement import lease_providers
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement.decisions import lease_providers
 
 
 def shown(engine: Engine, node_uuid: str, reservation_id: str,

@@ -16,7 +16,7 @@ It is for instances that are older than the class of their node, and safe while
 the cloud runs: each write names the generations that were read, nobody else
 gets a node in between, and allocations of others are kept. If it is
 interrupted, the next run continues; see
-:mod:`ironic_reservations.lifecycle.placement.class_heal`.
+:mod:`ironic_reservations.features.placement.decisions.class_heal`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import holds
-from ironic_reservations.lifecycle.placement import class_heal
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import holds
+from ironic_reservations.features.placement.decisions import class_heal
 from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import time_text

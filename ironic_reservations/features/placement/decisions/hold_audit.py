@@ -24,7 +24,7 @@ import dataclasses
 import enum
 import functools
 
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition

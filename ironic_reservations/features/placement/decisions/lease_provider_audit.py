@@ -22,8 +22,10 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 
 Difference = hold_audit.Difference
 Kind = hold_audit.Kind

@@ -31,8 +31,8 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement.decisions import holds
 
 _T = TypeVar('_T')
 

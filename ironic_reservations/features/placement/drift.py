@@ -21,7 +21,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.features.placement.decisions import hold_audit
 
 _d = tables.placement_drift.c
 

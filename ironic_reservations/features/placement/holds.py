@@ -16,7 +16,7 @@ Our database decides who has a host; Placement is told. A hold is an allocation
 on a host for an owner: one of the class of a node of Ironic, or the share of a
 compute host for one instance. First a row is written (``intend``), then the
 allocation, then the row is confirmed (``complete``). If this is interrupted,
-:mod:`ironic_reservations.engine.placement.hold_recovery` completes it.
+:mod:`ironic_reservations.features.placement.hold_recovery` completes it.
 
 Allocations of others are never changed.
 """
@@ -32,14 +32,14 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_recovery
-from ironic_reservations.engine.placement import hold_release
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import flavors
 
 #: An unknown project or user in Placement.

@@ -26,9 +26,13 @@ from oslo_log import log
 
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import lease_provider_calls as calls
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import (
+    lease_provider_calls as calls,
+)
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 
 LOG = log.getLogger(__name__)
 

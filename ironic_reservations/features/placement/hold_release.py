@@ -21,12 +21,12 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_recovery
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement.decisions import holds
 
 LOG = log.getLogger(__name__)
 

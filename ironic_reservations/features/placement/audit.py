@@ -28,18 +28,18 @@ from typing import TypeVar
 import uuid as uuid_module
 
 from ironic_reservations.clouds import placement
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import providers_seen
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.placement import compute_hosts
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import lease_provider_audit
-from ironic_reservations.engine.placement import server_audit
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import compute_hosts
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import lease_provider_audit
+from ironic_reservations.features.placement import providers_seen
+from ironic_reservations.features.placement import server_audit
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import mirrored_node
 
 _NAMESPACE = uuid_module.UUID('7c0f5f1e-5a63-4b0c-8d7c-5f6a1f0b9d34')

@@ -19,13 +19,13 @@ import dataclasses
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_release
-from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.engine.placement import lease_provider_audit
-from ironic_reservations.engine.placement import lease_provider_sync
-from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement import lease_provider_audit
+from ironic_reservations.features.placement import lease_provider_sync
+from ironic_reservations.features.placement.decisions import hold_audit
 
 Kind = hold_audit.Kind
 
