@@ -33,7 +33,6 @@ from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import fix as lease_fix
 from ironic_reservations.engine.leases import gone_projects
-from ironic_reservations.engine.leases import pull as lease_pull
 from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.features.maintenance import sync as maintenance_sync
 from ironic_reservations.features.no_show import no_show as lease_no_show
@@ -45,6 +44,7 @@ from ironic_reservations.features.notices import webhooks
 from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.features.placement import compute_mirror
 from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.queue import pull as lease_pull
 from ironic_reservations.features.usage import usage
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers

@@ -31,7 +31,6 @@ FEATURES: dict[str, tuple[str, ...]] = {
     'maintenance': ('model.maintenance',),
     'open_dates': ('db.open_dates', 'engine.leases.fix',
                    'engine.leases.slides', 'planner.slides'),
-    'queue': ('engine.leases.pull', 'engine.leases.reopen'),
 }
 #: The rooms that know no feature; those that put it all together may.
 _CORE = {'api', 'build.py', 'db', 'engine', 'features', 'guard', 'model',

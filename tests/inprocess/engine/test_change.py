@@ -22,7 +22,7 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import feature
 from ironic_reservations.engine.leases import heal
-from ironic_reservations.engine.leases import pull
+from ironic_reservations.features.queue import pull
 from tests import leasing
 from tests import servers
 from tests.inprocess.engine import timelines
