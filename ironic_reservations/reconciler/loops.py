@@ -31,7 +31,6 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
-from ironic_reservations.engine.leases import fix as lease_fix
 from ironic_reservations.engine.leases import gone_projects
 from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.features.maintenance import sync as maintenance_sync
@@ -42,6 +41,7 @@ from ironic_reservations.features.notices import outbox
 from ironic_reservations.features.notices import outbox_claims
 from ironic_reservations.features.notices import webhooks
 from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.features.open_dates import fix as lease_fix
 from ironic_reservations.features.placement import compute_mirror
 from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.features.queue import pull as lease_pull

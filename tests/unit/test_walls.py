@@ -29,8 +29,6 @@ _LIST = pathlib.Path(__file__).with_name('broken_walls.txt')
 #: Where modules of features are that are not in their folders yet.
 FEATURES: dict[str, tuple[str, ...]] = {
     'maintenance': ('model.maintenance',),
-    'open_dates': ('db.open_dates', 'engine.leases.fix',
-                   'engine.leases.slides', 'planner.slides'),
 }
 #: The rooms that know no feature; those that put it all together may.
 _CORE = {'api', 'build.py', 'db', 'engine', 'features', 'guard', 'model',

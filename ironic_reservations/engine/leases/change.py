@@ -29,10 +29,10 @@ from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.limits import limit_checks
 from ironic_reservations.features.limits import limits
+from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
 
 #: A lease, and what moves to make room for its change.

@@ -38,7 +38,6 @@ from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.limits import limit_checks
@@ -48,6 +47,7 @@ from ironic_reservations.features.maintenance import (
 from ironic_reservations.features.maintenance import homes as homes_module
 from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.features.owners import asked_back as lease_asked_back
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases

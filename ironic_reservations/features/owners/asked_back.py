@@ -33,9 +33,9 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import slides
 from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.features.open_dates import slides
 from ironic_reservations.features.owners import notice_quota
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text

@@ -30,7 +30,6 @@ import functools
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import dates as lease_dates
@@ -39,6 +38,7 @@ from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.features.limits import limit_checks
 from ironic_reservations.features.limits import limits
+from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)

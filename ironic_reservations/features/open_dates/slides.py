@@ -34,7 +34,6 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
@@ -47,6 +46,8 @@ from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.features.limits import lease_limits
 from ironic_reservations.features.limits import limit_checks
 from ironic_reservations.features.limits import limits
+from ironic_reservations.features.open_dates import planning as slides
+from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
@@ -56,7 +57,6 @@ from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach
-from ironic_reservations.planner import slides
 from ironic_reservations.planner import timeline
 
 #: How many leases slide for one request at most, and how many are read.

@@ -20,11 +20,11 @@ import functools
 from oslo_log import log
 
 from ironic_reservations import errors
-from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import request_checks
+from ironic_reservations.features.open_dates import rows as db_open_dates
 
 LOG = log.getLogger(__name__)
 
