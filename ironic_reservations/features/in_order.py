@@ -16,13 +16,19 @@ from __future__ import annotations
 
 from ironic_reservations.engine import feature
 from ironic_reservations.features.announcements import feature as announcements
+from ironic_reservations.features.calendar import feature as calendar
 from ironic_reservations.features.enforcement import feature as enforcement
+from ironic_reservations.features.history import feature as history
 from ironic_reservations.features.keys import feature as keys
 from ironic_reservations.features.limits import feature as limits
+from ironic_reservations.features.maintenance import feature as maintenance
 from ironic_reservations.features.notices import feature as notices
 from ironic_reservations.features.owners import feature as owners
+from ironic_reservations.features.usage import feature as usage
 
 FEATURES: tuple[feature.Feature, ...] = (
-    limits.Limits(), keys.Keys(), notices.Notices(), owners.Owners(),
+    maintenance.Maintenance(), limits.Limits(), keys.Keys(),
+    notices.Notices(), owners.Owners(), usage.Usage(), history.History(),
+    calendar.Calendar(),
     # Before the enforcement service, which may take its time to answer.
     announcements.Announcements(), enforcement.Enforcement())

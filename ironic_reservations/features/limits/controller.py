@@ -25,6 +25,7 @@ from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
 from ironic_reservations.features.limits import limit_usage
 from ironic_reservations.features.limits import limits
+from ironic_reservations.features.limits import types
 
 
 class LimitsController(rest.Controller):
@@ -32,7 +33,7 @@ class LimitsController(rest.Controller):
 
     _policy = 'reservation:limits:'
 
-    @expose.expose(query=basic.LimitsQuery, since=versions.LIMITS)
+    @expose.expose(query=types.LimitsQuery, since=versions.LIMITS)
     def get(self, call: expose.Call) -> pecan.Response:
         """Return each limit with its usage."""
         own = call.context.project_id

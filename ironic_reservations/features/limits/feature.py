@@ -15,9 +15,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -65,6 +67,13 @@ class Limits(feature.Feature):
             (limit_checks.KIND, write.after.project_id)
             for write, _ in counted if write.after is not None)
         return _Part(counted, change.planned_at) if counted else None
+
+    def routes(self, api: Any) -> Iterable[Any]:
+        """Return the paths below ``/v1``."""
+        from ironic_reservations.api.controllers import rest
+        from ironic_reservations.features.limits import controller
+        served = controller.LimitsController(api.engine, api.enforcer)
+        return [rest.Route(('limits',), served, rest.single(served))]
 
 
 def _counts(write: change_module.Write) -> bool:

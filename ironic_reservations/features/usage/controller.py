@@ -22,6 +22,7 @@ from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
+from ironic_reservations.features.usage import types
 from ironic_reservations.features.usage import usage as engine_usage
 from ironic_reservations.features.usage import values as usage
 
@@ -34,7 +35,7 @@ class UsageController(rest.Controller):
 
     _policy = 'reservation:usage:'
 
-    @expose.expose(query=basic.UsageQuery, since=versions.USAGE)
+    @expose.expose(query=types.UsageQuery, since=versions.USAGE)
     def get(self, call: expose.Call) -> pecan.Response:
         """Return host hours promised, bound, deployed and unused."""
         own = call.context.project_id
