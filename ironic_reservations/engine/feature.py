@@ -19,8 +19,10 @@ they are asked.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import MutableMapping
+from typing import Any
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -70,7 +72,7 @@ class Obstacle(Exception):
 
 
 class Feature:
-    """A feature, which takes part in the changes of the timeline."""
+    """A feature: its share of the changes of the timeline, and its routes."""
 
     def before(self, engine: Engine, change: change_module.Change,
                memory: Memory) -> None:
@@ -106,3 +108,14 @@ class Feature:
         It is called when several nodes were tried in vain.
         """
         return {}
+
+    def routes(self, api: Any) -> Iterable[Any]:
+        """Return the paths that the feature serves below ``/v1``.
+
+        It imports its controllers here: only a process with an API needs
+        them.
+
+        :param api: an ``api.controllers.rest.Api``.
+        :returns: an ``api.controllers.rest.Route`` for each path.
+        """
+        return ()

@@ -32,7 +32,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen as seen_module
-from ironic_reservations.engine.placement import compute_hosts
+from ironic_reservations.features.placement import compute_hosts
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition

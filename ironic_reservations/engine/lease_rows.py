@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.engine import request_keys
+from ironic_reservations.features.keys import request_keys
 from ironic_reservations.model import leases
 
 _ENDING = leases.BookingState.ENDING

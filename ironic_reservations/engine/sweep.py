@@ -23,8 +23,8 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine import claims
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import purge
-from ironic_reservations.engine.maintenance import find as maintenance_find
 from ironic_reservations.engine.reservations import release
+from ironic_reservations.features.maintenance import find as maintenance_find
 from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)

@@ -25,27 +25,27 @@ import threading
 
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.clouds import keystone_projects
-from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import notices
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine import usage
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
-from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
-from ironic_reservations.engine.leases import fix as lease_fix
 from ironic_reservations.engine.leases import gone_projects
-from ironic_reservations.engine.leases import pull as lease_pull
-from ironic_reservations.engine.maintenance import sync as maintenance_sync
-from ironic_reservations.engine.notices import before_start
-from ironic_reservations.engine.notices import mail_digests
-from ironic_reservations.engine.notices import outbox
-from ironic_reservations.engine.notices import outbox_claims
-from ironic_reservations.engine.notices import webhooks
-from ironic_reservations.engine.placement import compute_mirror
-from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.maintenance import sync as maintenance_sync
+from ironic_reservations.features.no_show import no_show as lease_no_show
+from ironic_reservations.features.notices import before_start
+from ironic_reservations.features.notices import mail_digests
+from ironic_reservations.features.notices import outbox
+from ironic_reservations.features.notices import outbox_claims
+from ironic_reservations.features.notices import webhooks
+from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.features.open_dates import fix as lease_fix
+from ironic_reservations.features.placement import compute_mirror
+from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.queue import pull as lease_pull
+from ironic_reservations.features.usage import usage
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers
 from ironic_reservations.reconciler import loop

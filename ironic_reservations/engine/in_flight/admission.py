@@ -49,8 +49,8 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.in_flight import turns
-from ironic_reservations.engine.placement import proof as placement_proof
 from ironic_reservations.engine.reservations import displacement
+from ironic_reservations.features.placement import proof as placement_proof
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import in_flight

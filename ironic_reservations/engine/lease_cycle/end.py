@@ -26,20 +26,20 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import in_flight_requests as db_in_flight
-from ironic_reservations.db import lease_usage as db_lease_usage
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
-from ironic_reservations.engine import enforced
-from ironic_reservations.engine import enforcement_commits
-from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import handover as lease_handover
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
+from ironic_reservations.features.enforcement import enforced
+from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.features.usage import lease_usage as db_lease_usage
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import handovers
 from ironic_reservations.model import in_flight

@@ -33,21 +33,21 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import in_flight_requests as db_in_flight
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit
-from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.engine.placement import compute_mirror
+from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.features.placement import compute_mirror
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance

@@ -19,16 +19,16 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
-from ironic_reservations.engine import limits
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
+from ironic_reservations.features.limits import limits
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node

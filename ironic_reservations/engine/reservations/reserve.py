@@ -26,20 +26,20 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine import limits
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.engine.reservations import release
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.keys import rows as db_keys
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text

@@ -19,12 +19,12 @@ import dataclasses
 
 import sqlalchemy as sa
 
-from ironic_reservations.clouds import enforcement
 from ironic_reservations.engine import change as change_module
-from ironic_reservations.engine import enforced
-from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.enforcement import client as enforcement
+from ironic_reservations.features.enforcement import enforced
+from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.model import leases
 
 

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine import request_keys
+from ironic_reservations.features.keys import request_keys
 
 
 @dataclasses.dataclass

@@ -15,16 +15,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
 import sqlalchemy as sa
 
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine import limits
-from ironic_reservations.engine.leases import limit_checks
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
@@ -90,6 +92,13 @@ class Limits(feature.Feature):
         change.locks.update((limits.RESERVATIONS, each.project_id)
                             for each in made)
         return _Part(counted, made, change) if counted or made else None
+
+    def routes(self, api: Any) -> Iterable[Any]:
+        """Return the paths below ``/v1``."""
+        from ironic_reservations.api.controllers import rest
+        from ironic_reservations.features.limits import controller
+        served = controller.LimitsController(api.engine, api.enforcer)
+        return [rest.Route(('limits',), served, rest.single(served))]
 
 
 def _counts(write: _LeaseWrite) -> bool:

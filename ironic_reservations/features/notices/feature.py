@@ -22,7 +22,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine import notices
+from ironic_reservations.features.notices import writing as notices
 
 
 @dataclasses.dataclass

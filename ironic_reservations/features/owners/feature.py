@@ -22,8 +22,8 @@ import sqlalchemy as sa
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine.leases import asked_back
-from ironic_reservations.engine.leases import slides
+from ironic_reservations.features.open_dates import slides
+from ironic_reservations.features.owners import asked_back
 
 
 @dataclasses.dataclass

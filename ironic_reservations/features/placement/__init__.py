@@ -1,1 +1,1 @@
-"""Holds of reserved nodes in Placement."""
+"""Placement and Nova, kept in agreement with the timeline."""

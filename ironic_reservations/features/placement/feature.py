@@ -22,16 +22,16 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.db import holds as db_holds
-from ironic_reservations.db import providers_seen
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine.placement import deployed_holds
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_release
-from ironic_reservations.engine.placement import reservation_holds
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import deployed_holds
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import providers_seen
+from ironic_reservations.features.placement import reservation_holds
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons

@@ -1,1 +1,1 @@
-"""The nodes that projects have had, and for how long."""
+"""The usage of leases, by day."""

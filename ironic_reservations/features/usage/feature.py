@@ -10,19 +10,21 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Records that nodes of leases are deployed, with the changes."""
+"""Records that nodes of leases are deployed, and serves their usage."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 import dataclasses
+from typing import Any
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import usage_periods
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.usage import periods as usage_periods
 
 
 @dataclasses.dataclass
@@ -46,7 +48,14 @@ class _Part(feature.Part):
 
 
 class Usage(feature.Feature):
-    """The usage of nodes by projects."""
+    """The usage of leases, by day."""
+
+    def routes(self, api: Any) -> Iterable[Any]:
+        """Return the paths below ``/v1``."""
+        from ironic_reservations.api.controllers import rest
+        from ironic_reservations.features.usage import controller
+        usage = controller.UsageController(api.engine, api.enforcer)
+        return [rest.Route(('usage',), usage, rest.single(usage))]
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:

@@ -94,8 +94,7 @@ def _function(handler: Any) -> Any:
 def _controllers(controller: Any) -> list[Any]:
     """Return a controller and all below it."""
     below = [each for each in vars(controller).values()
-             if type(each).__module__.startswith(
-                 'ironic_reservations.api.controllers')]
+             if isinstance(each, rest.Controller)]
     return [controller] + [found for each in below
                            for found in _controllers(each)]
 

@@ -24,10 +24,10 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine import feature
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import heal
-from ironic_reservations.engine.leases import pull
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
+from ironic_reservations.features.queue import pull
 from tests import leasing
 from tests import servers
 from tests.inprocess.engine import timelines

@@ -20,7 +20,7 @@ from typing import Any
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.lease_cycle import health as lease_health
-from ironic_reservations.engine.placement import compute_mirror
+from ironic_reservations.features.placement import compute_mirror
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import loops
 from tests import leasing

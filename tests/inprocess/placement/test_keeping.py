@@ -24,13 +24,13 @@ from ironic_reservations import errors
 from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.cmd import manage
-from ironic_reservations.db import placement_drift
 from ironic_reservations.db import tables
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import drift as placement_drift
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
 from tests import servers

@@ -19,8 +19,8 @@ import dataclasses
 import datetime
 from typing import Any
 
-from ironic_reservations.db import open_dates as db_open_dates
-from ironic_reservations.engine.leases import slides
+from ironic_reservations.features.open_dates import rows as db_open_dates
+from ironic_reservations.features.open_dates import slides
 from ironic_reservations.model import leases
 from tests.processes import mix
 

@@ -19,9 +19,9 @@ from typing import Any
 
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.engine import change
-from ironic_reservations.engine import limits
-from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.features.limits import feature
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
