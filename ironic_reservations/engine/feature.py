@@ -20,11 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import MutableMapping
 from typing import Any
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
+
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import reasons
+from ironic_reservations.planner import pick
 
 if TYPE_CHECKING:
     from ironic_reservations.engine import change as change_module
@@ -46,8 +51,24 @@ class Part:
         :raises Conflict: the change has to be planned again.
         """
 
+    def confirm(self) -> None:
+        """Do after the commit what has to be done before anyone is notified.
+
+        :raises Obstacle: a node cannot be used; what was committed for the
+            request has been undone.
+        :raises ReservationError: the same, and no other node is tried.
+        """
+
     def committed(self) -> None:
         """Send messages after the commit, once for each request."""
+
+
+class Obstacle(Exception):
+    """A feature cannot use a node; the use case plans again without it."""
+
+    def __init__(self, reason: reasons.Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
 
 
 class Feature:
@@ -67,8 +88,26 @@ class Feature:
 
         It may read, and may add locks, and instants at which the change
         becomes wrong.
+
+        :raises Obstacle: it cannot use the node of a new reservation.
         """
         return None
+
+    def confirm_again(self, engine: Engine,
+                      reservation: node_reservation.Reservation) -> None:
+        """Confirm a reservation that an earlier request has made.
+
+        :raises Conflict: it has changed.
+        :raises Obstacle: its node cannot be used; it has been ended.
+        """
+
+    def obstacles(self, engine: Engine,
+                  request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
+        """Return nodes that cannot be reserved, as far as can be told at once.
+
+        It is called when several nodes were tried in vain.
+        """
+        return {}
 
     def routes(self, api: Any) -> Iterable[Any]:
         """Return the paths that the feature serves below ``/v1``.

@@ -24,11 +24,12 @@ from ironic_reservations.features.limits import feature as limits
 from ironic_reservations.features.maintenance import feature as maintenance
 from ironic_reservations.features.notices import feature as notices
 from ironic_reservations.features.owners import feature as owners
+from ironic_reservations.features.placement import feature as placement
 from ironic_reservations.features.usage import feature as usage
 
 FEATURES: tuple[feature.Feature, ...] = (
     maintenance.Maintenance(), limits.Limits(), keys.Keys(),
     notices.Notices(), owners.Owners(), usage.Usage(), history.History(),
-    calendar.Calendar(),
+    calendar.Calendar(), placement.Placement(),
     # Before the enforcement service, which may take its time to answer.
     announcements.Announcements(), enforcement.Enforcement())

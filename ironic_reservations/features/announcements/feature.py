@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Notifies the message bus of leases that have been changed."""
+"""Notifies the message bus of leases and reservations that have changed."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 
 _REASONS = {change_module.Cause.SLID: announce.SLID,
             change_module.Cause.FIXED: announce.FIXED,
@@ -36,9 +38,9 @@ class _Part(feature.Part):
     change: change_module.Change
 
     def committed(self) -> None:
-        """Send one notification for each lease that was changed."""
+        """Send one notification for each lease and reservation."""
         announcer = self.engine.announcer
-        for write in self.change.writes:
+        for write in self.change.of_leases:
             reason = _reason(write)
             if write.cause is change_module.Cause.ENDED:
                 announcer.tell_lease(announce.LEASE_DELETE,
@@ -49,8 +51,39 @@ class _Part(feature.Part):
                 announcer.tell_lease(
                     announce.LEASE_CREATE if write.before is None
                     else announce.LEASE_UPDATE, write.after, reason)
+        for number, pair in enumerate(self.change.of_reservations):
+            if number or not self.change.undone:
+                self._tell_of(pair)
+        self._tell_of_lost()
         for event in self.change.events:
-            self._tell_rehoused(event)
+            if isinstance(event, change_module.Rehoused):
+                self._tell_rehoused(event)
+            elif isinstance(event, change_module.Concern):
+                announcer.tell_lease(announce.LEASE_UPDATE, event.lease,
+                                     event.word)
+
+    def _tell_of(self, write: change_module.Write[node_reservation.Reservation]
+                 ) -> None:
+        """Notify of a reservation that was made, changed, or is over."""
+        announcer = self.engine.announcer
+        if write.cause is change_module.Cause.USED:
+            return
+        if write.after is None:
+            assert write.before is not None
+            announcer.tell(announce.DELETE, write.before, write.reason)
+        else:
+            announcer.tell(announce.CREATE if write.before is None
+                           else announce.UPDATE, write.after, write.reason)
+
+    def _tell_of_lost(self) -> None:
+        """Notify of leases that have lost a node and get no other."""
+        lost = {row.reservation_id for row in self.change.difference.lost}
+        if lost:
+            with self.engine.database.read() as connection:
+                degraded = db_leases.read_of_reservations(connection, lost)
+            for lease in degraded:
+                self.engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
+                                                 announce.DEGRADED)
 
     def _tell_rehoused(self, event: change_module.Rehoused) -> None:
         with self.engine.database.snapshot() as connection:
@@ -64,7 +97,7 @@ class _Part(feature.Part):
                                              announce.REPLACED)
 
 
-def _reason(write: change_module.Write) -> str | None:
+def _reason(write: change_module.Write[leases.Lease]) -> str | None:
     """Return why a lease was changed, if nobody has asked for it."""
     if write.cause is change_module.Cause.FLAGGED:
         return (announce.DEGRADED if write.after is not None

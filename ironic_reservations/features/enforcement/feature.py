@@ -38,13 +38,13 @@ class _Part(feature.Part):
     def write(self, connection: sa.Connection) -> None:
         """Write the reports of leases whose terms have changed."""
         enforcement_commits.write(self.engine.conf, connection, {
-            lease.id for write in self.change.writes
+            lease.id for write in self.change.of_leases
             if (lease := write.after or write.before) is not None},
             self.change.planned_at)
 
     def committed(self) -> None:
         """Report leases that are gone at once."""
-        for write in self.change.writes:
+        for write in self.change.of_leases:
             if change_module.is_over_at_once(write):
                 enforced.on_end(self.engine,
                                 change_module.ended(self.change, write))
@@ -59,7 +59,7 @@ class Enforcement(feature.Feature):
 
         :raises LeaseNotPermitted: the service refuses them.
         """
-        for write in change.writes:
+        for write in change.of_leases:
             before, after = write.before, write.after
             if (write.cause is not change_module.Cause.REQUESTED
                     or after is None or _is_renamed(before, after)):
@@ -77,7 +77,7 @@ class Enforcement(feature.Feature):
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the reports of a change."""
-        return _Part(engine, change) if change.writes else None
+        return _Part(engine, change) if change.of_leases else None
 
 
 def _is_renamed(before: leases.Lease | None, after: leases.Lease) -> bool:

@@ -34,7 +34,9 @@ class _Part(feature.Part):
 
     def write(self, connection: sa.Connection) -> None:
         """Keep the key; see :func:`request_keys.keep`."""
-        request_keys.keep(connection, self.known, self.change.subject, 0,
+        subject = self.change.subject
+        request_keys.keep(connection, self.known, subject,
+                          self.change.row_ids.get(subject, 0),
                           self.engine.clock())
 
 

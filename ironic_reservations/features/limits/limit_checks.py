@@ -19,14 +19,12 @@ leases that are not over are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 import datetime
 
 import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
@@ -64,15 +62,6 @@ def read(allowed: limits.Limits, connection: sa.Connection,
     count = (db_leases.count_live(connection, project_id, *without)
              if allowed.max_leases_per_project else 0)
     return lease_limits.Project(allowed, held, count, now)
-
-
-def queue_up(connection: sa.Connection, project_ids: Iterable[str | None],
-             now: datetime.datetime) -> None:
-    """Lock the limits of some projects until the transaction ends.
-
-    Comes first in a transaction that writes their leases.
-    """
-    db_claims.queue_up(connection, KIND, project_ids, now)
 
 
 def check_again(allowed: limits.Limits, connection: sa.Connection,

@@ -26,7 +26,6 @@ from oslo_config import cfg
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.model import count_text
@@ -70,10 +69,22 @@ class Limits:
         return any(getattr(self, name) for name in _COUNTED)
 
     @property
+    def counts_reservations(self) -> bool:
+        """Whether any limit depends on the reservations that a project has."""
+        return bool(self.max_per_project or self.max_per_class)
+
+    @property
     def classes(self) -> list[str]:
         """The resource classes that have limits of their own, sorted."""
         return sorted({*self.max_hosts_per_class,
                        *self.max_host_hours_per_class})
+
+
+@dataclasses.dataclass(frozen=True)
+class FullClasses:
+    """The resource classes whose limit a project had reached at the plan."""
+
+    names: Collection[str]
 
 
 #: The limits on extensions of leases that have started.
@@ -118,25 +129,25 @@ def _is_set(conf: cfg.ConfigOpts, group: str, name: str) -> bool:
     return there is not None and there.location not in _DEFAULTS
 
 
-def check_one_more(allowed: Limits, connection: sa.Connection,
-                   project_id: str | None, now: datetime.datetime,
-                   resource_class: str | None = None,
-                   full: Collection[str] = ()) -> None:
-    """Check that a project may have one more reservation.
+#: The kind of lock of the projects whose reservations are counted.
+RESERVATIONS = 'reservations'
 
-    Comes first in the transaction that writes the reservation, and locks out
-    others of the project until the transaction ends.
+
+def check_made(allowed: Limits, connection: sa.Connection,
+               made: node_reservation.Reservation,
+               resource_class: str | None = None,
+               full: Collection[str] = ()) -> None:
+    """Check that a project may have the reservation that was just written.
+
+    The transaction has locked out others of the project.
 
     :param resource_class: the class of the node.
     :param full: the classes whose limit was reached when the node was chosen.
     :raises ReservationLimit: the limit of reservations is reached.
     :raises Conflict: the limit of the class has been reached meanwhile.
     """
-    most = allowed.max_per_project
-    if not most and not allowed.max_per_class:
-        return
-    db_claims.queue_up(connection, 'reservations', (project_id,), now)
-    there = read_full(allowed, connection, project_id, now)
+    most, now = allowed.max_per_project, made.created_at
+    there = read_full(allowed, connection, made.project_id, now, made.uuid)
     if resource_class in there:
         # NOTE: Ironic may have told of the node, or of its class, after the
         # classes were read.
@@ -144,7 +155,8 @@ def check_one_more(allowed: Limits, connection: sa.Connection,
             raise class_limit(allowed, there)
         raise db_connection.Conflict(
             f'the project has got other nodes of {resource_class}')
-    used = db_reservations.count_waiting(connection, project_id, now)
+    used = db_reservations.count_waiting(connection, made.project_id, now,
+                                         made.uuid)
     if most and used >= most:
         raise errors.ReservationLimit(
             f'The project has {count_text.counted(used, "reservation")} that '
@@ -155,15 +167,17 @@ def check_one_more(allowed: Limits, connection: sa.Connection,
 
 
 def read_full(allowed: Limits, connection: sa.Connection,
-              project_id: str | None,
-              now: datetime.datetime) -> dict[str, int]:
+              project_id: str | None, now: datetime.datetime,
+              but: str = '') -> dict[str, int]:
     """Read the resource classes whose limit a project has reached.
 
+    :param but: the uuid of a reservation that is not counted.
     :returns: the number of its unused reservations by class.
     """
     if not allowed.max_per_class:
         return {}
-    used = db_reservations.count_waiting_by_class(connection, project_id, now)
+    used = db_reservations.count_waiting_by_class(connection, project_id, now,
+                                                  but)
     return {name: used[name] for name, most in allowed.max_per_class.items()
             if used.get(name, 0) >= most}
 

@@ -18,37 +18,31 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import functools
 from typing import Any
 import uuid as uuid_module
 
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import lease_names as db_lease_names
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.features.keys import request_keys
-from ironic_reservations.features.limits import limit_checks
 from ironic_reservations.features.maintenance import (
     holdings as holdings_module,
 )
 from ironic_reservations.features.maintenance import homes as homes_module
 from ironic_reservations.features.maintenance import rows as db_maintenance
-from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.features.open_dates import slides as lease_slides
-from ironic_reservations.features.owners import asked_back as lease_asked_back
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
@@ -144,52 +138,34 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
     :raises OutcomeUnknown: it may or may not have been booked.
     """
     ident = str(uuid_module.uuid4())
-    tried: list[_Plan] = []
+    keys: list[request_keys.Known | None] = []
 
-    def look() -> Planned | None:
-        with engine.database.snapshot() as connection:
-            made = db_maintenance.read(connection, (ident,))
-        if not made:
-            return None
-        tried[-1].tell()
-        return dataclasses.replace(tried[-1].made, window=made[0])
-
-    def attempt() -> Planned:
+    def plan() -> change.Planned[Planned]:
         with engine.database.snapshot() as connection:
             known = None
             if key is not None and not dry_run:
                 known = request_keys.read(connection, key, engine.clock())
-                if known.again is not None:
-                    return Planned(_booked(connection, known), (), (), (), ())
+            keys[:] = [known]
+            if known is not None and known.again is not None:
+                return change.Planned(
+                    Planned(_booked(connection, known), (), (), (), ()))
             there = _read(connection)
-        with request_keys.refused_if_unserved(engine, known):
-            return book(known, there)
-
-    def book(known: request_keys.Known | None, there: _There) -> Planned:
-        plan = _Plan(engine, request, ident, there)
-        if plan.made.cannot_move:
+        planned = _Plan(engine, request, ident, there)
+        if planned.made.cannot_move:
             others = lease_slides.read_others(
-                engine, engine.clock(), plan.made.window.starts_at,
-                plan.made.window.ends_at)
+                engine, engine.clock(), planned.made.window.starts_at,
+                planned.made.window.ends_at)
             if others.leases:
-                plan = _Plan(engine, request, ident, there, others)
-        made = plan.made
-        if made.reasons and not dry_run:
-            raise errors.MaintenanceRefused(
-                'Nothing was booked: ' + '; '.join(
-                    f'node {plan.named(each["node_uuid"])} {each["detail"]}'
-                    for each in made.reasons[:_TOLD])
-                + ('.' if len(made.reasons) <= _TOLD else
-                   f'; and {len(made.reasons) - _TOLD} more.')
-                + ' Choose another time or other nodes; send "drain" to wait '
-                  'for leases that have started, or "force" to book the nodes '
-                  'nevertheless.', reasons=list(made.reasons))
-        if not dry_run:
-            tried.append(plan)
-            plan.commit(known)
-            plan.tell()
-        return made
-    return retry.until_committed(attempt, look)
+                planned = _Plan(engine, request, ident, there, others)
+        if dry_run:
+            return change.Planned(planned.made)
+        planned.check()
+        return change.Planned(planned.made, planned.change(known))
+
+    def refused(exc: errors.ReservationError) -> None:
+        for known in keys:
+            request_keys.check_unserved(engine, known, exc)
+    return change.carry_out(engine, plan, refused=refused)
 
 
 def _booked(connection: sa.Connection,
@@ -404,45 +380,40 @@ class _Plan:
                 f'{time_text.moment(first.ends_at)}{after}: '
                 f'{self._request.reason}')
 
-    def commit(self, known: request_keys.Known | None) -> None:
-        """Write the window, the moves, and the notices to owners of leases."""
-        difference, slid = self._homes.difference, self._homes.slid
-        self._concerned = self._read_concerned()
-        lessees = lease_asked_back.find(self._engine, self._snapshot,
-                                        difference.homes, slid)
-        with self._engine.database.write() as connection:
-            limit_checks.queue_up(connection, lease_slides.projects(
-                self._engine.conf, slid), self._now)
-            commit.commit(connection, self._ground.seen, self._now,
-                          difference)
-            lease_slides.write(connection, slid, self._now)
-            db_maintenance.insert(connection, self.made.window)
-            if known is not None:
-                request_keys.keep(connection, known, self.made.window.id, 0,
-                                  self._engine.clock())
-            self._lessees = lease_asked_back.write(
-                self._engine, connection, lessees, self._now)
-            for lease in self._concerned:
-                notices.write(
-                    self._engine.conf, connection, notices.Kind.MAINTENANCE,
-                    lease, self._now, self._notice(lease),
-                    f'maintenance {self.made.window.id}')
-            lease_slides.check(self._engine, connection, slid, self._now)
-            enforcement_commits.write(
-                self._engine.conf, connection,
-                [change.after.id for change in slid], self._now)
-            moment = self._engine.clock()
-            if self.made.window.ends_at <= moment:
-                raise db_connection.Conflict('the window would be over')
-            lease_dates.check_movable(difference.homes, self._now, moment)
+    def check(self) -> None:
+        """Check that nothing is in the way.
 
-    def tell(self) -> None:
-        """Notify the owners of leases, after the commit."""
-        lease_slides.tell(self._engine, self._homes.slid)
-        lease_asked_back.tell(self._engine, self._lessees, self._now)
-        for lease in self._concerned:
-            self._engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
-                                              announce.MAINTENANCE)
+        :raises MaintenanceRefused: something is; with ``reasons``.
+        """
+        told = self.made.reasons
+        if told:
+            raise errors.MaintenanceRefused(
+                'Nothing was booked: ' + '; '.join(
+                    f'node {self.named(each["node_uuid"])} {each["detail"]}'
+                    for each in told[:_TOLD])
+                + ('.' if len(told) <= _TOLD else
+                   f'; and {len(told) - _TOLD} more.')
+                + ' Choose another time or other nodes; send "drain" to wait '
+                  'for leases that have started, or "force" to book the nodes '
+                  'nevertheless.', reasons=list(told))
+
+    def change(self, known: request_keys.Known | None) -> change.Change:
+        """Return the change that books the window and makes room for it."""
+        moves, slid = self._homes.difference, self._homes.slid
+        window = self.made.window
+        booking = change.Change(
+            self._now, dataclasses.replace(
+                moves, seen=self._ground.seen.also(moves.seen)),
+            lease_slides.writes(slid, self._now), self._snapshot, window.id,
+            [] if known is None else [known],
+            statements=[functools.partial(db_maintenance.insert,
+                                          window=window)],
+            opaque=True, events=[
+                change.Concern(lease, announce.MAINTENANCE,
+                               self._notice(lease), f'maintenance {window.id}')
+                for lease in self._read_concerned()])
+        booking.wrong_from(window.ends_at, *lease_slides.fixed_from(slid))
+        return booking
 
 
 def _why_bound(bound: holdings_module.Bound) -> reasons.Reason:

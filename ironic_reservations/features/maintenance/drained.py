@@ -19,12 +19,14 @@ to an earlier start, unless somebody else was promised the node in between.
 from __future__ import annotations
 
 import datetime
+import functools
 
 from oslo_log import log
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.maintenance import holdings
 from ironic_reservations.features.maintenance import rows as db_maintenance
@@ -80,13 +82,16 @@ def _move(engine: Engine, there: maintenance.NodeWindow,
             begin < there.starts_at and end > start for begin, end in others):
         return
     end = start + (there.ends_at - there.starts_at)
-    with engine.database.write() as connection:
-        commit.commit(connection, found.seen, now)
-        db_maintenance.move(connection, there, start, end)
-        db_maintenance.write_end(connection, window, max([end, *(
-            each.ends_at for each in window.nodes if each != there)]))
-        if engine.clock() - now > _OLD:
-            raise db_connection.Conflict('it was decided too long ago')
+    moving = change.Change(
+        now, difference.Difference(found.seen), opaque=True, statements=[
+            functools.partial(db_maintenance.move, there=there,
+                              starts_at=start, ends_at=end),
+            functools.partial(
+                db_maintenance.write_end, window=window, ends_at=max([end, *(
+                    each.ends_at for each in window.nodes
+                    if each != there)]))])
+    moving.wrong_after(now + _OLD)
+    change.commit(engine, moving)
     LOG.info('The maintenance window %s of node %s begins earlier, at %s, '
              'since nobody has the node any more', there.window_id, uuid,
              start)

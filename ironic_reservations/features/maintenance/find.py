@@ -15,12 +15,13 @@
 from __future__ import annotations
 
 import datetime
+import functools
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import maintenance
@@ -57,7 +58,7 @@ def end(engine: Engine, ident: str) -> None:
     :raises MaintenanceNotFound: there is none.
     :raises Contention: others changed the nodes each time.
     """
-    def attempt() -> None:
+    def plan() -> change.Planned[None]:
         now = engine.clock()
         with engine.database.snapshot() as connection:
             found = db_maintenance.read(connection, (ident,))
@@ -68,14 +69,16 @@ def end(engine: Engine, ident: str) -> None:
                 if each.state is not maintenance.State.OVER
                 and not each.late(now)]
         if not left:
-            return
-        with engine.database.write() as connection:
-            commit.commit(connection, here.only(
-                [each.node_uuid for each in left]), now)
-            for each in left:
-                db_maintenance.end(connection, each, now)
-            db_maintenance.end_window(connection, window, now)
-    retry.until_committed(attempt, repeatable=True)
+            return change.Planned(None)
+        return change.Planned(None, change.Change(
+            now, difference.Difference(here.only(
+                [each.node_uuid for each in left])), opaque=True,
+            statements=[
+                *(functools.partial(db_maintenance.end, there=each, now=now)
+                  for each in left),
+                functools.partial(db_maintenance.end_window, window=window,
+                                  now=now)]))
+    change.carry_out(engine, plan)
 
 
 def purge(engine: Engine) -> None:

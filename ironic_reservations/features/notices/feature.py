@@ -18,6 +18,7 @@ import dataclasses
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
@@ -34,7 +35,7 @@ class _Part(feature.Part):
     def write(self, connection: sa.Connection) -> None:
         """Write a notice for each lease whose owner has to know."""
         conf, change = self.engine.conf, self.change
-        for write in change.writes:
+        for write in change.of_leases:
             if write.cause is change_module.Cause.MOVED_EARLIER:
                 assert write.after is not None
                 notices.write(conf, connection, notices.Kind.MOVED_EARLIER,
@@ -54,6 +55,19 @@ class _Part(feature.Part):
                 notices.write(conf, connection, notices.Kind.ENDED,
                               change_module.ended(change, write),
                               change.planned_at)
+        lost = {row.reservation_id for row in change.difference.lost}
+        for lease in (db_leases.read_of_reservations(connection, lost)
+                      if lost else ()):
+            notices.write(
+                conf, connection, notices.Kind.BROKEN, lease,
+                change.planned_at,
+                'A node that was promised to the lease is used by somebody '
+                'else, as the operator allows.')
+        for event in change.events:
+            if isinstance(event, change_module.Concern):
+                notices.write(conf, connection, notices.Kind(event.word),
+                              event.lease, change.planned_at, event.text,
+                              event.occurrence)
 
 
 class Notices(feature.Feature):

@@ -29,12 +29,8 @@ import dataclasses
 import datetime
 
 from oslo_config import cfg
-import sqlalchemy as sa
 
-from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import leases as db_leases
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
@@ -262,49 +258,6 @@ def beside(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
                                       change.after.end)])
 
 
-def projects(conf: cfg.ConfigOpts,
-             changes: Sequence[Change]) -> set[str | None]:
-    """Return the projects of leases that slid, if limits count them."""
-    return {change.after.project_id for change in changes
-            if _limits(conf, change.after).counted}
-
-
-def write(connection: sa.Connection, changes: Sequence[Change],
-          now: datetime.datetime) -> None:
-    """Write leases that slide, after the commit of their nodes.
-
-    :func:`check` has to follow after all other writes of the transaction.
-
-    :raises Conflict: one of them has changed since it was read.
-    """
-    for change in changes:
-        before, after = change.before, change.after
-        db_bookings.delete_planned(connection, before.bookings)
-        db_bookings.insert_many(connection, after.bookings, before.user_id,
-                                now)
-        if not db_leases.update(connection, before, after,
-                                request_checks.due(after, now)):
-            raise db_connection.Conflict('a lease has changed meanwhile')
-
-
-def check(engine: Engine, connection: sa.Connection,
-          changes: Sequence[Change], now: datetime.datetime) -> None:
-    """Check limits and notice periods again, last in the transaction.
-
-    NOTE: a process may have stood still since the leases were planned.
-
-    :raises Conflict: a project would exceed a limit, or a lease would start
-        sooner than its owner can be told.
-    """
-    for change in changes:
-        limit_checks.check_slid(_limits(engine.conf, change.after),
-                                connection, change.after, now)
-    moment = engine.clock()
-    if any(instant <= moment for instant in fixed_from(changes)):
-        raise db_connection.Conflict(
-            'the dates of a lease have been fixed meanwhile')
-
-
 def writes(changes: Sequence[Change],
            now: datetime.datetime) -> list[change_module.Write]:
     """Return leases that slide, as a change writes them."""
@@ -329,20 +282,6 @@ def fixed_from(changes: Sequence[Change]) -> Iterator[datetime.datetime]:
 def removed(changes: Sequence[Change]) -> list[leases.NodeBooking]:
     """Return the bookings of leases before they slid."""
     return [row for change in changes for row in change.before.bookings]
-
-
-def added(changes: Sequence[Change]) -> list[snapshots.Promised]:
-    """Return the bookings of leases after they slid."""
-    return [each for change in changes
-            for each in snapshots.promised(change.after,
-                                           change.after.bookings)]
-
-
-def tell(engine: Engine, changes: Sequence[Change]) -> None:
-    """Send the notifications of leases that have slid."""
-    for change in changes:
-        engine.announcer.tell_lease(announce.LEASE_UPDATE, change.after,
-                                    announce.SLID)
 
 
 def _limits(conf: cfg.ConfigOpts, lease: leases.Lease) -> limits.Limits:

@@ -57,10 +57,11 @@ class Owners(feature.Feature):
         if change.snapshot is None:
             return None
         sliding = [
-            slides.Change(write.before, write.after) for write in change.writes
+            slides.Change(write.before, write.after)
+            for write in change.of_leases
             if write.cause is change_module.Cause.SLID
             and write.before is not None and write.after is not None]
-        written = [write for write in change.writes
+        written = [write for write in change.of_leases
                    if write.cause is not change_module.Cause.SLID]
         lessees = asked_back.find(
             engine, change.snapshot, change.difference.homes, sliding,

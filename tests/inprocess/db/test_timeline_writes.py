@@ -108,8 +108,10 @@ class TestWatch(world.TestCase):
                 lambda to: db_bookings.insert_many(to, [dataclasses.replace(
                     bookings[0], uuid='', place=7)], None, now),
                 lambda to: db_reservations.delete(to, self.held),
-                lambda to: db_reservations.update_expiry(
-                    to, self.held, now + datetime.timedelta(hours=9), now),
+                lambda to: db_reservations.update(
+                    to, self.held, dataclasses.replace(
+                        self.held, expires_at=now + datetime.timedelta(
+                            hours=9)), now),
                 lambda to: db_in_flight.insert(to, self.node, world.new_uuid(),
                                               None, None, now)):
             self.assertIn('has not raised', self._wrong(act))
