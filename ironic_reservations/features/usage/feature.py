@@ -25,6 +25,7 @@ from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.usage import periods as usage_periods
+from ironic_reservations.features.usage import usage
 
 
 @dataclasses.dataclass
@@ -54,8 +55,8 @@ class Usage(feature.Feature):
         """Return the paths below ``/v1``."""
         from ironic_reservations.api.controllers import rest
         from ironic_reservations.features.usage import controller
-        usage = controller.UsageController(api.engine, api.enforcer)
-        return [rest.Route(('usage',), usage, rest.single(usage))]
+        served = controller.UsageController(api.engine, api.enforcer)
+        return [rest.Route(('usage',), served, rest.single(served))]
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
@@ -68,3 +69,7 @@ class Usage(feature.Feature):
             deployed = usage_periods.read_unrecorded(
                 connection, change.planned_at, used.node_uuid)
         return _Part(change, deployed, used.lasts) if deployed else None
+
+    def follow_nodes(self, engine: Engine) -> None:
+        """Record which nodes of leases are deployed."""
+        usage.record_deployments(engine)
