@@ -21,10 +21,14 @@ conditions, the snapshot, and the shares of the features follow from the pairs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
 import enum
+from typing import Any
 from typing import cast
 from typing import Generic
 from typing import TypeVar
@@ -66,6 +70,8 @@ class Cause(enum.Enum):
     MOVED_EARLIER = 'moved_earlier'
     #: It is over by itself: its time has passed, or its node was freed.
     OVER = 'over'
+    #: The reconciler takes a step at its start or its end.
+    STEP = 'step'
     #: A request to Ironic uses the node.
     USED = 'used'
     #: It has the node of a reservation that is over only to put it back.
@@ -123,18 +129,32 @@ class NodeGone:
 
 
 @dataclasses.dataclass(frozen=True)
+class Unused:
+    """Bookings that end since nobody has deployed their nodes."""
+
+    lease: leases.Lease
+    bookings: Collection[leases.NodeBooking]
+
+
+@dataclasses.dataclass(frozen=True)
 class Concern:
-    """A lease that is not changed, and whose owner has to be notified.
+    """A lease whose owner has to be notified of something else than a change.
 
     :ivar word: the reason, in notices and notifications.
     :ivar text: a sentence for the owner.
-    :ivar occurrence: tells apart notices of the same lease and reason.
+    :ivar occurrence: tells apart notices of the same lease and reason;
+        ``None``: the change does.
+    :ivar details: more for the notice.
+    :ivar notified: the name and the lease of the notification; ``None``: an
+        update of the lease, for the reason.
     """
 
     lease: leases.Lease
     word: str
     text: str
-    occurrence: str
+    occurrence: str | None = None
+    details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notified: tuple[str, leases.Lease] | None = None
 
 
 @dataclasses.dataclass
@@ -161,6 +181,8 @@ class Change:
     :ivar parts: the shares of the features, filled by :func:`commit`.
     :ivar row_ids: the ids of the rows of reservations, by uuid; those that
         are inserted are added.
+    :ivar lease_generations: the generations that leases get, by id; added when
+        they are written.
     :ivar undone: whether the first write was undone after the commit.
     :ivar id: of the request: the same in all attempts.
     """
@@ -179,13 +201,15 @@ class Change:
         default_factory=list)
     opaque: bool = False
     let_through: tuple[str, str] | None = None
-    events: Sequence[Rehoused | Concern | Used | NodeGone] = ()
+    events: Sequence[Rehoused | Concern | Used | NodeGone | Unused] = ()
     locks: set[tuple[str, str | None]] = dataclasses.field(
         default_factory=set)
     valid_until: datetime.datetime | None = None
     parts: list[feature_module.Part] = dataclasses.field(
         default_factory=list)
     row_ids: dict[str, int] = dataclasses.field(default_factory=dict)
+    lease_generations: dict[str, int] = dataclasses.field(
+        default_factory=dict)
     undone: bool = False
     id: str | None = None
 
@@ -226,8 +250,9 @@ class Change:
 
 
 def is_over_at_once(write: Write[leases.Lease]) -> bool:
-    """Return whether a lease is deleted that was not over before."""
+    """Return whether a request deletes a lease that was not over."""
     return (write.after is None and write.before is not None
+            and write.cause is not Cause.STEP
             and write.before.status is not leases.LeaseStatus.TERMINATED)
 
 
@@ -239,9 +264,39 @@ def is_fixed_ahead(change: Change, write: Write[leases.Lease]) -> bool:
             and change.planned_at < after.start)
 
 
+def is_done(write: Write[leases.Lease], kind: leases.EventType) -> bool:
+    """Return whether an event of a lease is done by a step."""
+    return (write.cause is Cause.STEP and write.before is not None
+            and write.after is not None and any(
+                event.type is kind and event.status is leases.EventStatus.DONE
+                for event in write.after.events) and not any(
+                event.type is kind and event.status is leases.EventStatus.DONE
+                for event in write.before.events))
+
+
+def is_over(write: Write[leases.Lease]) -> bool:
+    """Return whether the last step of a lease is done."""
+    return (write.cause is Cause.STEP and write.before is not None
+            and not write.before.puts_back
+            and (write.after is None or write.after.status
+                 is leases.LeaseStatus.TERMINATED))
+
+
+def gone(change: Change) -> Iterator[tuple[leases.Lease,
+                                           list[leases.NodeBooking]]]:
+    """Yield the leases of which steps delete bookings, with these."""
+    for write in change.all_of_leases:
+        if write.cause is Cause.STEP and write.before is not None:
+            left = set() if write.after is None else {
+                row.uuid for row in write.after.bookings}
+            yield write.before, [row for row in write.before.bookings
+                                 if row.uuid not in left]
+
+
 def is_broken(write: Write[leases.Lease]) -> bool:
     """Return whether a lease lacks nodes that it had before."""
-    return (write.cause is Cause.FLAGGED and write.before is not None
+    return (write.cause in (Cause.FLAGGED, Cause.STEP)
+            and write.before is not None
             and write.after is not None and write.after.degraded
             and not write.before.degraded)
 
@@ -268,20 +323,22 @@ class Planned(Generic[_T]):
 def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
               dry_run: bool = False,
               refused: Callable[[errors.ReservationError], None]
-              = lambda exc: None) -> _T:
+              = lambda exc: None,
+              memory: feature_module.Memory | None = None) -> _T:
     """Plan a change and commit it; repeat that after a conflict.
 
     :param plan: reads, and returns a result with its change.
     :param dry_run: do everything but commit.
     :param refused: called before a refusal is raised; may raise ``Conflict``
         to have it planned again.
+    :param memory: of features, where it lasts for longer than this request.
     :raises Contention: others changed the same nodes each time.
     :raises OutcomeUnknown: it may or may not have been carried out.
     :raises Obstacle: a feature cannot use a node.
     :raises ReservationError: as the plan and the features do.
     """
     ident = str(uuid_module.uuid4())
-    memory: feature_module.Memory = {}
+    memory = {} if memory is None else memory
     unsure: list[Planned[_T]] = []
 
     def look() -> Planned[_T] | None:
@@ -322,11 +379,13 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
     return done.result
 
 
-def carry_out_once(engine: Engine, change: Change) -> bool:
+def carry_out_once(engine: Engine, change: Change,
+                   memory: feature_module.Memory | None = None) -> bool:
     """Commit a change that is not planned again after a conflict.
 
     A COMMIT that was not answered is found.
 
+    :param memory: see :func:`carry_out`.
     :returns: whether it was committed.
     """
     attempts = iter([change])
@@ -334,7 +393,7 @@ def carry_out_once(engine: Engine, change: Change) -> bool:
     def plan() -> Planned[bool]:
         planned = next(attempts, None)
         return Planned(planned is not None, planned)
-    return carry_out(engine, plan)
+    return carry_out(engine, plan, memory=memory)
 
 
 def _follow(change: Change) -> None:
@@ -382,8 +441,11 @@ def commit(engine: Engine, change: Change) -> None:
                              for write in change.of_reservations],
                 now))
             for write in change.all_of_leases:
-                lease_rows.write(connection, write.before, write.after, now,
-                                 write.due_at, change.given)
+                generation = lease_rows.write(
+                    connection, write.before, write.after, now, write.due_at,
+                    change.given)
+                if generation and write.after is not None:
+                    change.lease_generations[write.after.id] = generation
             for statement in change.statements:
                 statement(connection)
             for part in change.parts:
@@ -395,11 +457,13 @@ def commit(engine: Engine, change: Change) -> None:
         # What it cannot derive it reads when it is needed.
         if not (change.opaque or change.of_reservations
                 or difference.seen.fresh):
+            raised = difference.seen.generations
             engine.snapshots.commit(
                 difference.seen,
-                [row for write in change.of_leases if write.before is not None
-                 for row in write.before.bookings],
-                [each for write in change.of_leases if write.after is not None
-                 for each in snapshots.promised(write.after,
-                                                write.after.bookings)],
+                [row for write in change.all_of_leases if write.before
+                 for row in write.before.bookings if row.node_uuid in raised],
+                [each for write in change.all_of_leases if write.after
+                 for each in snapshots.promised(write.after, [
+                     row for row in write.after.bookings
+                     if row.node_uuid in raised])],
                 difference.homes)

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import dataclasses
 
 from ironic_reservations.db import lease_work as db_lease_work
@@ -42,6 +43,8 @@ class _Part(feature.Part):
         announcer = self.engine.announcer
         for write in self.change.of_leases:
             reason = _reason(write)
+            if write.cause is change_module.Cause.STEP:
+                continue
             if write.cause is change_module.Cause.ENDED:
                 announcer.tell_lease(announce.LEASE_DELETE,
                                      change_module.ended(self.change, write))
@@ -59,8 +62,11 @@ class _Part(feature.Part):
             if isinstance(event, change_module.Rehoused):
                 self._tell_rehoused(event)
             elif isinstance(event, change_module.Concern):
-                announcer.tell_lease(announce.LEASE_UPDATE, event.lease,
-                                     event.word)
+                if event.notified is None:
+                    announcer.tell_lease(announce.LEASE_UPDATE, event.lease,
+                                         event.word)
+                else:
+                    announcer.tell_lease(*event.notified)
 
     def _tell_of(self, write: change_module.Write[node_reservation.Reservation]
                  ) -> None:
@@ -97,6 +103,18 @@ class _Part(feature.Part):
                                              announce.REPLACED)
 
 
+def _of_step(write: change_module.Write[leases.Lease]
+             ) -> Iterator[tuple[str, str | None]]:
+    """Yield the names and reasons of the notifications of a step."""
+    if write.cause is change_module.Cause.STEP:
+        for kind, name in announce.LEASE_EVENTS.items():
+            if change_module.is_done(write, kind):
+                yield name, None
+        if change_module.is_broken(write) and not change_module.is_done(
+                write, leases.EventType.START):
+            yield announce.LEASE_UPDATE, announce.DEGRADED
+
+
 def _reason(write: change_module.Write[leases.Lease]) -> str | None:
     """Return why a lease was changed, if nobody has asked for it."""
     if write.cause is change_module.Cause.FLAGGED:
@@ -107,6 +125,19 @@ def _reason(write: change_module.Write[leases.Lease]) -> str | None:
 
 class Announcements(feature.Feature):
     """Notifications on the message bus."""
+
+    def before(self, engine: Engine, change: change_module.Change,
+               memory: feature.Memory) -> None:
+        """Notify of steps before they are committed, once.
+
+        So no step is left out if the process dies after the commit.
+        """
+        for write in change.of_leases:
+            for event, reason in _of_step(write):
+                key = 'announced', event, reason
+                if key not in memory and write.after is not None:
+                    memory[key] = True
+                    engine.announcer.tell_lease(event, write.after, reason)
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:

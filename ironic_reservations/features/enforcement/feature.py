@@ -64,6 +64,13 @@ class Enforcement(feature.Feature):
         """
         for write in change.of_leases:
             before, after = write.before, write.after
+            if before is not None and change_module.is_over(write):
+                # Before the commit, so that it is not left out if the process
+                # dies after that.
+                if 'over' not in memory:
+                    memory['over'] = True
+                    enforced.on_end(engine, before)
+                continue
             if (write.cause is not change_module.Cause.REQUESTED
                     or after is None or _is_renamed(before, after)):
                 continue

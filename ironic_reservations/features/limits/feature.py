@@ -104,7 +104,8 @@ class Limits(feature.Feature):
 def _counts(write: _LeaseWrite) -> bool:
     """Return whether a lease gets something that limits count."""
     before, after = write.before, write.after
-    return (write.cause is not change_module.Cause.ENDED
+    return (write.cause not in (change_module.Cause.ENDED,
+                                change_module.Cause.STEP)
             and after is not None and (
                 before is None or _counted(before) != _counted(after)))
 

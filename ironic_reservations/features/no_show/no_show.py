@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Collection
 import dataclasses
 import datetime
+import functools
 from typing import Any
 
 from oslo_config import cfg
@@ -41,17 +42,15 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import observations as db_observations
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.features.no_show import decisions as no_show
 from ironic_reservations.features.no_show import rows as db_no_shows
 from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.features.notices import writing as notices
-from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.model import count_text
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
@@ -246,23 +245,21 @@ def _released_at(seats: Collection[no_show.Seat], warned: Collection[str],
 def _warn(context: lease_context.Context, lease: leases.Lease,
           looked: seen.Seen, bookings: Collection[leases.NodeBooking],
           now: datetime.datetime, released_at: datetime.datetime) -> None:
-    with context.engine.database.write() as connection:
-        commit.commit(connection, looked.only(
-            {booking.node_uuid for booking in bookings}), now)
-        db_bookings.update_warned(connection, bookings, now)
-        notices.write(
-            context.engine.conf, connection, notices.Kind.NO_SHOW, lease, now,
+    told = _only(lease, {each.uuid for each in bookings})
+    context.commit(
+        lease, lease, looked.only({booking.node_uuid for booking in bookings}),
+        now, statements=[functools.partial(
+            db_bookings.update_warned, bookings=bookings, warned_at=now)],
+        events=[change.Concern(
+            lease, announce.NO_SHOW,
             f'{_count(bookings)} deployed since the lease got '
             + ('it. Deploy it, or it is released, not before '
                if len(bookings) == 1 else
                'them. Deploy them, or they are released, the first of them '
                'not before ')
-            + f'{time_text.moment(released_at)}.', _occurrence(now),
-            released=False, release_at=released_at.isoformat(),
-            **_named(bookings))
-    # NOTE: not before, so that it is told once whoever comes in between.
-    context.tell(announce.NO_SHOW_WARNING,
-                 _only(lease, {each.uuid for each in bookings}))
+            + f'{time_text.moment(released_at)}.', _occurrence(now), {
+                'released': False, 'release_at': released_at.isoformat(),
+                **_named(bookings)}, (announce.NO_SHOW_WARNING, told))])
     LOG.info('Nobody has deployed %s of the lease %s, to be released if '
              'nobody does', count_text.counted(len(bookings), 'node'),
              lease.id)
@@ -274,23 +271,21 @@ def _release(context: lease_context.Context, lease: leases.Lease,
     gone = {each.uuid for each in bookings}
     left = any(booking.uuid not in gone and booking.state is not _ENDING
                for booking in lease.bookings)
-    after = _smaller(lease, gone, now) if left else _ended(lease, now)
-    with context.engine.database.write() as connection:
-        commit.commit(connection, looked.only(
-            {booking.node_uuid for booking in bookings}), now)
-        db_bookings.end(connection, bookings, now)
-        db_usage_periods.note_no_shows(connection, lease, bookings, now)
-        after = context.update(connection, lease, after)
-        enforcement_commits.write(context.engine.conf, connection,
-                                  [lease.id], now)
-        notices.write(
-            context.engine.conf, connection, notices.Kind.NO_SHOW, after, now,
-            f'{_count(bookings)} deployed in time, and '
-            f'{"is" if len(bookings) == 1 else "are"} released.',
-            released=True, release_at=now.isoformat(), **_named(bookings))
-    # NOTE: not before, as others are told: a deploy may be quicker, and then
-    # nothing is released.
-    context.tell(announce.LEASE_UPDATE, after, announce.NO_SHOW)
+    after = lease_context.with_bookings(
+        _smaller(lease, gone, now) if left else _ended(lease, now), {
+            each: dataclasses.replace(each, state=_ENDING,
+                                      ends_at=min(each.ends_at, now))
+            for each in bookings})
+    context.commit(
+        lease, after,
+        looked.only({booking.node_uuid for booking in bookings}), now, events=[
+            change.Unused(lease, bookings),
+            change.Concern(
+                after, announce.NO_SHOW,
+                f'{_count(bookings)} deployed in time, and '
+                f'{"is" if len(bookings) == 1 else "are"} released.', None, {
+                    'released': True, 'release_at': now.isoformat(),
+                    **_named(bookings)})])
     LOG.warning('Released %s of the lease %s that nobody has deployed in '
                 'time', count_text.counted(len(bookings), 'node'), lease.id)
 

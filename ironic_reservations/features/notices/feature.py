@@ -28,6 +28,7 @@ from ironic_reservations.features.notices import loops
 from ironic_reservations.features.notices import outbox
 from ironic_reservations.features.notices import outbox_claims
 from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.model import leases
 
 
 @dataclasses.dataclass
@@ -51,11 +52,14 @@ class _Part(feature.Part):
                 notices.write(conf, connection, notices.Kind.FIXED,
                               write.after, change.planned_at,
                               occurrence=change.id)
-            elif change_module.is_broken(write):
+            elif (write.cause is change_module.Cause.FLAGGED
+                  and change_module.is_broken(write)):
                 assert write.after is not None
                 notices.write(conf, connection, notices.Kind.BROKEN,
                               write.after, change.planned_at, write.reason,
                               occurrence=change.id)
+            elif write.cause is change_module.Cause.STEP:
+                self._write_step(connection, write)
             elif change_module.is_over_at_once(write):
                 notices.write(conf, connection, notices.Kind.ENDED,
                               change_module.ended(change, write),
@@ -72,7 +76,27 @@ class _Part(feature.Part):
             if isinstance(event, change_module.Concern):
                 notices.write(conf, connection, notices.Kind(event.word),
                               event.lease, change.planned_at, event.text,
-                              event.occurrence)
+                              event.occurrence or change.id, **event.details)
+
+
+    def _write_step(self, connection: sa.Connection,
+                    write: change_module.Write[leases.Lease]) -> None:
+        """Write the notices of a step at the start or the end of a lease."""
+        lease = write.after or write.before
+        assert lease is not None
+        for kind, happened in (
+                (notices.Kind.BEFORE_END, change_module.is_done(
+                    write, leases.EventType.BEFORE_END)),
+                (notices.Kind.STARTED, change_module.is_done(
+                    write, leases.EventType.START)),
+                (notices.Kind.BROKEN, change_module.is_broken(write)),
+                (notices.Kind.ENDED, change_module.is_over(write))):
+            if happened:
+                notices.write(
+                    self.engine.conf, connection, kind, lease,
+                    self.change.planned_at,
+                    write.reason if kind is notices.Kind.BROKEN else None,
+                    occurrence=self.change.id)
 
 
 class Notices(feature.Feature):

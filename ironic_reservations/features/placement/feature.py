@@ -143,19 +143,13 @@ class Placement(feature.Feature):
         ended = [write.before.uuid for write in over
                  if write.cause is change_module.Cause.ENDED
                  and write.before is not None]
-        gone = [event for event in change.events
-                if isinstance(event, change_module.NodeGone)]
-        if gone:
-            return _Forgetting(gone)
-        used = next((write.after for write in change.of_reservations
-                     if write.cause is change_module.Cause.USED), None)
-        if used is not None and used.state is node_reservation.State.IN_USE:
-            return _Handing(engine, used)
         # A node that is put back first stays held until then.
-        puts_back = any(write.cause is change_module.Cause.PUT_BACK
-                        for write in change.all_of_leases)
-        return (_Ending(engine, change, ended) if ended and not puts_back
-                else None)
+        if any(write.cause is change_module.Cause.PUT_BACK
+               for write in change.all_of_leases):
+            ended = []
+        ended += [row.uuid for _, rows in change_module.gone(change)
+                  for row in rows]
+        return _Ending(engine, change, ended) if ended else None
 
     def confirm_again(self, engine: Engine,
                       reservation: node_reservation.Reservation) -> None:

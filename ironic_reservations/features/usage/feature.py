@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
@@ -24,28 +25,39 @@ import sqlalchemy as sa
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.features.usage import periods as usage_periods
+from ironic_reservations.features.usage import lease_usage
+from ironic_reservations.features.usage import periods
 from ironic_reservations.features.usage import usage
+from ironic_reservations.model import leases
 
 
 @dataclasses.dataclass
 class _Part(feature.Part):
-    """The deployed nodes of one change.
+    """The usage that one change begins or ends.
 
-    :ivar lasts: whether they still are deployed.
+    :ivar deployed: nodes that are deployed.
+    :ivar lasts: whether they still are.
+    :ivar gone: the bookings that are deleted, with their leases.
+    :ivar unused: the bookings whose nodes were released.
     """
 
     change: change_module.Change
-    deployed: Collection[usage_periods.Deployment]
-    lasts: bool
+    deployed: Collection[periods.Deployment] = ()
+    lasts: bool = True
+    gone: Sequence[tuple[leases.Lease, Sequence[leases.NodeBooking]]] = ()
+    unused: Sequence[change_module.Unused] = ()
 
     def write(self, connection: sa.Connection) -> None:
-        """Write that they are deployed.
+        """Write the beginnings and the totals.
 
-        :raises Conflict: another process has written it.
+        :raises Conflict: another process has written one of them.
         """
-        usage_periods.begin(connection, self.deployed, self.change.planned_at,
-                            self.lasts)
+        now = self.change.planned_at
+        periods.begin(connection, self.deployed, now, self.lasts)
+        for lease, bookings in self.gone:
+            lease_usage.add(connection, lease, bookings)
+        for each in self.unused:
+            periods.note_no_shows(connection, each.lease, each.bookings, now)
 
 
 class Usage(feature.Feature):
@@ -60,15 +72,20 @@ class Usage(feature.Feature):
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
-        """Return the nodes that are deployed by a change."""
+        """Return the usage that a change begins or ends."""
+        part = _Part(
+            change, gone=[each for each in change_module.gone(change)
+                          if each[1] and not each[0].puts_back],
+            unused=[event for event in change.events
+                    if isinstance(event, change_module.Unused)])
         used = next((event for event in change.events
                      if isinstance(event, change_module.Used)), None)
-        if used is None:
-            return None
-        with engine.database.read() as connection:
-            deployed = usage_periods.read_unrecorded(
-                connection, change.planned_at, used.node_uuid)
-        return _Part(change, deployed, used.lasts) if deployed else None
+        if used is not None:
+            part.lasts = used.lasts
+            with engine.database.read() as connection:
+                part.deployed = periods.read_unrecorded(
+                    connection, change.planned_at, used.node_uuid)
+        return part if part.deployed or part.gone or part.unused else None
 
     def follow_nodes(self, engine: Engine) -> None:
         """Record which nodes of leases are deployed."""
