@@ -15,8 +15,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from oslo_log import log
 import sqlalchemy as sa
@@ -29,6 +31,7 @@ from ironic_reservations.features.placement import deployed_holds
 from ironic_reservations.features.placement import hold_calls
 from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import loops
 from ironic_reservations.features.placement import providers_seen
 from ironic_reservations.features.placement import reservation_holds
 from ironic_reservations.features.placement.decisions import holds
@@ -160,6 +163,10 @@ class Placement(feature.Feature):
         if engine.placement is None:
             return {}
         return reservation_holds.without_room(engine, request)
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loop that keeps Placement in agreement."""
+        return [] if engine.placement is None else [loops.holds(engine)]
 
 
 def _making(engine: Engine, change: change_module.Change,
