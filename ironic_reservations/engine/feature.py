@@ -134,6 +134,13 @@ class Feature:
     def stop(self, engine: Engine) -> None:
         """Give back what this process has claimed, since it ends."""
 
+    def gauges(self, engine: Engine) -> Iterable[Any]:
+        """Return metrics (``api.gauges.Gauges``).
+
+        It imports them here: only a process with an API needs them.
+        """
+        return ()
+
     def routes(self, api: Any) -> Iterable[Any]:
         """Return the paths that the feature serves below ``/v1``.
 

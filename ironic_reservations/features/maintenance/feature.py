@@ -25,6 +25,11 @@ from ironic_reservations.features.maintenance import loops
 class Maintenance(feature.Feature):
     """Maintenance windows."""
 
+    def gauges(self, engine: Engine) -> Iterable[Any]:
+        """Return the metrics of the feature."""
+        from ironic_reservations.features.maintenance import metrics
+        return [metrics.Waiting(engine)]
+
     def routes(self, api: Any) -> Iterable[Any]:
         """Return the paths below ``/v1``."""
         from ironic_reservations.api.controllers import rest

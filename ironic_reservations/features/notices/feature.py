@@ -102,6 +102,15 @@ class _Part(feature.Part):
 class Notices(feature.Feature):
     """Notices to webhooks and by mail."""
 
+    def gauges(self, engine: Engine) -> Iterable[Any]:
+        """Return the metrics of the feature."""
+        from ironic_reservations.features.notices import metrics
+        # The outbox has the reports to the enforcement service, too.
+        if (engine.conf.leases.enforcement_commit_url is None
+                and not notices.wanted(engine.conf)):
+            return []
+        return [metrics.Outbox(engine)]
+
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the notices of a change."""

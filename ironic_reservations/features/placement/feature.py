@@ -126,6 +126,11 @@ class _Forgetting(feature.Part):
 class Placement(feature.Feature):
     """Holds of reserved nodes in Placement."""
 
+    def gauges(self, engine: Engine) -> Iterable[Any]:
+        """Return the metrics of the feature."""
+        from ironic_reservations.features.placement import metrics
+        return [] if engine.placement is None else [metrics.Holds(engine)]
+
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the holds that begin or end with a change."""
@@ -140,6 +145,14 @@ class Placement(feature.Feature):
                 write.before.uuid for write in over
                 if write.before is not None
                 and write.before.node_uuid != made.node_uuid])
+        gone = [event for event in change.events
+                if isinstance(event, change_module.NodeGone)]
+        if gone:
+            return _Forgetting(gone)
+        used = next((write.after for write in change.of_reservations
+                     if write.cause is change_module.Cause.USED), None)
+        if used is not None and used.state is node_reservation.State.IN_USE:
+            return _Handing(engine, used)
         ended = [write.before.uuid for write in over
                  if write.cause is change_module.Cause.ENDED
                  and write.before is not None]

@@ -63,6 +63,11 @@ class _Part(feature.Part):
 class Usage(feature.Feature):
     """The usage of leases, by day."""
 
+    def gauges(self, engine: Engine) -> Iterable[Any]:
+        """Return the metrics of the feature."""
+        from ironic_reservations.features.usage import metrics
+        return [metrics.LeasedHosts(engine)]
+
     def routes(self, api: Any) -> Iterable[Any]:
         """Return the paths below ``/v1``."""
         from ironic_reservations.api.controllers import rest
