@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.client import calendar
-from ironic_reservations.client.charts import calendar as chart
+from ironic_reservations_client import calendar
+from ironic_reservations_client.charts import calendar as chart
 from tests.unit.client import terminal
 from tests.unit.client import zones
 

@@ -24,7 +24,8 @@ from typing import Any
 
 import testtools
 
-_ROOT = pathlib.Path(__file__).parents[3]
+_FILE = (pathlib.Path(__file__).parents[3] / 'plugins' / 'client'
+         / 'setup.cfg')
 
 
 class DurationOptionsTest(testtools.TestCase):
@@ -54,9 +55,9 @@ class DurationOptionsTest(testtools.TestCase):
 
 def _commands() -> list[tuple[str, Any]]:
     setup = configparser.ConfigParser()
-    setup.read(_ROOT / 'setup.cfg')
+    setup.read(_FILE)
     found = []
-    for line in setup.get('entry_points',
+    for line in setup.get('options.entry_points',
                           'openstack.baremetal.v1').strip().splitlines():
         name, _, place = line.partition(' = ')
         module, _, kind = place.partition(':')

@@ -14,7 +14,7 @@
 
 import testtools
 
-from ironic_reservations.client.osc import maintenance
+from ironic_reservations_client.osc import maintenance
 
 
 class TestWaiting(testtools.TestCase):

@@ -17,9 +17,9 @@ import types
 from ironicclient import exc
 import testtools
 
-from ironic_reservations.client import errors
-from ironic_reservations.client import refusal
-from ironic_reservations.client.osc import named_nodes
+from ironic_reservations_client import errors
+from ironic_reservations_client import refusal
+from ironic_reservations_client.osc import named_nodes
 
 NAMED, UNNAMED, UNSEEN = (f'{number}' * 36 for number in range(3))
 

@@ -24,10 +24,10 @@ from cliff import commandmanager
 from osc_lib.command import command
 import testtools
 
-from ironic_reservations.client import times
-from ironic_reservations.client.osc import chart_command
-from ironic_reservations.client.osc import lease
-from ironic_reservations.client.osc import zone
+from ironic_reservations_client import times
+from ironic_reservations_client.osc import chart_command
+from ironic_reservations_client.osc import lease
+from ironic_reservations_client.osc import zone
 from tests.unit.client import zones
 
 EVENT = {'time': '2030-07-01T08:00:00.000000', 'status': 'UNDONE'}

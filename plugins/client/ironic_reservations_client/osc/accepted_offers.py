@@ -1,0 +1,69 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Offers of the service that a user accepts in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import sys
+from typing import Any
+
+from ironic_reservations_client import errors
+from ironic_reservations_client import lease
+
+
+def add(parser: Any, what: str, kinds: Sequence[str]) -> None:
+    """Add ``--accept``.
+
+    :param what: is asked for.
+    :param kinds: of the offers that there may be.
+    """
+    parser.add_argument(
+        '--accept',
+        metavar='<kind>',
+        action='append',
+        choices=kinds,
+        default=[],
+        help=f'If {what} is refused, accept an offer of this kind: '
+             f"{', '.join(kinds)}. Can be specified multiple times, in "
+             'the order of preference.')
+
+
+def or_offered(ask: Callable[[], lease.Lease],
+               take: Callable[[dict[str, Any]], lease.Lease],
+               kinds: list[str]) -> lease.Lease:
+    """Return what was asked for, or an offer that the user accepts.
+
+    :param take: asks for what an offer has.
+    :param kinds: the kinds of offers that the user accepts.
+    """
+    try:
+        return ask()
+    except errors.Refused as refused:
+        offer = _accepted(refused, kinds)
+        if offer is None:
+            raise
+        # NOTE: not on stdout, which a program may read.
+        print(f'{refused}\nTaking the offer [{offer["kind"]}].',
+              file=sys.stderr)
+        return take(offer['lease'])
+
+
+def _accepted(refused: errors.Refused,
+              kinds: list[str]) -> dict[str, Any] | None:
+    for kind in kinds:
+        for offer in refused.offers:
+            if offer.get('kind') == kind and 'lease' in offer:
+                return dict(offer)
+    return None

@@ -1,0 +1,56 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Refusals for programs, which ask for JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from ironicclient import exc
+from osc_lib.command import command
+
+from ironic_reservations_client import errors
+
+
+class JsonRefusals(command.Command):
+    """A command that prints a refusal as JSON with ``-f json``.
+
+    The sentence for people goes to stderr as always, and so does the status.
+    """
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Do it; print why it is refused."""
+        try:
+            return int(super().run(parsed_args) or 0)
+        except exc.ClientException as error:
+            if getattr(parsed_args, 'formatter', None) == 'json':
+                print(json.dumps({'error': _told(error)}, indent=2),
+                      file=self.app.stdout)
+            raise
+
+
+def _told(error: exc.ClientException) -> dict[str, Any]:
+    if not isinstance(error, errors.Refused):
+        return {'status': getattr(error, 'http_status', None), 'code': None,
+                'detail': str(error), 'reasons': [], 'offers': [],
+                'request_id': getattr(error, 'request_id', None)}
+    refusal = error.refusal
+    return {
+        'status': refusal.status, 'code': refusal.code,
+        'detail': refusal.sentence, 'reasons': [
+            {**reason, **({'node_name': refusal.names[reason['node_uuid']]}
+                          if reason.get('node_uuid') in refusal.names else {})}
+            for reason in refusal.reasons],
+        'offers': list(refusal.offers), 'request_id': refusal.request_id}

@@ -1,0 +1,136 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Times for people, in their zone, for commands that show or take some."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+import datetime
+import functools
+from typing import Any
+
+from cliff import columns
+from cliff import lister
+
+from ironic_reservations_client import times
+from ironic_reservations_client.osc import json_refusals
+
+#: The fields of the API that are instants, wherever they stand.
+_INSTANTS = frozenset((
+    'start_date', 'end_date', 'before_end_date', 'time', 'created_at',
+    'updated_at', 'expires_at', 'starts_at', 'ends_at', 'until', 'earliest',
+    'origin', 'since', 'latest', 'between', 'promised_start', 'lent_until'))
+#: In seconds.
+_DURATIONS = frozenset(('duration', 'fix_before'))
+
+#: Takes the name of a field and what it holds.
+_Conversion = Callable[[str, Any], Any]
+
+
+class Zoned(json_refusals.JsonRefusals):
+    """A command with the option ``--local``.
+
+    Without it times are in UTC, as the service has them, and those that were
+    typed without a zone are as well. Tables are for people: they have whole
+    seconds, and the zone; the other formats have what the service says.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--local',
+            action='store_true',
+            help='Show times in the local time zone, and read typed times '
+                 'without a zone in it. Default is UTC.')
+        return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Read the times that were typed, and do it."""
+        for name, value in vars(parsed_args).items():
+            setattr(parsed_args, name, _read(value, parsed_args.local))
+        return int(super().run(parsed_args) or 0)
+
+    def produce_output(self, parsed_args: argparse.Namespace,
+                       column_names: Sequence[str],
+                       data: Iterable[Any]) -> int:
+        """Print it, with the times where they were asked for."""
+        convert = (
+            functools.partial(_for_people, parsed_args.local)
+            if self.is_table(parsed_args) else
+            _local if parsed_args.local else None)
+        if convert is not None:
+            data = ([_row(convert, column_names, row) for row in data]
+                    if isinstance(self, lister.Lister)
+                    else _row(convert, column_names, data))
+        return int(super().produce_output(  # type: ignore[misc]
+            parsed_args, column_names, data) or 0)
+
+    def is_table(self, parsed_args: argparse.Namespace) -> bool:
+        """Return whether a table is printed, which people read."""
+        return bool(parsed_args.formatter == 'table')
+
+
+def _read(typed: Any, local: bool) -> Any:
+    """Return what was typed, with a zone where it is a time."""
+    if isinstance(typed, list):
+        return [_read(each, local) for each in typed]
+    if not isinstance(typed, datetime.datetime) or typed.tzinfo is not None:
+        return typed
+    return times.utc(times.here(typed) if local else typed)
+
+
+def _row(convert: _Conversion, names: Sequence[str],
+         values: Iterable[Any]) -> list[Any]:
+    return [_walk(convert, name, value)
+            for name, value in zip(names, values, strict=True)]
+
+
+def _walk(convert: _Conversion, name: str, value: Any) -> Any:
+    """Return a field with all in it converted, at any depth."""
+    if isinstance(value, columns.FormattableColumn):
+        walked = _walk(convert, name, value.machine_readable())
+        with_value = getattr(value, 'with_value', type(value))
+        return with_value(walked)
+    if isinstance(value, dict):
+        return {key: _walk(convert, key, each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_walk(convert, name, each) for each in value]
+    return convert(name, value)
+
+
+def _local(name: str, value: Any) -> Any:
+    """Return a field as the service has it, in the zone of this machine."""
+    moment = _moment(name, value)
+    return (value if moment is None
+            else times.here(moment).isoformat(timespec='seconds'))
+
+
+def _for_people(local: bool, name: str, value: Any) -> Any:
+    """Return a field as people write it."""
+    if name in _DURATIONS and isinstance(value, int):
+        return times.shown_duration(datetime.timedelta(seconds=value))
+    moment = _moment(name, value)
+    return value if moment is None else times.shown(moment, local)
+
+
+def _moment(name: str, value: Any) -> datetime.datetime | None:
+    """Return the time that a field is, if it is one."""
+    if name not in _INSTANTS or not isinstance(value, str):
+        return None
+    try:
+        return times.parsed(value)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,56 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Waiting for a node to become free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+import random
+import time
+from typing import TypeVar
+
+from ironic_reservations_client import refusal
+
+_T = TypeVar('_T')
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 10.0
+
+
+def until_free(attempt: Callable[[], _T], timeout: float,
+               sleep: Callable[[float], object] = time.sleep,
+               clock: Callable[[], float] = time.monotonic) -> _T:
+    """Try to reserve until a node is free or the time is up.
+
+    :param attempt: makes one request; what it raises carries a ``code``.
+    :param timeout: in seconds; 0 waits for ever, as ``--wait`` does in the
+        other commands for bare metal.
+    :raises: what the last attempt raised; at once, where it was refused for
+        another cause than that no node is free.
+    """
+    deadline = clock() + timeout if timeout else math.inf
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return attempt()
+        except Exception as error:
+            left = deadline - clock()
+            if (getattr(error, 'code', None) != refusal.NO_NODE_AVAILABLE
+                    or left <= 0):
+                raise
+        # NOTE: jitter, since those who wait for the same node were often
+        # started by the same script at the same second.
+        sleep(min(pause * random.uniform(0.75, 1.25), left))
+        pause = min(pause * 1.5, LONGEST_PAUSE)
