@@ -18,7 +18,7 @@ from typing import Any
 
 from ironic_reservations_client import lease_payload
 from ironic_reservations_client import resource
-from ironic_reservations_client import session
+from ironic_reservations_client import resources
 
 
 class Availability(resource.Resource):
@@ -29,15 +29,13 @@ class Availability(resource.Resource):
     were asked for.
     """
 
-    envelope = 'availability'
+    describes = resources.AVAILABILITY
 
 
 class AvailabilityManager(resource.Manager[Availability]):
     """Asks what is free."""
 
-    resource_class: type[Availability] = Availability
-    _resource_name: str = 'availability'
-    speaks = session.LeaseSession
+    resource_class = Availability
 
     def look(self, **asked: Any) -> Availability:
         """Count the free hosts, and find the earliest start.

@@ -18,13 +18,11 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import datetime
 from typing import Any
-from typing import cast
 from urllib import parse
 
 from ironic_reservations_client import resource
+from ironic_reservations_client import resources
 from ironic_reservations_client import times
-
-SINCE = '1.7'
 
 
 class Calendar(resource.Resource):
@@ -39,70 +37,58 @@ class Calendar(resource.Resource):
 
     tag: str | None = None
 
-    envelope = 'calendar'
+    describes = resources.CALENDAR
 
 
 class CalendarManager(resource.Manager[Calendar]):
     """Asks for the calendar."""
 
-    resource_class: type[Calendar] = Calendar
-    _resource_name: str = 'calendar'
+    resource_class = Calendar
 
     def look(self, start: times.Instant | str | None = None,
              end: times.Instant | str | None = None,
              resource_classes: Iterable[str] = (), rows: bool = False,
-             tag: str | None = None) -> Calendar | None:
+             tag: str | None = None) -> Any:
         """Return a window of the calendar, with all of its hosts.
 
         :param start: of the window; by default the hour that it is.
         :param end: of the window; by default 30 days after its start.
         :param resource_classes: only these; by default all.
-        :param rows: whether the hosts are wanted, with what each is promised
-            to.
+        :param rows: whether the hosts are wanted, with the bookings of each.
         :param tag: that of the calendar which is known already.
         :returns: ``None`` where nothing has changed since the known one.
         :raises NotServed: the service is older than that.
         """
-        query = query_of(start, end, resource_classes, rows)
-        response, found = self._page(
-            f'{self._path()}?{parse.urlencode(query)}' if query
-            else self._path(), {} if tag is None else {'If-None-Match': tag})
-        if response.status_code == 304:
-            return None
-        whole = cast(dict[str, Any], found)['calendar']
-        following = next_page(whole)
-        while following:
-            _response, more = self._page(following, {})
-            page = cast(dict[str, Any], more)['calendar']
-            add_page(whole, page)
-            following = next_page(page)
-        made = Calendar(self, whole, loaded=True)
-        made.tag = response.headers.get('ETag')
+        asked: Any = resources.CALENDAR.body(
+            start=start, end=end, resource_classes=resource_classes,
+            rows='true' if rows else None)
+        headers = {} if tag is None else {'If-None-Match': tag}
+        whole: dict[str, Any] | None = None
+        with self._served():
+            while asked is not None:
+                answer, found = self._transport.send(
+                    'GET', self._path(), params=asked, headers=headers)
+                if answer.status_code == 304:
+                    return None
+                page, headers = found['calendar'], {}
+                if whole is None:
+                    response, whole = answer, page
+                else:
+                    add_page(whole, page)
+                asked = next_query(page)
+        made = self._transport.made(self, whole)
+        if isinstance(made, Calendar):
+            made.tag = response.headers.get('ETag')
         return made
 
-    def _page(self, path: str, headers: dict[str, str]) -> tuple[Any, Any]:
-        with resource.served_since(SINCE, 'has no calendar: that'):
-            return self.api.json_request('GET', path, headers=headers)
 
-
-def query_of(start: times.Instant | str | None = None,
-             end: times.Instant | str | None = None,
-             resource_classes: Iterable[str] = (),
-             rows: bool = False) -> list[tuple[str, str]]:
-    """Return the query that asks for a window."""
-    return [
-        *((name, times.written(when)) for name, when in (
-            ('from', start), ('to', end)) if when is not None),
-        *(('resource_class', name) for name in resource_classes),
-        *([('rows', 'true')] if rows else [])]
-
-
-def next_page(page: Mapping[str, Any]) -> str | None:
-    """Return the path and the query of the page after one."""
+def next_query(page: Mapping[str, Any]
+               ) -> list[tuple[str, str]] | None:
+    """Return the query of the page after one."""
     for link in page.get('links', ()):
         if link['rel'] == 'next':
-            parts = parse.urlsplit(link['href'])
-            return f'/v1/calendar?{parts.query}'
+            return parse.parse_qsl(parse.urlsplit(link['href']).query,
+                                   keep_blank_values=True)
     return None
 
 
@@ -113,7 +99,7 @@ def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
     places, windows = {-1: -1}, {-1: -1}
     for place, lease in enumerate(page['leases']):
         if lease['id'] not in known:
-            # NOTE: those that the caller may not see have no id, so each of
+            # Those that the caller may not see have no id, so each of
             # them is another one as far as can be told.
             whole['leases'].append(lease)
             places[place] = len(whole['leases']) - 1

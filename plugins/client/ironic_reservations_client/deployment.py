@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
@@ -28,11 +27,10 @@ from oslo_utils import uuidutils
 from ironic_reservations_client import counted
 from ironic_reservations_client import errors
 from ironic_reservations_client import lease
+from ironic_reservations_client import nodes
 from ironic_reservations_client import reservation
 
 _POLL = 2.0
-#: From so many nodes on, one list of all is quicker than asking for each.
-_MANY = 16
 _FIELDS = ['uuid', 'name', 'provision_state', 'target_provision_state',
            'instance_uuid', 'last_error']
 _ACTIVE = 'active'
@@ -235,19 +233,4 @@ class Deployment:
                                    else '.'))
 
     def _read(self, idents: Iterable[str]) -> None:
-        self.nodes.update(_known(self._client, list(idents)))
-
-
-def _known(client: Any, idents: Collection[str]) -> dict[str, Any]:
-    """Return what Ironic shows the caller of nodes, by UUID."""
-    if len(idents) >= _MANY:
-        return {node.uuid: node
-                for node in client.node.list(limit=0, fields=_FIELDS)
-                if node.uuid in set(idents)}
-    found = {}
-    for ident in idents:
-        try:
-            found[ident] = client.node.get(ident, fields=_FIELDS)
-        except (exc.NotFound, exc.Forbidden):
-            continue
-    return found
+        self.nodes.update(nodes.read(self._client, list(idents), _FIELDS))

@@ -17,17 +17,12 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping
 from typing import Any
-from urllib import parse
 
 from ironic_reservations_client import resource
-from ironic_reservations_client import session
+from ironic_reservations_client import resources
 
-#: What each host has; all else is what the operator says of it.
-FIELDS = ('id', 'hypervisor_hostname', 'node_uuid', 'name',
-          'resource_class', 'status', 'reservable', 'vcpus', 'memory_mb',
-          'local_gb', 'cpu_info', 'hypervisor_type', 'hypervisor_version',
-          'service_name', 'availability_zone', 'trust_id', 'created_at',
-          'updated_at')
+#: The field "properties" is made of the others here.
+_OWN = {field.name for field in resources.HOST.fields} - {'properties'}
 
 
 class Host(resource.Resource):
@@ -38,27 +33,25 @@ class Host(resource.Resource):
     and the capabilities that the operator has given it.
     """
 
-    envelope = 'host'
+    describes = resources.HOST
 
     @property
     def shown_name(self) -> str:
         """The name of the node, or its UUID if it has no name."""
-        # NOTE: older services have no name, but the name as the hostname.
+        # Older services have no name, but the name as the hostname.
         return str(self._info.get('name') or self.hypervisor_hostname)
 
     @property
     def capabilities(self) -> dict[str, str]:
         """The properties of the host that leases can ask for."""
         return {name: value for name, value in self._info.items()
-                if name not in FIELDS}
+                if name not in _OWN}
 
 
 class HostManager(resource.Collection[Host]):
     """The operations on hosts."""
 
-    resource_class: type[Host] = Host
-    _resource_name: str = 'os-hosts'
-    speaks = session.LeaseSession
+    resource_class = Host
 
     def create(self, name: str,
                capabilities: Mapping[str, str] | None = None) -> Host:
@@ -66,7 +59,7 @@ class HostManager(resource.Collection[Host]):
 
         :param name: of the node, or its UUID; or of the provider of the
             compute host in Placement.
-        :param capabilities: what to say of it, for leases to ask for.
+        :param capabilities: properties for leases to ask for.
         :raises NotFound: there is none such.
         :raises Conflict: it is a host already.
         """
@@ -77,14 +70,10 @@ class HostManager(resource.Collection[Host]):
              ) -> builtins.list[Host]:
         """List hosts, in the order in which they were opened.
 
-        :param limit: the largest number to give; all by default.
+        :param limit: the largest number to return; all by default.
         :param marker: start after the host of this id.
         """
-        query = {name: value for name, value in (
-            ('limit', str(limit) if limit else None), ('marker', marker))
-            if value is not None}
-        path = self._path() + ('?' + parse.urlencode(query) if query else '')
-        return self._list_pagination(path, 'hosts', limit=limit)
+        return self._list({'limit': limit or None, 'marker': marker}, limit)
 
     def change(self, ident: str, reservable: bool | None = None,
                capabilities: Mapping[str, str | None] | None = None) -> Host:
@@ -92,11 +81,11 @@ class HostManager(resource.Collection[Host]):
 
         :param ident: its id, or the name or the UUID of its node.
         :param reservable: whether leases may get it.
-        :param capabilities: what to say of it; ``None`` takes one back.
+        :param capabilities: properties for leases to ask for; ``None``
+            removes one.
         :raises NotFound: there is none.
         """
-        body: dict[str, Any] = dict(capabilities or {})
-        if reservable is not None:
-            body['reservable'] = reservable
-        return self._ask('PUT', self._path(parse.quote(ident, safe='')),
-                         body=body)
+        body: dict[str, Any] = {
+            **(capabilities or {}),
+            **resources.HOST.body(reservable=reservable)}
+        return self._ask('PUT', self._path(ident), body=body)

@@ -22,7 +22,6 @@ import contextlib
 import datetime
 import time
 from typing import Any
-from urllib import parse
 
 from ironicclient import exc
 from oslo_utils import uuidutils
@@ -30,7 +29,7 @@ from oslo_utils import uuidutils
 from ironic_reservations_client import lease_payload
 from ironic_reservations_client import payload
 from ironic_reservations_client import resource
-from ironic_reservations_client import session
+from ironic_reservations_client import resources
 from ironic_reservations_client import times
 
 _POLL = 1.0
@@ -43,16 +42,14 @@ class Lease(resource.Resource):
 
     Its attributes are those of the API: ``id``, ``name``, ``start_date``,
     ``end_date``, ``status``, ``reservations``, ``events`` and so on; of a dry
-    run ``moves``, too, if the service tells which leases make room (1.15).
+    run ``moves``, too, if the service says which leases make room (1.15).
     """
 
-    envelope = 'lease'
+    describes = resources.LEASE
 
     def __init__(self, manager: Any, info: dict[str, Any],
                  loaded: bool = False) -> None:
-        super().__init__(manager, {
-            **info.get('lease', info),
-            **{key: info[key] for key in ('moves',) if key in info}}, loaded)
+        super().__init__(manager, with_moves(info), loaded)
 
     @property
     def node_uuids(self) -> list[str]:
@@ -64,9 +61,7 @@ class Lease(resource.Resource):
 class LeaseManager(resource.Collection[Lease]):
     """The operations on leases."""
 
-    resource_class: type[Lease] = Lease
-    _resource_name: str = 'leases'
-    speaks = session.LeaseSession
+    resource_class = Lease
 
     def create(self, name: str, end: times.Instant | str,
                reservations: Iterable[Mapping[str, Any]],
@@ -78,10 +73,10 @@ class LeaseManager(resource.Collection[Lease]):
         :param name: what people call it.
         :param end: when it ends; in UTC where it names no zone.
         :param reservations: what it holds, all or nothing; each as
-            ``lease_payload.hosts`` gives it.
+            ``lease_payload.hosts`` returns it.
         :param start: when it starts.
-        :param before_end: when to tell that the end is near.
-        :param dry_run: only tell whether and how it could be had.
+        :param before_end: the time of the notification that the end is near.
+        :param dry_run: only ask whether and how it could be had.
         :param key: a name for the request: sent twice, it is served once.
             By default one that is good for the retries of this call.
         :raises Conflict: it cannot be had; ``reasons`` say why, and
@@ -95,7 +90,7 @@ class LeaseManager(resource.Collection[Lease]):
         """Ask for a lease in the words of the API, such as those of an offer.
 
         :param body: of the request; for one, ``refused.offers[0]['lease']``.
-        :param dry_run: only tell whether and how it could be had.
+        :param dry_run: only ask whether and how it could be had.
         :param key: as for ``create``.
         :raises Conflict: as for ``create``.
         """
@@ -107,14 +102,11 @@ class LeaseManager(resource.Collection[Lease]):
         """List the leases that the caller may see, the oldest first.
 
         :param project: only those of this project.
-        :param limit: the largest number to give; all by default.
+        :param limit: the largest number to return; all by default.
         :param marker: start after the lease of this id.
         """
-        query = {name: value for name, value in (
-            ('project', project), ('marker', marker),
-            ('limit', str(limit) if limit else None)) if value is not None}
-        path = self._path() + ('?' + parse.urlencode(query) if query else '')
-        return self._list_pagination(path, 'leases', limit=limit)
+        return self._list({'project': project, 'marker': marker,
+                           'limit': limit or None}, limit)
 
     def find(self, ident: str) -> Lease:
         """Get one lease by its id or by its name.
@@ -125,8 +117,8 @@ class LeaseManager(resource.Collection[Lease]):
         """
         if uuidutils.is_uuid_like(ident):
             return self.get(ident)
-        return resource.named(
-            ident, self.list(), over, 'lease', 'id',
+        return self._named(
+            ident, self.list(), over, 'lease',
             ' that you may see. "reservation lease list" lists your leases.')
 
     def change(self, lease_id: str, *, dry_run: bool = False,
@@ -136,7 +128,7 @@ class LeaseManager(resource.Collection[Lease]):
         It is done as a whole, or nothing changes.
 
         :param lease_id: its id.
-        :param dry_run: only tell whether and how it could be done.
+        :param dry_run: only ask whether and how it could be done.
         :param key: as for ``create``.
         :param changes: as for ``lease_payload.change``: ``name``, ``start``,
             ``end``, ``before_end``, ``reservations``, ``heal``, ``between``,
@@ -152,12 +144,12 @@ class LeaseManager(resource.Collection[Lease]):
 
         :param lease_id: its id.
         :param body: of the request; for one, ``refused.offers[0]['lease']``.
-        :param dry_run: only tell whether and how it could be done.
+        :param dry_run: only ask whether and how it could be done.
         :param key: as for ``create``.
         :raises Conflict: as for ``change``.
         """
-        return self._ask('PUT', self._path(parse.quote(lease_id, safe='')),
-                         body=dict(body), **payload.once(key, dry_run))
+        return self._ask('PUT', self._path(lease_id), body=dict(body),
+                         **payload.once(key, dry_run))
 
     def wait(self, lease_id: str, timeout: float = 0) -> Lease:
         """Wait until a lease has started, or is over.
@@ -223,3 +215,9 @@ def _carried_out(found: Lease) -> bool:
 def over(lease: Lease) -> bool:
     """Check whether nothing is promised any more."""
     return lease.status in lease_payload.OVER
+
+
+def with_moves(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer to a dry run as one object."""
+    return {**info.get('lease', info),
+            **{key: info[key] for key in ('moves',) if key in info}}

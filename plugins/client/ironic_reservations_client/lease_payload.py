@@ -18,14 +18,15 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
-from ironic_reservations_client import flavors
 from ironic_reservations_client import requirement_text
+from ironic_reservations_client import resources
 from ironic_reservations_client import times
 
-#: What leases and hosts are served as, which is what Blazar's clients ask.
+#: The version of leases and hosts, which is the one that Blazar's clients ask.
 VERSION = 'reservation 1.0'
 #: The states of leases to which nothing is promised any more.
 OVER = ('TERMINATING', 'TERMINATED', 'DELETING', 'ERROR')
+_SIZES = ('vcpus', 'memory_mb', 'disk_gb')
 
 
 def hosts(least: int = 1, most: int | None = None,
@@ -41,46 +42,34 @@ def hosts(least: int = 1, most: int | None = None,
     :param conditions: ``vcpus>=8`` and the like.
     :raises ValueError: a condition cannot be read.
     """
-    return {'resource_type': 'physical:host', 'min': least,
-            'max': least if most is None else most,
-            'hypervisor_properties': '',
-            'resource_properties': requirement_text.properties(
-                conditions, resource_class, traits)}
+    return resources.PART.body(
+        resource_type='physical:host', min=least,
+        max=least if most is None else most, hypervisor_properties='',
+        resource_properties=requirement_text.properties(
+            conditions, resource_class, traits))
 
 
-def instances(amount: int, vcpus: int | None = None,
-              memory_mb: int | None = None, disk_gb: int | None = None,
-              flavor_id: str | None = None,
-              flavor: Mapping[str, Any] | None = None,
-              affinity: bool | None = None,
-              resource_class: str | None = None,
-              traits: Iterable[str] = (),
-              conditions: Iterable[str] = ()) -> dict[str, Any]:
+def instances(amount: int, *, resource_class: str | None = None,
+              traits: Iterable[str] = (), conditions: Iterable[str] = (),
+              **size: Any) -> dict[str, Any]:
     """Return one reservation of a new lease, of instances.
 
     :param amount: how many.
-    :param vcpus: of each, unless a flavor says so.
-    :param flavor_id: the id or the name of a flavor, which the service reads
-        from Nova.
-    :param flavor: or the flavor itself, as Nova's API or the commands show
-        it.
-    :param affinity: true: all on one host; false: all on different ones.
+    :param size: ``vcpus``, ``memory_mb`` and ``disk_gb`` of each;
+        or ``flavor_id``, the id or the name of a flavor, which the service
+        reads from Nova; or ``flavor``, the flavor itself, as Nova's API or
+        the commands show it.  ``affinity`` is true for all on one host, and
+        false for all on different ones.
     :raises ValueError: a condition cannot be read.
     """
-    given = {
-        'vcpus': vcpus, 'memory_mb': memory_mb, 'disk_gb': disk_gb,
-        'flavor_id': flavor_id,
-        'flavor': None if flavor is None else flavors.shown(flavor)}
-    named = flavor_id is not None or flavor is not None
-    if not named:
-        given.update({key: value or 0 for key, value in given.items()
-                      if key in ('vcpus', 'memory_mb', 'disk_gb')})
-    return {
-        'resource_type': 'flavor:instance' if named else 'virtual:instance',
-        'amount': amount, 'affinity': affinity,
-        'resource_properties': requirement_text.properties(
-            conditions, resource_class, traits),
-        **{key: value for key, value in given.items() if value is not None}}
+    body = resources.PART.body(
+        resource_type='flavor:instance', amount=amount,
+        resource_properties=requirement_text.properties(
+            conditions, resource_class, traits), **size)
+    if not body.keys() & {'flavor_id', 'flavor'}:
+        body = {**dict.fromkeys(_SIZES, 0), **body,
+                'resource_type': 'virtual:instance'}
+    return {'affinity': None, **body}
 
 
 def creation(name: str, end: times.Instant | str,
@@ -89,13 +78,9 @@ def creation(name: str, end: times.Instant | str,
              before_end: times.Instant | str | None = None,
              ) -> dict[str, Any]:
     """Return the body that asks for a lease."""
-    body = {'name': name, 'start_date': times.written(start),
-            'end_date': times.written(end),
-            'reservations': [dict(each) for each in reservations],
-            'events': []}
-    if before_end is not None:
-        body['before_end_date'] = times.written(before_end)
-    return body
+    return {**resources.LEASE.body(
+        name=name, start=start, end=end, reservations=reservations,
+        before_end=before_end), 'events': []}
 
 
 def queued(body: Mapping[str, Any],
@@ -105,10 +90,8 @@ def queued(body: Mapping[str, Any],
     :param body: as :func:`creation` gives it.
     :param priority: among the leases that wait; a higher one comes first.
     """
-    waits = {**body, 'on_refusal': 'queue'}
-    if priority is not None:
-        waits['priority'] = priority
-    return waits
+    return {**body, **resources.LEASE.body(on_refusal='queue',
+                                           priority=priority)}
 
 
 def flexible(name: str, earliest: times.Instant | str,
@@ -123,79 +106,46 @@ def flexible(name: str, earliest: times.Instant | str,
     :param fix_before: so many seconds before its planned start its dates are
         fixed; by default as the operator has configured it.
     """
-    body = {'name': name, 'between': [times.written(earliest),
-                                      times.written(latest)],
-            'duration': duration,
-            'reservations': [dict(each) for each in reservations]}
-    if fix_before is not None:
-        body['fix_before'] = fix_before
-    return body
+    return resources.LEASE.body(
+        name=name, between=(earliest, latest), duration=duration,
+        reservations=reservations, fix_before=fix_before)
 
 
-def change(name: str | None = None,
-           start: times.Instant | str | None = None,
-           end: times.Instant | str | None = None,
-           before_end: times.Instant | str | None = None,
+def change(*, heal: bool = False,
            reservations: Iterable[Mapping[str, Any]] = (),
-           heal: bool = False,
-           between: tuple[times.Instant | str,
-                          times.Instant | str] | None = None,
-           duration: int | None = None,
-           fix_before: int | None = None) -> dict[str, Any]:
+           **changes: Any) -> dict[str, Any]:
     """Return the body that changes a lease, without what stays.
 
+    :param heal: whether nodes that broke are replaced.
     :param reservations: each with its ``id`` and what changes of it:
         ``min``, ``max``, ``resource_properties``, ``give_back``.
-    :param heal: whether nodes that broke are replaced.
-    :param between: the earliest start and the latest end, from now on.
-    :param duration: how long it lasts, in seconds, if its dates are open.
-    :param fix_before: so many seconds before its planned start it is fixed.
+    :param changes: ``name``, ``start``, ``end``, ``before_end``;
+        ``between``, the earliest start and the latest end, from now on;
+        ``duration``, in seconds, if its dates are open; ``fix_before``, the
+        number of seconds before its planned start when they are fixed.
     """
-    body: dict[str, Any] = {
-        key: times.written(when) for key, when in (
-            ('start_date', start), ('end_date', end),
-            ('before_end_date', before_end)) if when is not None}
-    if name is not None:
-        body['name'] = name
-    changed = [dict(each) for each in reservations]
-    if changed:
-        body['reservations'] = changed
-    if heal:
-        body['heal'] = True
-    if between is not None:
-        body['between'] = [times.written(each) for each in between]
-    for key, seconds in (('duration', duration), ('fix_before', fix_before)):
-        if seconds is not None:
-            body[key] = seconds
-    return body
+    return resources.LEASE.body(heal=heal or None,
+                                reservations=list(reservations) or None,
+                                **changes)
 
 
-def look(start: times.Instant | str | None = None,
-         end: times.Instant | str | None = None,
-         resource_class: str | None = None,
-         traits: Iterable[str] = (),
-         conditions: Iterable[str] = (),
-         hosts: int | None = None,
-         duration: int | None = None,
-         slots: int | None = None) -> dict[str, str]:
+def look(*, resource_class: str | None = None, traits: Iterable[str] = (),
+         conditions: Iterable[str] = (), **asked: Any) -> dict[str, str]:
     """Return the query that asks what is free.
 
+    :param asked: ``start`` and ``end``; ``hosts``, ``duration``, in seconds,
+        and ``slots``, which are numbers.
     :raises ValueError: a condition cannot be read, or one of ``hosts`` and
         ``duration`` comes without the other, or ``slots`` without both.
     """
-    if (hosts is None) != (duration is None):
+    if (asked.get('hosts') is None) != (asked.get('duration') is None):
         raise ValueError('The earliest start depends on the number of hosts '
                          'and on the duration: set both, or neither.')
-    if slots is not None and hosts is None:
+    if asked.get('slots') is not None and asked.get('hosts') is None:
         raise ValueError('Slots depend on the number of hosts and on the '
                          'duration: set both, too.')
-    query = {
-        'start_date': None if start is None else times.written(start),
-        'end_date': None if end is None else times.written(end),
-        'resource_class': resource_class,
-        'resource_properties': requirement_text.properties(
-            conditions, None, traits),
-        'count': None if hosts is None else str(hosts),
-        'duration': None if duration is None else str(duration),
-        'slots': None if slots is None else str(slots)}
-    return {name: value for name, value in query.items() if value}
+    query = resources.AVAILABILITY.body(
+        resource_class=resource_class or None,
+        resource_properties=requirement_text.properties(
+            conditions, None, traits) or None, **asked)
+    return {name: str(value) for name, value in query.items()}

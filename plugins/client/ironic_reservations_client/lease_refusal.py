@@ -29,7 +29,7 @@ def tells(reasons: Iterable[Mapping[str, Any]]) -> bool:
 
 def claim(sentence: str, offers: Iterable[Mapping[str, Any]]) -> str:
     """Return the sentence without the offers, which follow as lines."""
-    # NOTE: the service puts one into the sentence as well, for clients that
+    # The service puts one into the sentence as well, for clients that
     # read nothing else.
     for offer in offers:
         sentence = sentence.replace(f' {offer.get("detail")}', '')
@@ -40,7 +40,7 @@ def lines(reason: Mapping[str, Any]) -> list[str]:
     """Return what is in the way, one a line; the sentence says the rest."""
     short, at = reason.get('hosts_short'), reason.get('at')
     head = f'reservation {reason.get("reservation", 0)}: '
-    # NOTE: of instances it is told what each host lacks.
+    # Of instances it is told what each host lacks.
     if short and at and 'hosts' in reason:
         head += (f'no room for {counted.counted(short, "instance")} at '
                  f'{_shown(at)} ')

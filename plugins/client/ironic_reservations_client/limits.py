@@ -15,8 +15,7 @@
 from __future__ import annotations
 
 from ironic_reservations_client import resource
-
-SINCE = '1.6'
+from ironic_reservations_client import resources
 
 
 class Limits(resource.Resource):
@@ -27,23 +26,21 @@ class Limits(resource.Resource):
     ``resource_class`` of each.
     """
 
-    envelope = 'limits'
+    describes = resources.LIMITS
 
 
 class LimitsManager(resource.Manager[Limits]):
     """Asks for limits."""
 
-    resource_class: type[Limits] = Limits
-    _resource_name: str = 'limits'
+    resource_class = Limits
 
     def get(self, project: str | None = None) -> Limits:
-        """Get what a project may have, and what of it is used.
+        """Get the limits of a project, and their use.
 
         :param project: its ID, for administrators; by default the limits
             are those that hold for the caller.
         :raises Forbidden: the project is another one than the caller's.
         :raises NotServed: the service is older than that.
         """
-        asked = {} if project is None else {'project': project}
-        with resource.served_since(SINCE, 'does not show limits: they'):
-            return self._ask('GET', self._path(), params=asked)
+        return self._asked_once({} if project is None
+                                else {'project': project})

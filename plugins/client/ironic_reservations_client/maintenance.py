@@ -16,19 +16,16 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable
-import functools
+from collections.abc import Mapping
 from typing import Any
-from typing import cast
 
 from oslo_utils import uuidutils
 
 from ironic_reservations_client import payload
 from ironic_reservations_client import requirement_text
 from ironic_reservations_client import resource
+from ironic_reservations_client import resources
 from ironic_reservations_client import times
-
-_served = functools.partial(resource.served_since, '1.9',
-                            'has no maintenance windows: they')
 
 
 class Maintenance(resource.Resource):
@@ -39,19 +36,18 @@ class Maintenance(resource.Resource):
     made, ``bound``, ``moves``, ``cannot_move``, ``slides``.
     """
 
-    envelope = 'maintenance'
+    describes = resources.MAINTENANCE
 
 
 class MaintenanceManager(resource.Collection[Maintenance]):
     """The operations on maintenance windows."""
 
-    resource_class: type[Maintenance] = Maintenance
-    _resource_name: str = 'maintenances'
+    resource_class = Maintenance
 
     def create(self, name: str, end: times.Instant,
                start: times.Instant | None = None,
-               reason: str | None = None,
-               nodes: Iterable[str] = (), resource_class: str | None = None,
+               reason: str | None = None, nodes: Iterable[str] = (),
+               resource_class: str | None = None,
                conditions: Iterable[str] = (), traits: Iterable[str] = (),
                drain: bool = False, force: bool = False,
                dry_run: bool = False,
@@ -59,27 +55,36 @@ class MaintenanceManager(resource.Collection[Maintenance]):
         """Book nodes for maintenance.
 
         :param nodes: names or UUIDs; with none, all that have the rest.
-        :param conditions: what nodes have to be like, as of leases.
-        :param drain: wait for those who have nodes.
-        :param force: book nodes, whoever is in the way.
-        :param dry_run: tell what that would do, and book nothing.
+        :param conditions: on nodes, as those of leases.
+        :param drain: wait for the users of nodes.
+        :param force: book nodes that others have, too.
+        :param dry_run: only ask for the effect, and book nothing.
         :param key: a name for the request: sent twice, it is served once.  The
             default is a new one, which protects the retries of this call.
         :raises Conflict: somebody is in the way.
         :raises NotServed: the service is older than that.
         """
-        body = {'name': name, 'ends_at': times.written(end)}
-        optional: dict[str, Any] = {
-            'starts_at': None if start in (None, times.NOW)
-            else times.written(cast(times.Instant, start)),
-            'reason': reason, 'nodes': list(nodes),
-            'resource_class': resource_class,
-            'resource_properties': requirement_text.properties(
-                conditions, traits=traits),
-            'drain': drain, 'force': force}
-        body.update({key: value for key, value in optional.items() if value})
-        with _served():
-            return self._ask('POST', self._path(), body=body,
+        given = {'start': None if start == times.NOW else start,
+                 'reason': reason, 'nodes': list(nodes), 'drain': drain,
+                 'force': force, 'resource_class': resource_class,
+                 'resource_properties': requirement_text.properties(
+                     conditions, traits=traits)}
+        return self.post(resources.MAINTENANCE.body(name=name, end=end, **{
+            name: value or None for name, value in given.items()}), dry_run,
+            key)
+
+    def post(self, body: Mapping[str, Any], dry_run: bool = False,
+             key: str | None = None) -> Maintenance:
+        """Book nodes for maintenance.
+
+        :param body: as the API takes it.
+        :param dry_run: only ask for the effect, and book nothing.
+        :param key: a name for the request: sent twice, it is served once.  The
+            default is a new one, which protects the retries of this call.
+        :raises Conflict: somebody is in the way; ``reasons`` say who.
+        """
+        with self._served():
+            return self._ask('POST', self._path(), body=dict(body),
                              **payload.once(key, dry_run))
 
     def list(self) -> builtins.list[Maintenance]:
@@ -87,9 +92,8 @@ class MaintenanceManager(resource.Collection[Maintenance]):
 
         :raises NotServed: the service is older than that.
         """
-        with _served():
-            return cast(builtins.list[Maintenance], self._list(
-                self._path(), 'maintenances'))
+        with self._served():
+            return self._list({})
 
     def find(self, ident: str) -> Maintenance:
         """Get one window by its UUID or by its name.
@@ -99,7 +103,7 @@ class MaintenanceManager(resource.Collection[Maintenance]):
         """
         if uuidutils.is_uuid_like(ident):
             return self.get(ident)
-        return resource.named(
+        return self._named(
             ident, self.list(), lambda each: each.state == 'over',
-            'maintenance window', 'uuid',
+            'maintenance window',
             '. "reservation maintenance list" lists the windows.')

@@ -10,18 +10,15 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-
-"""The bodies of the clients' requests, and the names of headers."""
+"""What requests of all clients carry: the names of headers, and keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
 import datetime
 from typing import Any
 import uuid as uuid_module
 
-from ironic_reservations_client import flavors
+from ironic_reservations_client import resources
 
 PROOF_HEADER = 'OpenStack-Baremetal-Reservation'
 KEY_HEADER = 'Idempotency-Key'
@@ -38,25 +35,6 @@ def once(key: str | None, dry_run: bool = False) -> dict[str, dict[str, str]]:
     return {'headers': {KEY_HEADER: key or str(uuid_module.uuid4())}}
 
 
-def creation(
-    instance_uuid: str,
-    node_uuid: str | Iterable[str] | None = None,
-    uuid: str | None = None,
-    ttl: int | None = None,
-    expires_at: str | datetime.datetime | None = None,
-    resource_class: str | None = None,
-    traits: Iterable[str] | None = None,
-    flavor: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Return the body that asks for a reservation, without what is not set."""
-    body = {
-        'instance_uuid': instance_uuid, 'uuid': uuid, 'ttl': ttl,
-        'node_uuid': _as_list(node_uuid), 'traits': _as_list(traits),
-        'expires_at': _as_text(expires_at), 'resource_class': resource_class,
-        'flavor': None if flavor is None else flavors.shown(flavor)}
-    return {key: value for key, value in body.items() if value is not None}
-
-
 def renewal(ttl: int | None, expires_at: str | datetime.datetime | None,
             ) -> list[dict[str, Any]]:
     """Return the JSON patch that renews a reservation.
@@ -66,17 +44,6 @@ def renewal(ttl: int | None, expires_at: str | datetime.datetime | None,
     if (ttl is None) == (expires_at is None):
         raise ValueError('A renewal takes either ttl or expires_at, not both '
                          'and not none.')
-    if ttl is not None:
-        return [{'op': 'replace', 'path': '/ttl', 'value': ttl}]
-    return [{'op': 'replace', 'path': '/expires_at',
-             'value': _as_text(expires_at)}]
-
-
-def _as_list(values: str | Iterable[str] | None) -> list[str] | None:
-    if values is None:
-        return None
-    return [values] if isinstance(values, str) else list(values)
-
-
-def _as_text(when: str | datetime.datetime | None) -> str | None:
-    return when.isoformat() if isinstance(when, datetime.datetime) else when
+    return [{'op': 'replace', 'path': f'/{name}', 'value': value}
+            for name, value in resources.RESERVATION.body(
+                ttl=ttl, expires_at=expires_at).items()]

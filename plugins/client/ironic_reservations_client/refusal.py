@@ -79,7 +79,7 @@ class Refusal:
 
     def _claim(self) -> str:
         """Return the sentence without the reasons that follow as lines."""
-        # NOTE: the service puts them into the sentence as well, for clients
+        # The service puts them into the sentence as well, for clients
         # that read nothing else.
         if lease_refusal.tells(self.reasons):
             return lease_refusal.claim(self.sentence, self.offers)
@@ -121,7 +121,7 @@ def read(content: bytes | str) -> Refusal | None:
     try:
         body = json.loads(content)
         entry = body['errors'][0]
-        # NOTE: about leases, the details are where no client of Blazar
+        # About leases, the details are where no client of Blazar
         # looks.
         details = {**(body.get('details') or {}), **entry}
         return Refusal(

@@ -10,18 +10,24 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The resources of our API, and their managers, for python-ironicclient."""
+"""The resources of our API, and their managers.
+
+A manager sends its requests through python-ironicclient, or through another
+library for which there is a transport, as in :mod:`sdk`.
+"""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 from typing import Any
-from typing import cast
 from typing import ClassVar
 from typing import Generic
+from typing import Protocol
 from typing import TypeVar
 from urllib import parse
 
@@ -30,20 +36,21 @@ from ironicclient.common import base
 from ironicclient.v1 import client as ironic_client
 
 from ironic_reservations_client import errors
+from ironic_reservations_client import fields
 from ironic_reservations_client import session
 
 
 class Resource(base.Resource):
-    """A resource, whose attributes are those of the API.
+    """A resource, whose attributes are the fields of the API.
 
-    :cvar envelope: in which one resource comes; those of a list have none.
+    :cvar describes: these fields.
     """
 
-    envelope: ClassVar[str]
+    describes: ClassVar[fields.Resource]
 
     def __init__(self, manager: Any, info: dict[str, Any],
                  loaded: bool = False) -> None:
-        super().__init__(manager, info.get(self.envelope, info), loaded)
+        super().__init__(manager, info.get(self.describes.name, info), loaded)
 
     def __repr__(self) -> str:
         return f'<{type(self).__name__} {self._info}>'
@@ -52,27 +59,89 @@ class Resource(base.Resource):
 _R = TypeVar('_R', bound=Resource)
 
 
-# NOTE: ironicclient's is not generic before 6.1.
-class Manager(base.Manager, Generic[_R]):
+class Transport(Protocol):
+    """The way in which a library sends requests."""
+
+    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
+        """Return the response of the library, and what its body means.
+
+        :param path: below ``/v1``.
+        :param given: ``body``, ``params`` and ``headers``.
+        """
+
+    def made(self, manager: Any, found: Any) -> Any:
+        """Return a resource as the users of the library know it."""
+
+
+class _Ironic:
+    """Requests through python-ironicclient."""
+
+    def __init__(self, api: session.ReservationSession) -> None:
+        self._api = api
+
+    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
+        return self._api.json_request(method, f'/v1{path}', **given)
+
+    def made(self, manager: Any, found: Any) -> Any:
+        return manager.resource_class(manager, found, loaded=True)
+
+
+class Manager(Generic[_R]):
     """The requests for resources of one kind.
 
     :param client: an Ironic client, as ``ironicclient.client.get_client``
         returns it.  Its session, credentials and settings are used.
     :param endpoint: where the resources are served, if not at the endpoint
         of the Ironic client.
-    :cvar speaks: the versions that the requests name.
+    :param version: the version of the reservation API to insist on, ``1.0``
+        for one; by default the newest that both sides know.
     """
 
-    speaks: ClassVar[type[session.ReservationSession]] = (
-        session.ReservationSession)
+    resource_class: type[_R]
 
     def __init__(self, client: ironic_client.Client,
-                 endpoint: str | None = None) -> None:
-        super().__init__(self.speaks(client.http_client, endpoint=endpoint))
+                 endpoint: str | None = None,
+                 version: str | None = None) -> None:
+        self._transport: Transport = _Ironic(session.ReservationSession(
+            client.http_client, version, endpoint, self.describes.of_leases))
 
-    def _ask(self, method: str, path: str, **kwargs: Any) -> _R:
-        _response, found = self.api.json_request(method, path, **kwargs)
-        return cast(_R, self.resource_class(self, found, loaded=True))
+    @classmethod
+    def over(cls, transport: Transport) -> Any:
+        """Return a manager that sends its requests in another way."""
+        made = cls.__new__(cls)
+        made._transport = transport
+        return made
+
+    @property
+    def describes(self) -> fields.Resource:
+        """The fields of the resources."""
+        return self.resource_class.describes
+
+    def _path(self, ident: str | None = None) -> str:
+        return self.describes.path + (
+            '' if ident is None else f'/{parse.quote(ident, safe="")}')
+
+    def _ask(self, method: str, path: str, **given: Any) -> Any:
+        _response, found = self._transport.send(method, path, **given)
+        return self._transport.made(self, found)
+
+    def _asked_once(self, query: Mapping[str, Any]) -> Any:
+        """Return the only resource of this kind, of a service that has it."""
+        with self._served():
+            return self._ask('GET', self._path(), params=query)
+
+    @contextlib.contextmanager
+    def _served(self) -> Iterator[None]:
+        """Raise the version that a service lacks where it answers 404.
+
+        :raises NotServed: the service is older than the resource.
+        """
+        try:
+            yield
+        except (exc.NotFound, errors.NotServed) as error:
+            raise errors.NotServed(
+                f'The service {self.describes.lacking} came with version '
+                f'{self.describes.since} of the reservation API.') from error
 
 
 class Collection(Manager[_R]):
@@ -85,7 +154,7 @@ class Collection(Manager[_R]):
             node.
         :raises NotFound: none is visible.
         """
-        return cast(_R, self._get(parse.quote(ident, safe='')))
+        return self._ask('GET', self._path(ident))
 
     def delete(self, ident: str) -> None:
         """Delete one: a lease or a window ends now, or never starts.
@@ -94,44 +163,49 @@ class Collection(Manager[_R]):
         :raises NotFound: none is visible.
         :raises Conflict: a host has been promised to leases.
         """
-        self._delete(parse.quote(ident, safe=''))
+        self._transport.send('DELETE', self._path(ident))
 
+    def _list(self, query: Mapping[str, Any], most: int | None = None,
+              pages: bool = True, **given: Any) -> builtins.list[_R]:
+        """Return resources, page by page.
 
-def named(name: str, found: Iterable[_R], over: Callable[[_R], bool],
-          thing: str, key: str, remark: str) -> _R:
-    """Return the one resource that has a name.
+        :param query: of the first page, without what is ``None``.
+        :param most: the largest number to return; all by default.
+        :param pages: whether to ask for more than one.
+        """
+        asked = {name: str(value) for name, value in query.items()
+                 if value is not None}
+        found: builtins.list[_R] = []
+        while True:
+            _response, page = self._transport.send(
+                'GET', self._path(), params=asked, **given)
+            found += [self._transport.made(self, each)
+                      for each in page[self.describes.plural]]
+            following = page.get('next')
+            if not (following and pages) or most and len(found) >= most:
+                return found[:most or None]
+            asked = dict(parse.parse_qsl(parse.urlsplit(following).query,
+                                         keep_blank_values=True))
 
-    :param over: tells whether one has ended, so that its name may be used
-        again.
-    :param thing: what it is called in sentences.
-    :param key: the attribute with its identifier.
-    :param remark: ends the sentence that there is none.
-    :raises NotFound: there is none.
-    :raises ironicclient.exc.CommandError: there are several.
-    """
-    every = [each for each in found if each.name == name]
-    chosen = [each for each in every if not over(each)] or every
-    if not chosen:
-        raise exc.NotFound(f'There is no {thing} {name!r}{remark}')
-    if len(chosen) > 1:
-        raise exc.CommandError(
-            f'{len(chosen)} {thing}s have the name {name!r}: '
-            f'{", ".join(getattr(each, key) for each in chosen)}. Use the '
-            f'{"UUID" if key == "uuid" else key} of one of them.')
-    return chosen[0]
+    def _named(self, name: str, every: Iterable[_R],
+               over: Callable[[_R], bool], thing: str, remark: str) -> _R:
+        """Return the one resource that has a name.
 
-
-@contextlib.contextmanager
-def served_since(version: str, lacking: str) -> Iterator[None]:
-    """Raise what it means that a resource is not found.
-
-    :param version: the version of the API that it came with.
-    :param lacking: what an older service does not do.
-    :raises NotServed: the service is older than that.
-    """
-    try:
-        yield
-    except (exc.NotFound, errors.NotServed) as error:
-        raise errors.NotServed(
-            f'The service {lacking} came with version {version} of the '
-            'reservation API.') from error
+        :param over: checks whether a resource has ended, after which its name
+            may be used again.
+        :param thing: what it is called in sentences.
+        :param remark: ends the sentence that there is none.
+        :raises NotFound: there is none.
+        :raises ironicclient.exc.CommandError: there are several.
+        """
+        found = [each for each in every if each.name == name]
+        chosen = [each for each in found if not over(each)] or found
+        if not chosen:
+            raise exc.NotFound(f'There is no {thing} {name!r}{remark}')
+        if len(chosen) > 1:
+            key = self.describes.key
+            raise exc.CommandError(
+                f'{len(chosen)} {thing}s have the name {name!r}: '
+                f'{", ".join(getattr(each, key) for each in chosen)}. Use the '
+                f'{"UUID" if key == "uuid" else key} of one of them.')
+        return chosen[0]

@@ -43,7 +43,7 @@ class TwinSession(http.SessionClient):
 
     def __init__(self, original: http.SessionClient,
                  headers: Mapping[str, str]) -> None:
-        # NOTE: the attributes are taken over, and __init__ of the parent is
+        # The attributes are taken over, and __init__ of the parent is
         # not called, so that whatever the original was given (credentials,
         # interface, region, the version agreed with Ironic) holds here too.
         vars(self).update(vars(original))
@@ -55,7 +55,7 @@ class TwinSession(http.SessionClient):
 
     def _http_request(self, url: str, method: str,
                       **kwargs: Any) -> requests.Response:
-        # NOTE: ironicclient tries each 409 again for some ten seconds, which
+        # Ironicclient tries each 409 again for some ten seconds, which
         # helps against the lock of a node and not against a refusal of ours:
         # that one comes back at once.
         left = (http.DEFAULT_MAX_RETRIES if self.conflict_max_retries is None
@@ -90,27 +90,28 @@ class ReservationSession(TwinSession):
         that the client knows, or a lower one if the server is older.
     :param endpoint: where reservations are served, if not by Ironic's API
         itself; without ``/v1``.
+    :param of_leases: whether to speak the version of leases and hosts, too.
     """
 
     def __init__(self, original: http.SessionClient,
-                 version: str | None = None,
-                 endpoint: str | None = None) -> None:
+                 version: str | None = None, endpoint: str | None = None,
+                 of_leases: bool = False) -> None:
         super().__init__(original, {})
-        self.version = version or versions.LATEST
         self._may_go_lower = version is None
-        self._speak(self.version)
+        self._beside = [lease_payload.VERSION] if of_leases else []
+        self._speak(version or versions.LATEST)
         if endpoint:
             self.endpoint_trimmed = http._trim_endpoint_api_version(endpoint)
             self.endpoint_override = self.endpoint_trimmed
 
     def _speak(self, version: str) -> None:
         self.version = version
-        beside = None
-        for name in list(self.additional_headers):
-            if name.lower() == versions.HEADER.lower():
-                beside = self.additional_headers.pop(name)
+        beside = [self.additional_headers.pop(name)
+                  for name in list(self.additional_headers)
+                  if name.lower() == versions.HEADER.lower()]
         self.additional_headers[versions.HEADER] = versions.header(
-            version, beside)
+            version, ', '.join([*beside, *self._beside]))
+        self._beside = []
 
     def negotiate_version(self, conn: ksa_session.Session,
                           resp: requests.Response | None) -> str:
@@ -130,7 +131,7 @@ class ReservationSession(TwinSession):
         try:
             return self._asking(url, method, **kwargs)
         except errors.NotAcceptable as error:
-            # NOTE: a response is false where it tells of an error.
+            # A response is false where it tells of an error.
             served = (None if error.response is None else
                       versions.lower(error.response.headers, self.version))
             if not self._may_go_lower or served is None:
@@ -140,7 +141,7 @@ class ReservationSession(TwinSession):
 
     def _asking(self, url: str, method: str,
                 **kwargs: Any) -> requests.Response:
-        # NOTE: a copy, since the parent writes its headers into the mapping
+        # A copy, since the parent writes its headers into the mapping
         # and a second try with another version must not find them there.
         kwargs['headers'] = dict(kwargs.get('headers') or {})
         try:
@@ -154,22 +155,6 @@ class ReservationSession(TwinSession):
                 'ask the operator whether the middleware "reservations" is '
                 'set in [api] middleware of ironic.conf.'
             ) from error
-
-
-class LeaseSession(ReservationSession):
-    """A session that speaks the version of leases and hosts besides.
-
-    :param original: the session of an Ironic client.
-    :param endpoint: where they are served, if not by Ironic's API itself;
-        without ``/v1``.
-    """
-
-    def __init__(self, original: http.SessionClient,
-                 endpoint: str | None = None) -> None:
-        beside = [value for name, value in original.additional_headers.items()
-                  if name.lower() == versions.HEADER.lower()]
-        super().__init__(TwinSession(original, {versions.HEADER: ', '.join(
-            [*beside, lease_payload.VERSION])}), endpoint=endpoint)
 
 
 def _final(error: Exception) -> bool:

@@ -61,7 +61,7 @@ def instant(text: str, now: datetime.datetime) -> Instant:
         if text.startswith('+'):
             return now + datetime.timedelta(seconds=seconds(text[1:]))
         moment = datetime.datetime.fromisoformat(text)
-        # NOTE: whoever shows local times reads them, too.
+        # Whoever shows local times reads them, too.
         return moment if moment.tzinfo is None else utc(moment)
     except (ValueError, OverflowError) as exc:
         raise ValueError(

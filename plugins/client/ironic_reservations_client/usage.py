@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ironic_reservations_client import resource
-
-SINCE = '1.10'
+from ironic_reservations_client import resources
 
 
 class Usage(resource.Resource):
@@ -29,14 +28,13 @@ class Usage(resource.Resource):
     ``promised``, ``bound``, ``deployed`` and ``unused``; and ``total``.
     """
 
-    envelope = 'usage'
+    describes = resources.USAGE
 
 
 class UsageManager(resource.Manager[Usage]):
     """Asks for usage."""
 
-    resource_class: type[Usage] = Usage
-    _resource_name: str = 'usage'
+    resource_class = Usage
 
     def get(self, first_day: str | None = None, last_day: str | None = None,
             by: Sequence[str] = (), project: str | None = None,
@@ -45,16 +43,14 @@ class UsageManager(resource.Manager[Usage]):
 
         :param first_day: such as ``2026-03-01``, in UTC.
         :param last_day: today by default.
-        :param by: what is told apart: ``day``, ``project``, ``class``; all
-            of them by default.
+        :param by: the groups: ``day``, ``project``, ``class``; all of them
+            by default.
         :param project: its ID, for administrators; by default the own one.
         :param all_projects: whether all are meant, for administrators.
         :raises Forbidden: they are not the caller's own.
         :raises NotServed: the service is older than that.
         """
-        asked = {name: value for name, value in (
+        return self._asked_once({name: value for name, value in (
             ('first_day', first_day), ('last_day', last_day),
             ('by', ','.join(by)), ('project', project),
-            ('all_projects', 'true' if all_projects else None)) if value}
-        with resource.served_since(SINCE, 'does not tell usage: that'):
-            return self._ask('GET', self._path(), params=asked)
+            ('all_projects', 'true' if all_projects else None)) if value})

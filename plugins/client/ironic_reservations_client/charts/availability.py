@@ -173,7 +173,7 @@ def lowest(spans: Sequence[Mapping[str, Any]],
         begin, end = _start(span), times.parsed(span['end_date'])
         last = scale.column(end)
         if scale.edge(last) >= end and last:
-            # NOTE: a span that ends where a column begins is not in it.
+            # A span that ends where a column begins is not in it.
             last -= 1
         for column in range(scale.column(begin), last + 1):
             before = told[column]

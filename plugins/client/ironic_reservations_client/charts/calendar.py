@@ -129,7 +129,7 @@ class CalendarChart:
             last = scale.column(calendar.moment(self._found, end))
             if last > first and scale.edge(last) >= calendar.moment(
                     self._found, end):
-                # NOTE: what ends where a column begins is not in it.
+                # What ends where a column begins is not in it.
                 last -= 1
             for column in range(first, last + 1):
                 columns[column] = (sign, ascii_sign,
@@ -144,7 +144,7 @@ class CalendarChart:
 
 def _left(host: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """Return what a host is drawn with while nobody has it."""
-    # NOTE: such maintenance passes with its window, which is drawn.
+    # Such maintenance passes with its window, which is drawn.
     condition = ('usable' if host['condition'] == 'maintenance'
                  else host['condition'])
     return _LEFT.get(condition, _LEFT['broken'])

@@ -209,7 +209,7 @@ def _table(options: console.ConsoleOptions, *columns: str) -> table.Table:
         box=box.ASCII if options.ascii_only else box.SIMPLE_HEAD,
         show_edge=False, pad_edge=False)
     for column in columns:
-        # NOTE: what is cut off cannot be copied.
+        # What is cut off cannot be copied.
         made.add_column(column, overflow='fold')
     return made
 

@@ -21,23 +21,20 @@ from typing import Any
 
 from ironic_reservations_client import errors
 from ironic_reservations_client import lease
+from ironic_reservations_client.osc import options
 
 
-def add(parser: Any, what: str, kinds: Sequence[str]) -> None:
-    """Add ``--accept``.
+def option(what: str, kinds: Sequence[str]) -> options.Option:
+    """Return ``--accept``.
 
     :param what: is asked for.
     :param kinds: of the offers that there may be.
     """
-    parser.add_argument(
-        '--accept',
-        metavar='<kind>',
-        action='append',
-        choices=kinds,
-        default=[],
-        help=f'If {what} is refused, accept an offer of this kind: '
-             f"{', '.join(kinds)}. Can be specified multiple times, in "
-             'the order of preference.')
+    return options.Option(
+        '--accept', f'If {what} is refused, accept an offer of this kind: '
+        f"{', '.join(kinds)}. Can be specified multiple times, in the order "
+        'of preference.', metavar='<kind>', action='append', choices=kinds,
+        default=[])
 
 
 def or_offered(ask: Callable[[], lease.Lease],
@@ -45,25 +42,18 @@ def or_offered(ask: Callable[[], lease.Lease],
                kinds: list[str]) -> lease.Lease:
     """Return what was asked for, or an offer that the user accepts.
 
-    :param take: asks for what an offer has.
+    :param take: asks for the lease of an offer.
     :param kinds: the kinds of offers that the user accepts.
     """
     try:
         return ask()
     except errors.Refused as refused:
-        offer = _accepted(refused, kinds)
+        offer = next((offer for kind in kinds for offer in refused.offers
+                      if offer.get('kind') == kind and 'lease' in offer),
+                     None)
         if offer is None:
             raise
-        # NOTE: not on stdout, which a program may read.
+        # Not on stdout, which a program may read.
         print(f'{refused}\nTaking the offer [{offer["kind"]}].',
               file=sys.stderr)
         return take(offer['lease'])
-
-
-def _accepted(refused: errors.Refused,
-              kinds: list[str]) -> dict[str, Any] | None:
-    for kind in kinds:
-        for offer in refused.offers:
-            if offer.get('kind') == kind and 'lease' in offer:
-                return dict(offer)
-    return None

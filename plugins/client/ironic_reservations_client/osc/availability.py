@@ -22,55 +22,33 @@ from ironicclient import exc
 
 from ironic_reservations_client import availability
 from ironic_reservations_client import counted
+from ironic_reservations_client import resources
 from ironic_reservations_client import times
 from ironic_reservations_client.charts import availability as chart
 from ironic_reservations_client.osc import chart_command
-from ironic_reservations_client.osc import selection
+from ironic_reservations_client.osc import options
+from ironic_reservations_client.osc import typed
 
-#: No more slots than this are told.
+#: The largest number of slots.
 _MOST = 20
-
-
-@chart_command.typed
-def slot_count(text: str) -> int:
-    """Read a number of slots."""
-    if not text.isdigit() or not 1 <= int(text) <= _MOST:
-        raise ValueError(f'{text!r} is not a number from 1 to {_MOST}')
-    return int(text)
 
 
 class ShowAvailability(chart_command.ChartCommand):
     """Show how many hosts leases could have, when"""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        selection.add(parser)
-        chart_command.add_time(
-            parser, '--from', 'start',
-            'Start of the period: "2030-01-31 12:00" (UTC), ISO 8601 '
-            'with a zone, or +4h, which is four hours from now. Default '
-            'is now.')
-        chart_command.add_time(
-            parser, '--until', 'end',
-            'End of the period. Default is set by the service: 30 days '
-            'after the start.')
-        parser.add_argument(
-            '--hosts',
-            metavar='<number>',
-            type=chart_command.positive,
-            help='Also find the earliest start for this number of hosts, with '
-                 '--duration.')
-        chart_command.add_duration(
-            parser, '--duration',
-            'Duration for --hosts: 30m, 4h, 1h30m, 7d, 2w.')
-        parser.add_argument(
-            '--slots',
-            metavar='<number>',
-            type=slot_count,
-            help='With --hosts and --duration, also list this number of '
-                 'starts, 20 at most: the earliest ones at which a lease that '
-                 'ends by --until would be accepted.')
-        return parser
+    arguments = (
+        *options.SELECTION,
+        *options.of(resources.AVAILABILITY, 'create', 'start', 'end'),
+        options.Option(
+            '--hosts', 'Also find the earliest start for this number of '
+            'hosts, with --duration.', metavar='<number>',
+            type=typed.number('a number of hosts')),
+        *options.of(resources.AVAILABILITY, 'create', 'duration'),
+        options.Option(
+            '--slots', 'With --hosts and --duration, also list this number '
+            'of starts, 20 at most: the earliest ones at which a lease that '
+            'ends by --until would be accepted.', metavar='<number>',
+            type=typed.number(f'a number from 1 to {_MOST}', _MOST)))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         if (parsed_args.hosts is None) != (parsed_args.duration is None):
@@ -81,12 +59,10 @@ class ShowAvailability(chart_command.ChartCommand):
             raise exc.CommandError(
                 'Slots depend on the number of hosts and on the duration: use '
                 '--hosts and --duration, too.')
-        found = availability.AvailabilityManager(
-            self.app.client_manager.baremetal).look(
-                start=parsed_args.start, end=parsed_args.end,
-                hosts=parsed_args.hosts, duration=parsed_args.duration,
-                slots=parsed_args.slots,
-                **selection.read(parsed_args))
+        found = availability.AvailabilityManager(self.client).look(
+            start=parsed_args.start, end=parsed_args.end,
+            hosts=parsed_args.hosts, duration=parsed_args.duration,
+            slots=parsed_args.slots, **options.selected(parsed_args))
         return self.dict2columns(found.to_dict())
 
     def chart(self, parsed_args: argparse.Namespace,

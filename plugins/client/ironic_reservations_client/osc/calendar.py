@@ -26,8 +26,11 @@ from rich import live
 from rich import text
 
 from ironic_reservations_client import calendar
+from ironic_reservations_client import resources
 from ironic_reservations_client.charts import calendar as chart
 from ironic_reservations_client.osc import chart_command
+from ironic_reservations_client.osc import options
+from ironic_reservations_client.osc import typed
 
 #: What passes by itself: the service, or the way to it, is down.
 _PASSES = (exc.ConnectionRefused, exc.InternalServerError, exc.BadGateway,
@@ -36,49 +39,17 @@ _PASSES = (exc.ConnectionRefused, exc.InternalServerError, exc.BadGateway,
            ksa_exceptions.UnknownConnectionError)
 
 
-@chart_command.typed
-def _seconds(typed: str) -> int:
-    """Read after how many seconds to look again."""
-    if not typed.isdigit() or not int(typed):
-        raise ValueError(f'{typed!r} is not a number of seconds')
-    return int(typed)
-
-
 class ShowCalendar(chart_command.ChartCommand):
     """Show when how many hosts are free, and who has which host"""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--resource-class',
-            metavar='<resource-class>',
-            action='append',
-            default=[],
-            dest='resource_classes',
-            help='Only hosts of this resource class. Can be specified '
-                 'multiple times. Default is all.')
-        chart_command.add_time(
-            parser, '--from', 'start',
-            'Start of the window: "2030-01-31 12:00" (UTC), ISO 8601 '
-            'with a zone, or +4h, which is four hours from now. Default '
-            'is the start of the present hour.')
-        chart_command.add_time(
-            parser, '--until', 'end',
-            'End of the window. Default is 30 days after its start.')
-        parser.add_argument(
-            '--hosts',
-            action='store_true',
-            help='Also show each host, and when it is promised.')
-        parser.add_argument(
-            '--watch',
-            metavar='<seconds>',
-            type=_seconds,
-            const=5,
-            nargs='?',
-            help='Draw the calendar again whenever something has changed, '
-                 'until Ctrl-C. Optionally takes the interval of the checks '
-                 '(in seconds). Default is 5.')
-        return parser
+    arguments = (
+        *options.of(resources.CALENDAR, 'create', 'resource_classes',
+                    'start', 'end', 'rows'),
+        options.Option(
+            '--watch', 'Draw the calendar again whenever something has '
+            'changed, until Ctrl-C. Optionally takes the interval of the '
+            'checks (in seconds). Default is 5.', metavar='<seconds>',
+            type=typed.number('a number of seconds'), const=5, nargs='?'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         if parsed_args.watch and (parsed_args.formatter != 'table'
@@ -92,10 +63,10 @@ class ShowCalendar(chart_command.ChartCommand):
 
     def _look(self, parsed_args: argparse.Namespace,
               tag: str | None = None) -> calendar.Calendar | None:
-        return calendar.CalendarManager(
-            self.app.client_manager.baremetal).look(
-                parsed_args.start, parsed_args.end,
-                parsed_args.resource_classes, parsed_args.hosts, tag)
+        found: calendar.Calendar | None = calendar.CalendarManager(
+            self.client).look(**resources.CALENDAR.read(
+                vars(parsed_args), 'create'), tag=tag)
+        return found
 
     def chart(self, parsed_args: argparse.Namespace,
               shown: dict[str, Any]) -> chart.CalendarChart:
@@ -120,7 +91,7 @@ class ShowCalendar(chart_command.ChartCommand):
                drawn: chart.CalendarChart) -> None:
         screen = console.Console(file=self.app.stdout, highlight=False)
         if not screen.is_terminal:
-            # NOTE: one below the other, for whoever reads them.
+            # One below the other, for the reader of a file.
             screen.print(drawn)
             while True:
                 again, _trouble = self._again(parsed_args)

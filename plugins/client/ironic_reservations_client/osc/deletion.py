@@ -20,19 +20,19 @@ from typing import Any
 from typing import ClassVar
 
 from ironicclient import exc
-from osc_lib.command import command
+
+from ironic_reservations_client.osc import base
+from ironic_reservations_client.osc import options
 
 
-class Deletion(command.Command, abc.ABC):
+class Deletion(base.Command, abc.ABC):
     """Deletes all of several things that can be deleted.
 
     :cvar thing: which kind of thing.
-    :cvar named: help text: how they are named.
-    :cvar verbs: what is done to one, and what has been done.
+    :cvar verbs: for a thing that is deleted, and for one that has been.
     """
 
     thing: ClassVar[str]
-    named: ClassVar[str]
     verbs: ClassVar[tuple[str, str]] = ('delete', 'Deleted')
 
     @abc.abstractmethod
@@ -43,21 +43,20 @@ class Deletion(command.Command, abc.ABC):
         :raises ClientException: it cannot be deleted.
         """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument('idents', metavar=f'<{self.thing}>', nargs='+',
-                            help=self.named)
-        return parser
-
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         verb, done = self.verbs
         failures = []
         for ident in parsed_args.idents:
             try:
-                self.delete(self.app.client_manager.baremetal, ident)
+                self.delete(self.client, ident)
                 print(f'{done} {self.thing} {ident}')
             except exc.ClientException as error:
                 failures.append(
                     f'Failed to {verb} {self.thing} {ident}: {error}')
         if failures:
             raise exc.ClientException('\n'.join(failures))
+
+
+def named(thing: str, text: str) -> options.Option:
+    """Return the argument that names the things to delete."""
+    return options.Option('idents', text, metavar=f'<{thing}>', nargs='+')

@@ -19,27 +19,22 @@ from collections.abc import Sequence
 import contextlib
 from typing import Any
 
-from cliff import columns
 from ironicclient import exc
 from rich import console
 from rich import progress
 
 from ironic_reservations_client import counted
 from ironic_reservations_client import deployment
-from ironic_reservations_client.osc import named_nodes
+from ironic_reservations_client import nodes
+from ironic_reservations_client.osc import cells
 
 
-class Nodes(columns.FormattableColumn[list[dict[str, Any]]]):
-    """Nodes, each of which is a line in a table."""
-
-    def human_readable(self) -> str:
-        """Return the lines."""
-        return '\n'.join(
-            f'{each["name"] or "-"} ({each["uuid"]}) '
-            f'{each["provision_state"] or "-"}'
-            + (f', becomes {each["target_provision_state"]}'
-               if each['target_provision_state'] else '')
-            for each in self._value)
+def _line(node: dict[str, Any]) -> str:
+    """Return the name and the state of a node."""
+    target = node['target_provision_state']
+    return (f'{node["name"] or "-"} ({node["uuid"]}) '
+            f'{node["provision_state"] or "-"}'
+            + (f', becomes {target}' if target else ''))
 
 
 def chosen(client: Any, of: deployment.Promised, idents: Sequence[str],
@@ -62,7 +57,7 @@ def chosen(client: Any, of: deployment.Promised, idents: Sequence[str],
                'name those that you want.' if of.proofs else '.'))
     proofs = {}
     for ident in idents:
-        uuid = named_nodes.node_uuid(client, ident)
+        uuid = nodes.uuid_of(client, ident)
         if uuid not in of.proofs:
             raise exc.CommandError(
                 f'Node {ident} is not one of the {of.title}, which has '
@@ -87,8 +82,9 @@ def deploy(client: Any, of: deployment.Promised, wanted: deployment.Wanted,
     under_way.check()
     assert of.lease is not None
     return {'lease_id': of.lease.id, 'lease_name': of.lease.name,
-            'nodes': Nodes([_shown(ident, under_way.nodes.get(ident))
-                            for ident in of.proofs])}
+            'nodes': cells.lines(_line, [
+                _shown(ident, under_way.nodes.get(ident))
+                for ident in of.proofs])}
 
 
 def _shown(ident: str, node: Any) -> dict[str, Any]:
@@ -109,7 +105,7 @@ def _display(of: deployment.Promised) -> Iterator[Any]:
 
     In a terminal it is a bar; elsewhere a line for each change of a node.
     """
-    # NOTE: not on stdout, which a program may read.
+    # Not on stdout, which a program may read.
     screen = console.Console(stderr=True, highlight=False)
     seen: dict[str, str] = {}
 

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,132 +22,86 @@ from ironicclient import exc
 from osc_lib.cli import format_columns
 from osc_lib.command import command
 
+from ironic_reservations_client import fields
 from ironic_reservations_client import host
-from ironic_reservations_client.osc import chart_command
+from ironic_reservations_client import resources
+from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import deletion
 from ironic_reservations_client.osc import options
+from ironic_reservations_client.osc import typed
 from ironic_reservations_client.osc import zone
 
-_COLUMNS = ('id', 'name', 'resource_class', 'status', 'reservable')
-_LONG = (*_COLUMNS, 'node_uuid', 'hypervisor_hostname', 'vcpus', 'memory_mb',
-         'local_gb', 'properties', 'created_at', 'updated_at')
-_DETAILS = (*_COLUMNS, 'node_uuid', 'hypervisor_hostname', 'hypervisor_type',
-            'vcpus', 'memory_mb', 'local_gb', 'cpu_info', 'properties',
-            'created_at', 'updated_at')
-
-Columns = tuple[Sequence[str], Iterable[Any]]
-
-
-@chart_command.typed
-def capability(text: str) -> tuple[str, str]:
-    """Read ``name=value``."""
-    name, equals, value = text.partition('=')
-    if not (name and equals):
-        raise ValueError(f'{text!r} is not a property. Write it like rack=r1')
-    return name, value
+capability = typed.pair('is not a property. Write it like rack=r1')
+_HOST = options.Option(
+    'host', 'ID of the host, or the name or UUID of its node.',
+    metavar='<host>')
 
 
 class ListHosts(zone.Zoned, command.Lister):
     """List hosts, which are the nodes that are open to leases"""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--resource-class',
-            metavar='<resource-class>',
-            help='Only list hosts of this resource class.')
-        options.add_page(parser, 'host')
-        parser.add_argument(
-            '--long',
-            action='store_true',
-            help='Also show the UUID of the node, the sizes, and the '
-                 'properties that were set on the host.')
-        return parser
+    arguments = (
+        options.Option(
+            '--resource-class', 'Only list hosts of this resource class.',
+            metavar='<resource-class>'),
+        *options.page('host'),
+        options.Option(
+            '--long', 'Also show the UUID of the node, the sizes, and the '
+            'properties that were set on the host.', action='store_true'))
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         limit, wanted = parsed_args.limit, parsed_args.resource_class
-        options.check_page(parsed_args)
-        # NOTE: the service lists all classes, so a limit is for what is left.
-        found = host.HostManager(self.app.client_manager.baremetal).list(
+        # The service lists all classes, so a limit is for what is left.
+        found = host.HostManager(self.client).list(
             limit=None if wanted else limit, marker=parsed_args.marker)
         if wanted:
             found = [each for each in found if each.resource_class == wanted]
             found = found[:limit] if limit else found
-        columns = _LONG if parsed_args.long else _COLUMNS
+        columns = resources.HOST.columns(
+            fields.Shown.LONG if parsed_args.long else fields.Shown.ALWAYS)
         return columns, [_values(each, columns) for each in found]
 
 
 class ShowHost(zone.Zoned, command.ShowOne):
     """Show a host"""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_host(parser)
-        return parser
+    arguments = (_HOST,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        return _shown(host.HostManager(
-            self.app.client_manager.baremetal).get(parsed_args.host))
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        return _shown(host.HostManager(self.client).get(parsed_args.host))
 
 
 class SetHost(zone.Zoned, command.ShowOne):
     """Set properties of a host, or open or close it to new leases"""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_host(parser)
-        parser.add_argument(
-            '--property',
-            metavar='<name>=<value>',
-            type=capability,
-            action='append',
-            default=[],
-            dest='capabilities',
-            help='Property to set, that leases can ask for. Can be specified '
-                 'multiple times.')
-        switch = parser.add_mutually_exclusive_group()
-        switch.add_argument(
-            '--reservable',
-            action='store_true',
-            default=None,
-            help='Open the host to new leases.')
-        switch.add_argument(
-            '--not-reservable',
-            action='store_false',
-            dest='reservable',
-            help='Close the host to new leases. Leases that have not started '
-                 'get other hosts where that is possible; those that have '
-                 'started keep it.')
-        return parser
+    arguments = (
+        _HOST,
+        options.Option(
+            '--property', 'Property to set, that leases can ask for. Can be '
+            'specified multiple times.', metavar='<name>=<value>',
+            type=capability, action='append', default=[],
+            dest='capabilities'),
+        *options.of(resources.HOST, 'change'))
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         if not parsed_args.capabilities and parsed_args.reservable is None:
             raise exc.CommandError(
                 'No change was given. Use --property, --reservable or '
                 '--not-reservable.')
-        return _shown(host.HostManager(
-            self.app.client_manager.baremetal).change(
-                parsed_args.host, parsed_args.reservable,
-                dict(parsed_args.capabilities)))
+        return _shown(host.HostManager(self.client).change(
+            parsed_args.host, parsed_args.reservable,
+            dict(parsed_args.capabilities)))
 
 
 class UnsetHost(zone.Zoned, command.ShowOne):
     """Unset properties of a host"""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_host(parser)
-        parser.add_argument(
-            '--property',
-            metavar='<name>',
-            action='append',
-            required=True,
-            dest='names',
-            help='Property to unset. Can be specified multiple times.')
-        return parser
+    arguments = (_HOST, options.Option(
+        '--property', 'Property to unset. Can be specified multiple times.',
+        metavar='<name>', action='append', required=True, dest='names'))
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        manager = host.HostManager(self.app.client_manager.baremetal)
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        manager = host.HostManager(self.client)
         found = manager.get(parsed_args.host)
         unknown = [name for name in parsed_args.names
                    if name not in found.capabilities]
@@ -168,21 +121,17 @@ class DeleteHost(deletion.Deletion):
     """
 
     thing = 'host'
-    named = 'IDs of the hosts to delete, or names or UUIDs of their nodes.'
+    arguments = (deletion.named(thing, 'IDs of the hosts to delete, or names '
+                              'or UUIDs of their nodes.'),)
 
     def delete(self, client: Any, ident: str) -> None:
-        """Take one back."""
+        """Close one host to leases for good."""
         host.HostManager(client).delete(ident)
 
 
-def _add_host(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        'host', metavar='<host>',
-        help='ID of the host, or the name or UUID of its node.')
-
-
-def _shown(found: host.Host) -> Columns:
-    return _DETAILS, _values(found, _DETAILS)
+def _shown(found: host.Host) -> base.Columns:
+    columns = resources.HOST.columns(fields.Shown.ALONE)
+    return columns, _values(found, columns)
 
 
 def _values(found: host.Host, columns: Sequence[str]) -> list[Any]:

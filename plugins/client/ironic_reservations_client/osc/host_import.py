@@ -29,15 +29,16 @@ from rich import progress
 
 from ironic_reservations_client import errors
 from ironic_reservations_client import host
+from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import host as host_commands
-from ironic_reservations_client.osc import json_refusals
+from ironic_reservations_client.osc import options
 
 _EXISTS = 'host.exists'
 #: What goes wrong for one node goes wrong for all of them.
 _FOR_ALL = (401, 403, 503)
 
 
-class ImportHosts(json_refusals.JsonRefusals, command.ShowOne):
+class ImportHosts(base.Command, command.ShowOne):
     """Open nodes of Ironic to leases.
 
     Nodes that are open already are left as they are, so a run that was
@@ -45,53 +46,38 @@ class ImportHosts(json_refusals.JsonRefusals, command.ShowOne):
     """
     _failed = 0
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument(
-            'nodes',
-            metavar='<node>',
-            nargs='*',
-            default=[],
-            help='Names or UUIDs of the nodes.')
-        which.add_argument(
-            '--resource-class',
-            metavar='<resource-class>',
-            help='All nodes of this resource class.')
-        which.add_argument(
-            '--all',
-            action='store_true',
-            help='All nodes.')
-        parser.add_argument(
-            '--property',
-            metavar='<name>=<value>',
-            type=host_commands.capability,
-            action='append',
-            default=[],
-            dest='capabilities',
-            help='Capability of each host, besides the properties from '
-                 'Ironic, that leases can ask for. Can be specified multiple '
-                 'times.')
-        return parser
+    arguments = (
+        options.OneOf(
+            options.Option('nodes', 'Names or UUIDs of the nodes.',
+                           metavar='<node>', nargs='*', default=[]),
+            options.Option('--resource-class',
+                           'All nodes of this resource class.',
+                           metavar='<resource-class>'),
+            options.Option('--all', 'All nodes.', action='store_true'),
+            required=True),
+        options.Option(
+            '--property', 'Capability of each host, besides the properties '
+            'from Ironic, that leases can ask for. Can be specified multiple '
+            'times.', metavar='<name>=<value>', action='append', default=[],
+            type=host_commands.capability, dest='capabilities'))
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        client = self.app.client_manager.baremetal
-        manager = host.HostManager(client)
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        manager = host.HostManager(self.client)
         hosts = {each.node_uuid for each in manager.list()}
-        found = _nodes(client, parsed_args)
+        found = _nodes(self.client, parsed_args)
         new = [node for node in found if node.uuid not in hosts]
-        told = {'imported': 0, 'hosts_already': len(found) - len(new),
-                'failed': 0}
+        counts = {'imported': 0, 'hosts_already': len(found) - len(new),
+                  'failed': 0}
         try:
             for outcome in _opened(manager, new,
                                    dict(parsed_args.capabilities)):
-                told[outcome] += 1
+                counts[outcome] += 1
         except BaseException:
-            print(f"Stopped after {told['imported']} of {len(new)} nodes; run "
-                  'the same command again to continue.', file=sys.stderr)
+            print(f"Stopped after {counts['imported']} of {len(new)} nodes; "
+                  'run the same command again to continue.', file=sys.stderr)
             raise
-        self._failed = told['failed']
-        return self.dict2columns(told)
+        self._failed = counts['failed']
+        return self.dict2columns(counts)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Do it; 1 where a node could not be opened."""
@@ -123,7 +109,7 @@ def _opened(manager: host.HostManager, nodes: Sequence[Any],
     with contextlib.ExitStack() as shown:
         left: Iterable[Any] = nodes
         if screen.is_terminal:
-            # NOTE: a bar that is switched off prints an empty line at its end
+            # A bar that is switched off prints an empty line at its end
             # with older releases of rich.
             left = shown.enter_context(progress.Progress(
                 console=screen, transient=True)).track(
@@ -134,7 +120,7 @@ def _opened(manager: host.HostManager, nodes: Sequence[Any],
                 yield 'imported'
             except errors.Refused as refused:
                 if refused.code == _EXISTS:
-                    # NOTE: somebody else does the same just now.
+                    # Somebody else does the same just now.
                     yield 'hosts_already'
                     continue
                 if refused.refusal.status in _FOR_ALL:

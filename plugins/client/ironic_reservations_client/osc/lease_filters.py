@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Options that say which leases are listed."""
+"""Options that choose the leases that are listed."""
 
 from __future__ import annotations
 
@@ -19,40 +19,28 @@ from collections.abc import Callable
 from typing import Any
 
 from ironic_reservations_client import lease
+from ironic_reservations_client import nodes
 from ironic_reservations_client import times
-from ironic_reservations_client.osc import chart_command
-from ironic_reservations_client.osc import named_nodes
+from ironic_reservations_client.osc import options
+from ironic_reservations_client.osc import typed
 
 _STATUSES = ('PENDING', 'STARTING', 'ACTIVE', 'TERMINATING', 'TERMINATED',
              'DELETING', 'ERROR')
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add them."""
-    parser.add_argument(
-        '--name',
-        metavar='<name>',
-        help='Only list leases with this name.')
-    parser.add_argument(
-        '--status',
-        metavar='<status>',
-        action='append',
-        type=str.upper,
-        choices=_STATUSES,
-        default=[],
-        help='Only list leases with this status: '
-             f"{', '.join(_STATUSES)}. Can be specified multiple times.")
-    parser.add_argument(
-        '--node',
-        metavar='<node>',
-        help='Only list leases that have, or are planned on, this node '
-             '(name or UUID).')
-    chart_command.add_time(
-        parser, '--from', 'since',
-        'Only list leases that end after this time.')
-    chart_command.add_time(
-        parser, '--until', 'until',
-        'Only list leases that start before this time.')
+OPTIONS = (
+    options.Option('--name', 'Only list leases with this name.',
+                   metavar='<name>'),
+    options.Option(
+        '--status', f"Only list leases with this status: "
+        f"{', '.join(_STATUSES)}. Can be specified multiple times.",
+        metavar='<status>', action='append', type=str.upper,
+        choices=_STATUSES, default=[]),
+    options.Option(
+        '--node', 'Only list leases that have, or are planned on, this node '
+        '(name or UUID).', metavar='<node>'),
+    options.Option('--from', 'Only list leases that end after this time.',
+                   metavar='<time>', type=typed.instant, dest='since'),
+    options.Option('--until', 'Only list leases that start before this time.',
+                   metavar='<time>', type=typed.instant, dest='until'))
 
 
 def read(client: Any, parsed_args: argparse.Namespace
@@ -61,12 +49,9 @@ def read(client: Any, parsed_args: argparse.Namespace
 
     :param client: an Ironic client, which knows the names of nodes.
     """
-    since, until = (
-        None if each is None else chart_command.now()
-        if each == times.NOW else each
-        for each in (parsed_args.since, parsed_args.until))
-    node = parsed_args.node and named_nodes.node_uuid(client,
-                                                      parsed_args.node)
+    since, until = (typed.now() if each == times.NOW else each
+                    for each in (parsed_args.since, parsed_args.until))
+    node = parsed_args.node and nodes.uuid_of(client, parsed_args.node)
     checks: list[Callable[[lease.Lease], bool]] = []
     if parsed_args.name is not None:
         checks.append(lambda each: each.name == parsed_args.name)

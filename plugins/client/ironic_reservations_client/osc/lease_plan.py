@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import abc
 import argparse
-from collections.abc import Collection
 import datetime
 import sys
 from typing import Any
@@ -25,31 +24,28 @@ from ironicclient import exc
 
 from ironic_reservations_client import host
 from ironic_reservations_client import lease
+from ironic_reservations_client import nodes
 from ironic_reservations_client.charts import lease as chart
 from ironic_reservations_client.osc import chart_command
 from ironic_reservations_client.osc import options
 
-#: From so many nodes on, one list of all is quicker than asking for each.
-_MANY = 16
-_FIELDS = ['uuid', 'name', 'provision_state']
+LEASE = options.Option('lease', 'Name or ID of the lease.', metavar='<lease>')
 
 
 class Planned(chart_command.ChartCommand, metaclass=abc.ABCMeta):
     """Shows the plan of a lease."""
 
-    def planned(self, client: Any, found: lease.Lease,
-                dry_run: bool = False) -> Any:
-        """Return what is shown of a lease.
+    def planned(self, found: lease.Lease, dry_run: bool = False) -> Any:
+        """Return the columns of a lease.
 
-        :param client: an Ironic client.
         :param dry_run: whether there is no such lease, but could be.
         """
         if dry_run:
-            # NOTE: not on stdout, which a program may read.
+            # Not on stdout, which a program may read.
             print('The change is possible; this would be the result. Nothing '
                   'was changed.',
                   file=sys.stderr)
-        return self.dict2columns(plan(client, found))
+        return self.dict2columns(plan(self.client, found))
 
     def chart(self, parsed_args: argparse.Namespace,
               shown: dict[str, Any]) -> chart.LeasePlan:
@@ -61,22 +57,15 @@ class Planned(chart_command.ChartCommand, metaclass=abc.ABCMeta):
 class ShowLeasePlan(Planned):
     """Show which nodes a lease has, when, and what it waits for"""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument('lease', metavar='<lease>',
-                            help='Name or ID of the lease.')
-        options.add_wait(parser, 'the lease to start')
-        return parser
+    arguments = (LEASE, options.wait('the lease to start'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         timeout = parsed_args.wait_timeout
-        options.check_wait(parsed_args)
-        client = self.app.client_manager.baremetal
-        manager = lease.LeaseManager(client)
+        manager = lease.LeaseManager(self.client)
         found = manager.find(parsed_args.lease)
         if timeout is not None:
             found = manager.wait(found.id, timeout)
-        return self.planned(client, found)
+        return self.planned(found)
 
 
 def plan(client: Any, found: lease.Lease) -> dict[str, Any]:
@@ -85,7 +74,9 @@ def plan(client: Any, found: lease.Lease) -> dict[str, Any]:
     :param client: an Ironic client.
     """
     shown = found.to_dict()
-    known = known_nodes(client, found.node_uuids)
+    known = {uuid: {'name': node.name,
+                    'provision_state': node.provision_state}
+             for uuid, node in nodes.read(client, found.node_uuids).items()}
     if any('amount' in reservation and not known.keys() >= {
             node['uuid'] for node in reservation['nodes']}
            for reservation in shown['reservations']):
@@ -97,36 +88,12 @@ def plan(client: Any, found: lease.Lease) -> dict[str, Any]:
     return shown
 
 
-def known_nodes(client: Any, uuids: Collection[str]
-                ) -> dict[str, dict[str, Any]]:
-    """Return the names and states of nodes that Ironic shows the caller.
-
-    :param client: an Ironic client.
-    """
-    nodes = []
-    if len(uuids) < _MANY:
-        for uuid in uuids:
-            try:
-                nodes.append(client.node.get(uuid, fields=_FIELDS))
-            except (exc.NotFound, exc.Forbidden):
-                # NOTE: a member sees the nodes of a lease in Ironic from its
-                # start on only, as their lessee.
-                continue
-    else:
-        wanted = set(uuids)
-        nodes = [node for node in client.node.list(limit=0, fields=_FIELDS)
-                 if node.uuid in wanted]
-    return {node.uuid: {'name': node.name,
-                        'provision_state': node.provision_state}
-            for node in nodes}
-
-
 def _compute_hosts(client: Any, uuids: set[str]) -> dict[str, dict[str, Any]]:
-    """Read of hosts what Ironic does not know, if the caller may."""
+    """Return hosts that Ironic does not know, if the caller may see them."""
     try:
         hosts = host.HostManager(client).list()
     except (exc.Forbidden, exc.NotFound):
-        # NOTE: only the operator sees which hosts there are.
+        # Only the operator sees which hosts there are.
         return {}
     return {each.node_uuid: {'name': each.shown_name,
                              'provision_state': each.status}

@@ -23,33 +23,28 @@ from typing import Any
 from osc_lib.command import command
 
 from ironic_reservations_client import limits
+from ironic_reservations_client import resources
 from ironic_reservations_client import times
-from ironic_reservations_client.osc import json_refusals
+from ironic_reservations_client.osc import base
+from ironic_reservations_client.osc import options
 
-_COLUMNS = ('limit', 'used', 'allowed', 'unit', 'resource_class')
 _SECONDS = 'seconds'
 
 
-class ListLimits(json_refusals.JsonRefusals, command.Lister):
+class ListLimits(base.Command, command.Lister):
     """List what your project may have, and what of it is used"""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--project',
-            metavar='<project>',
-            help='List the limits of this project (ID), as they hold for its '
-                 'members. For administrators.')
-        return parser
+    arguments = (options.Option(
+        '--project', 'List the limits of this project (ID), as they hold for '
+        'its members. For administrators.', metavar='<project>'),)
 
-    def take_action(self, parsed_args: argparse.Namespace
-                    ) -> tuple[Sequence[str], Iterable[Any]]:
-        found = limits.LimitsManager(
-            self.app.client_manager.baremetal).get(parsed_args.project)
-        # NOTE: a service before 1.13 has no limits by class.
-        rows = [[each.get(name) for name in _COLUMNS]
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        found = limits.LimitsManager(self.client).get(parsed_args.project)
+        # A service before 1.13 has no limits by class.
+        rows = [[each.get(field.name) for field in resources.LIMITS.fields]
                 for each in found.absolute]
-        return ([name.replace('_', ' ').capitalize() for name in _COLUMNS],
+        return ([field.title.capitalize()
+                 for field in resources.LIMITS.fields],
                 _in_table(rows) if parsed_args.formatter == 'table' else rows)
 
 

@@ -15,31 +15,32 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import datetime
 from typing import Any
 
-from cliff import columns as formats
 from ironicclient import exc
 from osc_lib.command import command
 
+from ironic_reservations_client import fields
 from ironic_reservations_client import maintenance
+from ironic_reservations_client import nodes
+from ironic_reservations_client import resources
 from ironic_reservations_client import times
-from ironic_reservations_client.osc import chart_command
+from ironic_reservations_client.osc import base
+from ironic_reservations_client.osc import cells
 from ironic_reservations_client.osc import deletion
-from ironic_reservations_client.osc import lease_plan
-from ironic_reservations_client.osc import named_nodes
-from ironic_reservations_client.osc import selection
+from ironic_reservations_client.osc import options
+from ironic_reservations_client.osc import typed
 from ironic_reservations_client.osc import zone
 
-_COLUMNS = ('uuid', 'name', 'state', 'starts_at', 'ends_at')
-_LONG = (*_COLUMNS, 'reason', 'drain', 'nodes', 'created_at', 'updated_at')
-_EFFECT = ('bound', 'moves', 'slides', 'cannot_move')
+_COLUMNS = resources.MAINTENANCE.columns(fields.Shown.ALWAYS)
+_LONG = resources.MAINTENANCE.columns(fields.Shown.LONG)
+_MADE = resources.MAINTENANCE.columns(fields.Shown.ALONE)
+#: The columns of a dry run beside these.
 _TRIED = ('accepted', 'reasons')
-_TIMES = '"2030-01-31 12:00" (UTC), or +4h'
-
-Columns = tuple[Sequence[str], Iterable[Any]]
 
 
 class CreateMaintenance(zone.Zoned, command.ShowOne):
@@ -50,111 +51,68 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
     is shown, and nothing is booked.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'name', metavar='<name>', help='Name of the maintenance window.')
-        parser.add_argument(
-            '--node',
-            metavar='<node>',
-            action='append',
-            default=[],
-            dest='nodes',
-            help='Name or UUID of a node. Can be specified multiple times. '
-                 'Default is all nodes that match the other options.')
-        selection.add(parser)
-        parser.add_argument(
-            '--reason',
-            metavar='<reason>',
-            help='Reason to show in Ironic. Default is the name.')
-        chart_command.add_time(
-            parser, '--start-date', 'start',
-            f'Start of the maintenance: {_TIMES}. Default is now.')
-        end = parser.add_mutually_exclusive_group(required=True)
-        chart_command.add_time(
-            # NOTE: not --end, in which the shell sees its own --endpoint.
-            end, '--end-date', 'end',
-            f'End of the maintenance: {_TIMES}.')
-        chart_command.add_duration(
-            end, '--duration',
-            'Duration of the maintenance, for example 4h.')
-        parser.add_argument(
-            '--drain',
-            action='store_true',
-            help='Wait for the users of nodes: the maintenance of a node '
-                 'begins when its lease has ended, and has the requested '
-                 'duration.')
-        parser.add_argument(
-            '--force',
-            action='store_true',
-            help='Book the nodes even if others have them.')
-        parser.add_argument(
-            '--dry-run',
-            action='store_true',
-            help='Only show the bookings that would move, those that cannot, '
-                 'and the users of nodes.')
-        return parser
+    arguments = (
+        *options.of(resources.MAINTENANCE, 'create', 'name', 'nodes'),
+        *options.SELECTION,
+        *options.of(resources.MAINTENANCE, 'create', 'reason', 'start'),
+        options.OneOf(
+            *options.of(resources.MAINTENANCE, 'create', 'end'),
+            options.Option(
+                '--duration', 'Duration of the maintenance, for example 4h.',
+                metavar='<duration>', type=typed.duration), required=True),
+        *options.of(resources.MAINTENANCE, 'create', 'drain', 'force'),
+        options.Option(
+            '--dry-run', 'Only show the bookings that would move, those that '
+            'cannot, and the users of nodes.', action='store_true'))
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        wanted = selection.read(parsed_args)
-        if not (parsed_args.nodes or any(wanted.values())):
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        chosen = options.selected(parsed_args)
+        given = resources.MAINTENANCE.read(vars(parsed_args), 'create')
+        if not (given['nodes'] or any(chosen.values())):
             raise exc.CommandError(
                 'No nodes were chosen. Use --node, --resource-class, '
                 '--property or --trait.')
-        start, end = parsed_args.start, parsed_args.end
-        if end is None:
-            begins = (start if isinstance(start, datetime.datetime)
-                      else chart_command.now())
-            end = begins + datetime.timedelta(seconds=parsed_args.duration)
-        client = self.app.client_manager.baremetal
-        with named_nodes.in_refusals(client):
-            made = maintenance.MaintenanceManager(client).create(
-                parsed_args.name, end, start, parsed_args.reason,
-                parsed_args.nodes, drain=parsed_args.drain,
-                force=parsed_args.force, dry_run=parsed_args.dry_run,
-                **wanted)
-        columns = (*_LONG, *_EFFECT, *(_TRIED if parsed_args.dry_run
-                                       else ()))
-        _name_nodes(client, [made])
+        if given['end'] is None:
+            begins = (given['start']
+                      if isinstance(given['start'], datetime.datetime)
+                      else typed.now())
+            given['end'] = begins + datetime.timedelta(
+                seconds=parsed_args.duration)
+        with nodes.named_in_refusals(self.client):
+            made = maintenance.MaintenanceManager(self.client).create(
+                dry_run=parsed_args.dry_run, **given, **chosen)
+        columns = (*_MADE, *(_TRIED if parsed_args.dry_run else ()))
+        _name_nodes(self.client, [made])
         return columns, _values(made, columns)
 
 
 class ListMaintenances(zone.Zoned, command.Lister):
     """List maintenance windows"""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--long',
-            action='store_true',
-            help='Show the nodes and the reason, too.')
-        return parser
+    arguments = (options.Option(
+        '--long', 'Show the nodes and the reason, too.',
+        action='store_true'),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         columns = _LONG if parsed_args.long else _COLUMNS
-        client = self.app.client_manager.baremetal
-        found = maintenance.MaintenanceManager(client).list()
+        found = maintenance.MaintenanceManager(self.client).list()
         if parsed_args.long:
-            _name_nodes(client, found)
+            _name_nodes(self.client, found)
         return columns, [_values(each, columns) for each in found]
 
 
 class ShowMaintenance(zone.Zoned, command.ShowOne):
     """Show a maintenance window"""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'maintenance', metavar='<maintenance>',
-            help='Name or UUID of the maintenance window.')
-        return parser
+    arguments = (options.Option(
+        'maintenance', 'Name or UUID of the maintenance window.',
+        metavar='<maintenance>'),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Columns:
-        manager = maintenance.MaintenanceManager(
-            self.app.client_manager.baremetal)
-        # NOTE: the list, in which names are found, tells less.
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        manager = maintenance.MaintenanceManager(self.client)
+        # The list, in which names are found, has fewer fields.
         found = manager.get(manager.find(parsed_args.maintenance).uuid)
-        _name_nodes(self.app.client_manager.baremetal, [found])
+        _name_nodes(self.client, [found])
         waiting = [
             {'node_uuid': each['node_uuid'],
              'node_name': each['node_name'], **each['waiting'],
@@ -162,87 +120,67 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
             for each in found.nodes if each.get('waiting')]
         for each in found.nodes:
             each.pop('waiting', None)
-        return (*_LONG, 'waiting'), [*_values(found, _LONG),
-                                     _Waiting(waiting)]
-
-
-class _Waiting(formats.FormattableColumn[list[dict[str, Any]]]):
-    """The nodes that are waited for, each in lines of its own."""
-
-    def human_readable(self) -> str:
-        """Return for whom, since when, and until when at the latest."""
-        return '\n\n'.join(
-            f'{_name(each)}: {each["for"]}\n'
-            f'since: {each["since"]}\n'
-            f'until: {each["until"] or "not known"}\n'
-            f'at the latest until: {each["latest"]}'
-            for each in self._value)
+        return (*_LONG, 'waiting'), [
+            *_values(found, _LONG),
+            cells.lines(waiting_lines, waiting, '\n\n')]
 
 
 class DeleteMaintenance(deletion.Deletion):
     """End maintenance windows, or take them back before they start"""
 
     thing = 'maintenance'
-    named = 'Names or UUIDs of the maintenance windows.'
+    arguments = (deletion.named(
+        thing, 'Names or UUIDs of the maintenance windows.'),)
     verbs = ('end', 'Ended')
 
     def delete(self, client: Any, ident: str) -> None:
-        """End one, which is named by either."""
+        """End one window, by its name or UUID."""
         manager = maintenance.MaintenanceManager(client)
         manager.delete(manager.find(ident).uuid)
 
 
-class _Lines(formats.FormattableColumn[list[dict[str, Any]]]):
-    """A list of nodes, each of which is a line in a table."""
-
-    def human_readable(self) -> str:
-        """Return the lines."""
-        return '\n'.join(map(self.line, self._value))
-
-    def line(self, each: dict[str, Any]) -> str:
-        """Return what a node is in maintenance for, and when."""
-        return f'{_name(each)}: {each["state"]}, {_window(each)}'
+def waiting_lines(each: dict[str, Any]) -> str:
+    """Return for whom, since when, and until when at the latest."""
+    return (f'{_name(each)}: {each["for"]}\n'
+            f'since: {each["since"]}\n'
+            f'until: {each["until"] or "not known"}\n'
+            f'at the latest until: {each["latest"]}')
 
 
-class _Bound(_Lines):
-
-    def line(self, each: dict[str, Any]) -> str:
-        """Return who has a node, and until when."""
-        lease = f' {each["lease_id"]}' if each.get('lease_id') else ''
-        until = each['until'] or 'nobody knows when'
-        return f'{_name(each)}: {each["kind"]}{lease}, until {until}'
+def _node(each: dict[str, Any]) -> str:
+    return f'{_name(each)}: {each["state"]}, {_window(each)}'
 
 
-class _Moves(_Lines):
-
-    def line(self, each: dict[str, Any]) -> str:
-        """Return what moves where, or cannot move."""
-        to = each.get('to_name') or each.get('to')
-        return (f'{_name(each)}{f" to {to}" if to else ""}: lease '
-                f'{each["lease_id"]}, {_window(each)}')
+def _bound(each: dict[str, Any]) -> str:
+    """Return who has a node, and until when."""
+    lease = f' {each["lease_id"]}' if each.get('lease_id') else ''
+    until = each['until'] or 'nobody knows when'
+    return f'{_name(each)}: {each["kind"]}{lease}, until {until}'
 
 
-class _Slides(_Lines):
-
-    def line(self, each: dict[str, Any]) -> str:
-        """Return which lease starts at another time, and when."""
-        by = each['seconds']
-        duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
-        return (f'lease {each["lease_name"]} ({each["lease_id"]}): '
-                f'{_window(each)}, {duration} '
-                f'{"later" if by > 0 else "earlier"}')
+def _move(each: dict[str, Any]) -> str:
+    """Return what moves where, or cannot move."""
+    to = each.get('to_name') or each.get('to')
+    return (f'{_name(each)}{f" to {to}" if to else ""}: lease '
+            f'{each["lease_id"]}, {_window(each)}')
 
 
-class _Reasons(_Lines):
+def _slide(each: dict[str, Any]) -> str:
+    """Return which lease starts at another time, and when."""
+    by = each['seconds']
+    duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
+    return (f'lease {each["lease_name"]} ({each["lease_id"]}): '
+            f'{_window(each)}, {duration} {"later" if by > 0 else "earlier"}')
 
-    def line(self, each: dict[str, Any]) -> str:
-        """Return why a node cannot be booked."""
-        return f'{_name(each)}: {each["detail"]} [{each["code"]}]'
+
+def _reason(each: dict[str, Any]) -> str:
+    return f'{_name(each)}: {each["detail"]} [{each["code"]}]'
 
 
-_IN_LINES = {'nodes': _Lines, 'bound': _Bound, 'moves': _Moves,
-             'slides': _Slides, 'cannot_move': _Moves, 'reasons': _Reasons}
-#: Of these keys, which one has the name.
+_LINES: dict[str, Callable[[dict[str, Any]], str]] = {
+    'nodes': _node, 'bound': _bound, 'moves': _move, 'slides': _slide,
+    'cannot_move': _move, 'reasons': _reason}
+#: The key with the name of a node, by the key with its UUID.
 _NODES = {'node_uuid': 'node_name', 'to': 'to_name'}
 
 
@@ -257,19 +195,19 @@ def _window(each: dict[str, Any]) -> str:
 def _name_nodes(client: Any,
                 found: Iterable[maintenance.Maintenance]) -> None:
     """Add the names of nodes, where Ironic shows them."""
-    rows = [row for one in found for name in _IN_LINES
+    rows = [row for one in found for name in _LINES
             for row in getattr(one, name, None) or ()]
-    known = lease_plan.known_nodes(client, {
+    known = nodes.read(client, {
         row[key] for row in rows for key in _NODES if row.get(key)})
     for row in rows:
         for key, name in _NODES.items():
             if key in row:
-                row[name] = known.get(row[key], {}).get('name')
+                row[name] = getattr(known.get(row[key]), 'name', None)
 
 
 def _values(found: maintenance.Maintenance,
             columns: Sequence[str]) -> list[Any]:
-    # NOTE: services before API version 1.25 send no slides.
-    return [_IN_LINES[name](getattr(found, name, []))
-            if name in _IN_LINES else getattr(found, name)
+    # Services before API version 1.25 send no slides.
+    return [cells.lines(_LINES[name], getattr(found, name, []))
+            if name in _LINES else getattr(found, name)
             for name in columns]

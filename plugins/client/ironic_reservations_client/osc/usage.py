@@ -15,23 +15,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-from collections.abc import Sequence
-from typing import Any
 
 from osc_lib.command import command
 
+from ironic_reservations_client import fields
+from ironic_reservations_client import resources
 from ironic_reservations_client import usage
-from ironic_reservations_client.osc import json_refusals
+from ironic_reservations_client.osc import base
+from ironic_reservations_client.osc import options
 
-_GROUPS = ('day', 'project', 'class')
-_KEYS = {'day': ('Day', 'day'), 'project': ('Project', 'project_id'),
-         'class': ('Class', 'resource_class')}
-_HOURS = {name: f'{name.capitalize()} host hours'
-          for name in ('promised', 'bound', 'deployed', 'unused')}
+_HOURS = resources.USAGE.columns(fields.Shown.ALWAYS)
+_BY = {field.title.lower(): field.name for field in resources.USAGE.fields
+       if field.name not in _HOURS}
 
 
-class ListUsage(json_refusals.JsonRefusals, command.Lister):
+class ListUsage(base.Command, command.Lister):
     """List the host hours that leases had, day by day.
 
     Days are in UTC. "Promised" counts from the start of each lease to its end,
@@ -40,49 +38,44 @@ class ListUsage(json_refusals.JsonRefusals, command.Lister):
     the rest.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--first-day', metavar='<day>',
-            help='First day, such as 2026-03-01. Default is 30 days in total; '
-                 'the maximum is 366.')
-        parser.add_argument(
-            '--last-day', metavar='<day>',
-            help='Last day. Default is today.')
-        parser.add_argument(
-            '--by', metavar='<group>', action='append', choices=_GROUPS,
-            help='Group the hours by day, project or class. Can be specified '
-                 'multiple times. Default is all three.')
-        whose = parser.add_mutually_exclusive_group()
-        whose.add_argument(
-            '--project', metavar='<project>',
-            help='List the hours of this project (ID). For administrators.')
-        whose.add_argument(
-            '--all-projects', action='store_true',
-            help='List the hours of all projects. For administrators.')
-        return parser
+    arguments = (
+        options.Option(
+            '--first-day', 'First day, such as 2026-03-01. Default is 30 days '
+            'in total; the maximum is 366.', metavar='<day>'),
+        options.Option('--last-day', 'Last day. Default is today.',
+                       metavar='<day>'),
+        options.Option(
+            '--by', 'Group the hours by day, project or class. Can be '
+            'specified multiple times. Default is all three.',
+            metavar='<group>', action='append', choices=tuple(_BY)),
+        options.OneOf(
+            options.Option(
+                '--project', 'List the hours of this project (ID). For '
+                'administrators.', metavar='<project>'),
+            options.Option(
+                '--all-projects', 'List the hours of all projects. For '
+                'administrators.', action='store_true')))
 
-    def take_action(self, parsed_args: argparse.Namespace
-                    ) -> tuple[Sequence[str], Iterable[Any]]:
-        by = [name for name in _GROUPS
-              if name in (parsed_args.by or _GROUPS)]
-        found = usage.UsageManager(self.app.client_manager.baremetal).get(
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        by = [name for name in _BY if name in (parsed_args.by or _BY)]
+        found = usage.UsageManager(self.client).get(
             parsed_args.first_day, parsed_args.last_day, by,
             parsed_args.project, parsed_args.all_projects)
-        titles, keys = zip(*(_KEYS[name] for name in by), strict=True)
-        groups = [[row[key] for key in keys] for row in found.hours]
-        hours = [[row[key] for key in _HOURS] for row in found.hours]
-        if parsed_args.formatter == 'table':
-            # NOTE: without Keystone there are no projects.
-            groups = [['-' if each is None else each for each in group]
-                      for group in groups]
-            hours = [_in_table(each) for each in hours]
-        return ([*titles, *_HOURS.values()],
-                [(*group, *each)
-                 for group, each in zip(groups, hours, strict=True)])
+        shown = [field for field in resources.USAGE.fields
+                 if field.name in (*_HOURS, *(_BY[name] for name in by))]
+        cell = _in_table if parsed_args.formatter == 'table' else _as_it_is
+        return ([field.title for field in shown],
+                [[cell(field, row[field.name]) for field in shown]
+                 for row in found.hours])
 
 
-def _in_table(hours: Iterable[float]) -> list[str]:
-    """Return hours to the hundredth, each as wide as its title."""
-    return [f'{each:.2f}'.rjust(len(title))
-            for each, title in zip(hours, _HOURS.values(), strict=True)]
+def _as_it_is(_field: fields.Field, value: object) -> object:
+    return value
+
+
+def _in_table(field: fields.Field, value: object) -> object:
+    """Return hours to the hundredth, as wide as their title."""
+    if field.name in _HOURS:
+        return f'{value:.2f}'.rjust(len(field.title))
+    # Without Keystone there are no projects.
+    return '-' if value is None else value

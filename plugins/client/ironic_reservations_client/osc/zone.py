@@ -25,22 +25,30 @@ from typing import Any
 from cliff import columns
 from cliff import lister
 
+from ironic_reservations_client import fields
+from ironic_reservations_client import resources
 from ironic_reservations_client import times
-from ironic_reservations_client.osc import json_refusals
+from ironic_reservations_client.osc import base
+from ironic_reservations_client.osc import options
+
+
+def _fields_of(*kinds: fields.Kind) -> frozenset[str]:
+    return frozenset(field.name for each in resources.ALL
+                     for field in each.every()
+                     if field.answered and field.kind in kinds)
+
 
 #: The fields of the API that are instants, wherever they stand.
-_INSTANTS = frozenset((
-    'start_date', 'end_date', 'before_end_date', 'time', 'created_at',
-    'updated_at', 'expires_at', 'starts_at', 'ends_at', 'until', 'earliest',
-    'origin', 'since', 'latest', 'between', 'promised_start', 'lent_until'))
+_INSTANTS = _fields_of(fields.Kind.INSTANT, fields.Kind.TYPED_INSTANT,
+                       fields.Kind.WINDOW)
 #: In seconds.
-_DURATIONS = frozenset(('duration', 'fix_before'))
+_DURATIONS = _fields_of(fields.Kind.SECONDS)
 
 #: Takes the name of a field and what it holds.
 _Conversion = Callable[[str, Any], Any]
 
 
-class Zoned(json_refusals.JsonRefusals):
+class Zoned(base.Command):
     """A command with the option ``--local``.
 
     Without it times are in UTC, as the service has them, and those that were
@@ -48,14 +56,9 @@ class Zoned(json_refusals.JsonRefusals):
     seconds, and the zone; the other formats have what the service says.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--local',
-            action='store_true',
-            help='Show times in the local time zone, and read typed times '
-                 'without a zone in it. Default is UTC.')
-        return parser
+    common = (options.Option(
+        '--local', 'Show times in the local time zone, and read typed times '
+        'without a zone in it. Default is UTC.', action='store_true'),)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Read the times that were typed, and do it."""
@@ -69,7 +72,7 @@ class Zoned(json_refusals.JsonRefusals):
         """Print it, with the times where they were asked for."""
         convert = (
             functools.partial(_for_people, parsed_args.local)
-            if self.is_table(parsed_args) else
+            if parsed_args.formatter == 'table' else
             _local if parsed_args.local else None)
         if convert is not None:
             data = ([_row(convert, column_names, row) for row in data]
@@ -77,10 +80,6 @@ class Zoned(json_refusals.JsonRefusals):
                     else _row(convert, column_names, data))
         return int(super().produce_output(  # type: ignore[misc]
             parsed_args, column_names, data) or 0)
-
-    def is_table(self, parsed_args: argparse.Namespace) -> bool:
-        """Return whether a table is printed, which people read."""
-        return bool(parsed_args.formatter == 'table')
 
 
 def _read(typed: Any, local: bool) -> Any:

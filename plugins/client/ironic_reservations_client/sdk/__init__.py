@@ -10,7 +10,6 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-
 """Reservations through openstacksdk.
 
 Each function takes a connection and uses its bare metal service::
@@ -23,7 +22,6 @@ Each function takes a connection and uses its bare metal service::
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Mapping
 import datetime
 from typing import Any
 import uuid
@@ -32,76 +30,59 @@ from openstack import connection
 from openstack import exceptions
 from openstack.baremetal.v1 import node as _node
 
+from ironic_reservations_client import limits as _limits
 from ironic_reservations_client import payload
-from ironic_reservations_client import waiting
+from ironic_reservations_client import reservation as _reservation
 from ironic_reservations_client.sdk import errors
 from ironic_reservations_client.sdk import transport
-from ironic_reservations_client.sdk.reservation import Reservation
+from ironic_reservations_client.sdk.resource import Reservation
 
 __all__ = ['Reservation', 'deploy', 'get', 'limits', 'release', 'renew',
            'reservations', 'reserve']
 
 
-def reserve(
-    conn: connection.Connection,
-    nodes: Iterable[str | _node.Node] | None = None,
-    instance_id: str | None = None,
-    reservation_id: str | None = None,
-    ttl: int | None = None,
-    expires_at: str | datetime.datetime | None = None,
-    resource_class: str | None = None,
-    traits: Iterable[str] | None = None,
-    flavor: Mapping[str, Any] | None = None,
-    wait: float | None = None,
-    key: str | None = None,
-) -> Reservation:
+def _through(conn: connection.Connection) -> Any:
+    return _reservation.ReservationManager.over(
+        transport.OpenStack(conn, Reservation))
+
+
+def reserve(conn: connection.Connection,
+            nodes: Iterable[str | _node.Node] | None = None,
+            instance_id: str | None = None,
+            reservation_id: str | None = None, **wanted: Any) -> Reservation:
     """Reserve a node.
 
     :param conn: a connection.
     :param nodes: UUIDs of nodes, or nodes, in the order of preference.
         Without them any node of the class and with the traits will do.
     :param instance_id: for whom; made up by default.  Asking again for the
-        same one gives the same reservation.
+        same one returns the same reservation.
     :param reservation_id: for the reservation; made up by default.
-    :param ttl: seconds until the reservation expires.
-    :param expires_at: when it expires, instead of ``ttl``.
-    :param resource_class: only nodes of this class.
-    :param traits: only nodes with all of these traits.
-    :param flavor: only nodes that this flavor of Nova can be put on,
-        instead of a class and traits; as Nova's API shows it, or as
-        ``openstack flavor show -f json`` prints it.
-    :param wait: seconds to wait for a node to become free; 0 waits for
-        ever, ``None`` not at all.
-    :param key: a name for the request: once its reservation has ended, the
-        same request is refused.  The default is a new one, which protects the
-        retries of this call.
+    :param wanted: ``ttl``, ``expires_at``, ``resource_class``, ``traits``,
+        ``flavor``, ``wait`` and ``key``, as for ``create`` of a
+        ``ReservationManager``.
     :raises Conflict: no node can be reserved; ``reasons`` say why.
     """
-    body = payload.creation(
-        instance_uuid=instance_id or str(uuid.uuid4()), uuid=reservation_id,
-        node_uuid=None if nodes is None else map(transport.ident, nodes),
-        ttl=ttl, expires_at=expires_at, resource_class=resource_class,
-        traits=traits, flavor=flavor)
-    sent = key or str(uuid.uuid4())
-
-    def attempt() -> Reservation:
-        return transport.ask(
-            conn, lambda proxy: Reservation.reserve(proxy, body, sent))
-
-    return attempt() if wait is None else waiting.until_free(attempt, wait)
+    made: Reservation = _through(conn).create(
+        instance_id or str(uuid.uuid4()),
+        None if nodes is None else map(transport.ident, nodes),
+        uuid=reservation_id, **wanted)
+    return made
 
 
-def reservations(conn: connection.Connection,
+def reservations(conn: connection.Connection, fields: Iterable[str] = (),
                  **query: Any) -> list[Reservation]:
     """List the live reservations that the caller may see.
 
     :param conn: a connection.
+    :param fields: only these.
     :param query: ``node``, ``instance`` and ``project`` select; ``limit``
-        (of one page), ``marker``, ``sort_key``, ``sort_dir`` and ``fields``
-        are those of the API.
+        (of one page), ``marker``, ``sort_key`` and ``sort_dir`` are those of
+        the API.
     """
-    return transport.ask(
-        conn, lambda proxy: list(Reservation.list(proxy, **query)))
+    found: list[Reservation] = _through(conn)._list(
+        {**query, 'fields': ','.join(fields) or None})
+    return found
 
 
 def get(conn: connection.Connection,
@@ -109,16 +90,16 @@ def get(conn: connection.Connection,
     """Get one reservation.
 
     :param conn: a connection.
-    :param reservation: its UUID, or a reservation to look at again.
+    :param reservation: its UUID, or a reservation to read again.
     :raises NotFound: no live reservation of that UUID is visible.
     """
-    wanted = Reservation.new(id=transport.ident(reservation))
-    return transport.ask(conn, lambda proxy: wanted.fetch(proxy))
+    found: Reservation = _through(conn).get(transport.ident(reservation))
+    return found
 
 
 def limits(conn: connection.Connection,
            project_id: str | None = None) -> dict[str, Any]:
-    """Get what a project may have, and what of it is used.
+    """Get the limits of a project, and their use.
 
     :param conn: a connection.
     :param project_id: of the project, for administrators; by default the
@@ -127,16 +108,15 @@ def limits(conn: connection.Connection,
         ``allowed``, ``used`` and ``unit`` of each.
     :raises NotFound: the service is older than version 1.6 of the API.
     """
-    asked = {} if project_id is None else {'project': project_id}
-    found: dict[str, Any] = transport.request(
-        conn, 'GET', '/limits', params=asked).json()['limits']
+    found: dict[str, Any] = _limits.LimitsManager.over(
+        transport.OpenStack(conn)).get(project_id)
     return found
 
 
 def renew(conn: connection.Connection, reservation: str | Reservation,
           ttl: int | None = None,
           expires_at: str | datetime.datetime | None = None) -> Reservation:
-    """Set anew when a reservation expires.
+    """Set the time at which a reservation expires.
 
     :param conn: a connection.
     :param reservation: the reservation, or its UUID.
@@ -145,9 +125,9 @@ def renew(conn: connection.Connection, reservation: str | Reservation,
     :raises ValueError: neither or both of the times were given.
     :raises NotFound: it has expired, or there is none.
     """
-    patch = payload.renewal(ttl, expires_at)
-    wanted = Reservation.new(id=transport.ident(reservation))
-    return transport.ask(conn, lambda proxy: wanted.renew(proxy, patch))
+    renewed: Reservation = _through(conn).renew(
+        transport.ident(reservation), ttl, expires_at)
+    return renewed
 
 
 def release(conn: connection.Connection,
@@ -158,8 +138,7 @@ def release(conn: connection.Connection,
     :param reservation: its reservation, or the UUID of that.
     :raises NotFound: it has expired, or there is none.
     """
-    wanted = Reservation.new(id=transport.ident(reservation))
-    transport.ask(conn, lambda proxy: wanted.delete(proxy))
+    _through(conn).delete(transport.ident(reservation))
 
 
 def deploy(conn: connection.Connection, reservation: str | Reservation,

@@ -22,48 +22,34 @@ from collections.abc import Mapping
 from typing import Any
 
 from openstack import connection
-from openstack import utils
 
-from ironic_reservations_client import payload
+from ironic_reservations_client import maintenance
 from ironic_reservations_client.sdk import transport
 
 __all__ = ['create', 'end', 'maintenances']
 
-_PATH = '/maintenances'
+
+def _through(conn: connection.Connection) -> Any:
+    return maintenance.MaintenanceManager.over(transport.OpenStack(conn))
 
 
 def create(conn: connection.Connection, body: Mapping[str, Any],
-           dry_run: bool = False, key: str | None = None) -> dict[str, Any]:
-    """Book nodes for maintenance.
+           dry_run: bool = False, key: str | None = None) -> Any:
+    """Book nodes for maintenance, as ``MaintenanceManager.post`` does.
 
-    :param conn: a connection.
-    :param body: as the API takes it.
-    :param dry_run: only tell what that would do.
-    :param key: a name for the request: sent twice, it is served once.  The
-        default is a new one, which protects the retries of this call.
     :raises Conflict: somebody is in the way; ``reasons`` say who.
     """
-    found: dict[str, Any] = transport.request(
-        conn, 'POST', _PATH, json=dict(body),
-        **payload.once(key, dry_run)).json()['maintenance']
-    return found
+    return _through(conn).post(body, dry_run, key)
 
 
-def maintenances(conn: connection.Connection) -> list[dict[str, Any]]:
-    """List the windows, the first to start first.
-
-    :param conn: a connection.
-    """
-    found: list[dict[str, Any]] = transport.request(
-        conn, 'GET', _PATH).json()['maintenances']
-    return found
+def maintenances(conn: connection.Connection) -> Any:
+    """List the windows, the first to start first."""
+    return _through(conn).list()
 
 
 def end(conn: connection.Connection, uuid: str) -> None:
     """End a window, now or before it has started.
 
-    :param conn: a connection.
-    :param uuid: of the window.
     :raises NotFound: there is none.
     """
-    transport.request(conn, 'DELETE', utils.urljoin(_PATH, uuid))
+    _through(conn).delete(uuid)

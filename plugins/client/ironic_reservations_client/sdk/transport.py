@@ -14,99 +14,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 import copy
 from typing import Any
-from typing import TypeVar
 
 from openstack import connection
 from openstack import exceptions
+from openstack import resource
 from openstack.baremetal.v1 import _proxy
-import requests
 
 from ironic_reservations_client import lease_payload
 from ironic_reservations_client import refusal
 from ironic_reservations_client import versions
 from ironic_reservations_client.sdk import errors
 
-_T = TypeVar('_T')
 
+class OpenStack:
+    """Requests through openstacksdk, at the newest version of both sides.
 
-def ask(conn: connection.Connection, action: Callable[[_proxy.Proxy], _T],
-        *beside: str) -> _T:
-    """Act at the newest version of the API that both sides know.
-
-    :param action: what to do with the proxy.
-    :param beside: versions of other service types to ask for as well.
-    :raises Refused: the service says no.
+    :param conn: a connection.
+    :param kind: of the resources that are returned; by default dictionaries.
+    :param of_leases: whether to name the version of leases and hosts, too.
     """
-    try:
-        return action(_at_version(conn, ', '.join(
-            [_own(conn, versions.LATEST), *beside])))
-    except exceptions.HttpException as error:
-        told = errors.translated(error)
-        served = None
-        if (isinstance(told, errors.Refused) and told.response is not None
-                and told.code == refusal.VERSION_NOT_ACCEPTABLE):
-            served = versions.lower(told.response.headers, versions.LATEST)
-        if served is None:
-            raise told from None
-    try:
-        return action(_at_version(conn, ', '.join(
-            [_own(conn, served), *beside])))
-    except exceptions.HttpException as error:
-        raise errors.translated(error) from None
 
+    def __init__(self, conn: connection.Connection,
+                 kind: type[resource.Resource] | None = None,
+                 of_leases: bool = False) -> None:
+        self._conn = conn
+        self._kind = kind
+        self._beside = [lease_payload.VERSION] if of_leases else []
 
-def ask_of_leases(conn: connection.Connection,
-                  action: Callable[[_proxy.Proxy], _T]) -> _T:
-    """Act at the version of the API of leases and hosts, and at our own.
+    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
+        """Return the response, and what its body means.
 
-    :param action: what to do with the proxy.
-    :raises Refused: the service says no.
-    """
-    return ask(conn, action, lease_payload.VERSION)
+        :param path: below ``/v1``.
+        :param given: ``body``, ``params`` and ``headers``.
+        :raises Refused: the service refuses.
+        """
+        if 'body' in given:
+            given['json'] = given.pop('body')
+        try:
+            return self._send(versions.LATEST, method, path, given)
+        except errors.Refused as refused:
+            served = None
+            if (refused.response is not None
+                    and refused.code == refusal.VERSION_NOT_ACCEPTABLE):
+                served = versions.lower(refused.response.headers,
+                                        versions.LATEST)
+            if served is None:
+                raise
+        return self._send(served, method, path, given)
 
+    def made(self, manager: Any, found: Any) -> Any:
+        """Return a resource of openstacksdk, or a dictionary."""
+        info = found.get(manager.describes.name, found)
+        if self._kind is None:
+            return info
+        made = self._kind.existing(**info)
+        if 'moves' in found:
+            made.moves = found['moves']
+        return made
 
-def request(conn: connection.Connection, method: str, path: str,
-            of_leases: bool = False, **kwargs: Any) -> requests.Response:
-    """Send a request, and return the response.
-
-    :param of_leases: whether it is about leases or hosts.
-    :param kwargs: as for ``request`` of a proxy.
-    :raises Refused: the service says no.
-    """
-    def send(proxy: _proxy.Proxy) -> requests.Response:
-        response = proxy.request(path, method, **kwargs)
-        exceptions.raise_from_response(response)
-        return response
-    return ask_of_leases(conn, send) if of_leases else ask(conn, send)
-
-
-def _at_version(conn: connection.Connection, header: str) -> _proxy.Proxy:
-    proxy = twin(conn, {versions.HEADER: header})
-    # NOTE: a refusal of ours does not go away by asking again.
-    proxy.status_code_retries = 0
-    return proxy
-
-
-def _own(conn: connection.Connection, version: str) -> str:
-    return versions.header(version, ', '.join(_beside(conn)))
-
-
-def _beside(conn: connection.Connection) -> list[str]:
-    """Return what the connection says of the versions of other services."""
-    return [value for name, value
-            in conn.baremetal.additional_headers.items()
-            if name.lower() == versions.HEADER.lower()]
+    def _send(self, version: str, method: str, path: str,
+              given: Mapping[str, Any]) -> tuple[Any, Any]:
+        beside = [value for name, value
+                  in self._conn.baremetal.additional_headers.items()
+                  if name.lower() == versions.HEADER.lower()]
+        proxy = twin(self._conn, {versions.HEADER: versions.header(
+            version, ', '.join([*beside, *self._beside]))})
+        # A refusal of ours does not go away by asking again.
+        proxy.status_code_retries = 0
+        try:
+            response = proxy.request(path, method, **given)
+            exceptions.raise_from_response(response)
+        except exceptions.HttpException as error:
+            raise errors.translated(error) from None
+        return response, response.json() if response.content else None
 
 
 def twin(conn: connection.Connection,
          headers: Mapping[str, str]) -> _proxy.Proxy:
     """Return a proxy like the connection's own, with additional headers."""
-    # NOTE: on the connection's own proxy a proof would go out with each
-    # request from then on, those of other threads included.
+    # On the connection's own proxy a proof would go out with each request
+    # from then on, those of other threads included.
     proxy = copy.copy(conn.baremetal)
     ours = {name.lower() for name in headers}
     proxy.additional_headers = {

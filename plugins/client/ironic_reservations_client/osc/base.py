@@ -10,29 +10,53 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Refusals for programs, which ask for JSON."""
+"""What all commands have: their options, and refusals for programs."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+from collections.abc import Sequence
 import json
 from typing import Any
+from typing import ClassVar
 
 from ironicclient import exc
 from osc_lib.command import command
 
 from ironic_reservations_client import errors
+from ironic_reservations_client.osc import options
+
+Columns = tuple[Sequence[str], Iterable[Any]]
 
 
-class JsonRefusals(command.Command):
+class Command(command.Command):
     """A command that prints a refusal as JSON with ``-f json``.
 
     The sentence for people goes to stderr as always, and so does the status.
+
+    :cvar arguments: its options and arguments.
+    :cvar common: those of a kind of command, which come first.
     """
+
+    arguments: ClassVar[Sequence[options.Addable]] = ()
+    common: ClassVar[Sequence[options.Addable]] = ()
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        for option in (*self.common, *self.arguments):
+            option.add(parser)
+        return parser
+
+    @property
+    def client(self) -> Any:
+        """The Ironic client."""
+        return self.app.client_manager.baremetal
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Do it; print why it is refused."""
         try:
+            options.check(parsed_args)
             return int(super().run(parsed_args) or 0)
         except exc.ClientException as error:
             if getattr(parsed_args, 'formatter', None) == 'json':
