@@ -31,6 +31,8 @@ _EXPIRES = ('Time at which the reservation expires, in ISO 8601 with a zone '
             '(2030-01-31T12:00:00Z).')
 _MADE = (Field('created_at', Kind.INSTANT, Shown.LONG),
          Field('updated_at', Kind.INSTANT, Shown.LONG))
+_WAITING = (Field('since', Kind.INSTANT, since='1.21'),
+            Field('until', Kind.INSTANT), Field('latest', Kind.INSTANT))
 _NODE = (Field('lent_until', Kind.INSTANT, since='1.17'),)
 
 RESERVATION = Resource('reservation', 'reservations', '/reservations', (
@@ -197,21 +199,20 @@ MAINTENANCE = Resource('maintenance', 'maintenances', '/maintenances', (
           create='Wait for the users of nodes: the maintenance of a node '
                  'begins when its lease has ended, and has the requested '
                  'duration.'),
-    Field('nodes', Kind.TEXTS, Shown.LONG, option='--node',
+    Field('nodes', Kind.TEXTS, Shown.LONG, option='--node', parts=_WAITING,
           create=f'Name or UUID of a node. {_MANY} Default is all nodes that '
                  'match the other options.'),
     *_MADE,
-    Field('force', Kind.FLAG,
+    Field('force', Kind.FLAG, answered=False,
           create='Book the nodes even if others have them.'),
-    Field('resource_class'),
-    Field('resource_properties'),
-    Field('bound', Kind.OBJECTS, Shown.ALONE,
-          parts=(Field('until', Kind.INSTANT),)),
+    Field('resource_class', answered=False),
+    Field('resource_properties', answered=False),
+    Field('bound', Kind.OBJECTS, Shown.ALONE),
     Field('moves', Kind.OBJECTS, Shown.ALONE),
     Field('slides', Kind.OBJECTS, Shown.ALONE, since='1.25'),
     Field('cannot_move', Kind.OBJECTS, Shown.ALONE),
-    Field('waiting', Kind.OBJECTS, since='1.21', parts=(
-        Field('since', Kind.INSTANT), Field('latest', Kind.INSTANT)))),
+    Field('accepted', Kind.FLAG),
+    Field('reasons', Kind.OBJECTS)),
     since='1.9', lacking='has no maintenance windows: they')
 
 LIMITS = Resource('limits', '', '/limits', (

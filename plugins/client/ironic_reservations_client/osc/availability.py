@@ -25,15 +25,15 @@ from ironic_reservations_client import counted
 from ironic_reservations_client import resources
 from ironic_reservations_client import times
 from ironic_reservations_client.charts import availability as chart
-from ironic_reservations_client.osc import chart_command
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
+from ironic_reservations_client.osc import zone
 
 #: The largest number of slots.
 _MOST = 20
 
 
-class ShowAvailability(chart_command.ChartCommand):
+class ShowAvailability(zone.ChartCommand):
     """Show how many hosts leases could have, when"""
 
     arguments = (

@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What all commands have: their options, and refusals for programs."""
+"""What all commands have, and those that delete."""
 
 from __future__ import annotations
 
+import abc
 import argparse
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -63,6 +64,43 @@ class Command(command.Command):
                 print(json.dumps({'error': _told(error)}, indent=2),
                       file=self.app.stdout)
             raise
+
+
+class Deletion(Command, abc.ABC):
+    """Deletes all of several things that can be deleted.
+
+    :cvar thing: which kind of thing.
+    :cvar verbs: for a thing that is deleted, and for one that has been.
+    """
+
+    thing: ClassVar[str]
+    verbs: ClassVar[tuple[str, str]] = ('delete', 'Deleted')
+
+    @abc.abstractmethod
+    def delete(self, client: Any, ident: str) -> None:
+        """Delete one.
+
+        :param client: an Ironic client.
+        :raises ClientException: it cannot be deleted.
+        """
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        verb, done = self.verbs
+        failures = []
+        for ident in parsed_args.idents:
+            try:
+                self.delete(self.client, ident)
+                print(f'{done} {self.thing} {ident}')
+            except exc.ClientException as error:
+                failures.append(
+                    f'Failed to {verb} {self.thing} {ident}: {error}')
+        if failures:
+            raise exc.ClientException('\n'.join(failures))
+
+
+def named(thing: str, text: str) -> options.Option:
+    """Return the argument that names the things to delete."""
+    return options.Option('idents', text, metavar=f'<{thing}>', nargs='+')
 
 
 def _told(error: exc.ClientException) -> dict[str, Any]:

@@ -28,9 +28,9 @@ from rich import text
 from ironic_reservations_client import calendar
 from ironic_reservations_client import resources
 from ironic_reservations_client.charts import calendar as chart
-from ironic_reservations_client.osc import chart_command
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
+from ironic_reservations_client.osc import zone
 
 #: What passes by itself: the service, or the way to it, is down.
 _PASSES = (exc.ConnectionRefused, exc.InternalServerError, exc.BadGateway,
@@ -39,7 +39,7 @@ _PASSES = (exc.ConnectionRefused, exc.InternalServerError, exc.BadGateway,
            ksa_exceptions.UnknownConnectionError)
 
 
-class ShowCalendar(chart_command.ChartCommand):
+class ShowCalendar(zone.ChartCommand):
     """Show when how many hosts are free, and who has which host"""
 
     arguments = (

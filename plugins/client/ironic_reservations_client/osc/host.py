@@ -26,7 +26,6 @@ from ironic_reservations_client import fields
 from ironic_reservations_client import host
 from ironic_reservations_client import resources
 from ironic_reservations_client.osc import base
-from ironic_reservations_client.osc import deletion
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
 from ironic_reservations_client.osc import zone
@@ -114,14 +113,14 @@ class UnsetHost(zone.Zoned, command.ShowOne):
             found.id, capabilities=dict.fromkeys(parsed_args.names)))
 
 
-class DeleteHost(deletion.Deletion):
+class DeleteHost(base.Deletion):
     """Take hosts back from leases.
 
     The nodes stay in Ironic.
     """
 
     thing = 'host'
-    arguments = (deletion.named(thing, 'IDs of the hosts to delete, or names '
+    arguments = (base.named(thing, 'IDs of the hosts to delete, or names '
                               'or UUIDs of their nodes.'),)
 
     def delete(self, client: Any, ident: str) -> None:

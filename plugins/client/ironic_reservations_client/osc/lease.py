@@ -31,7 +31,6 @@ from ironic_reservations_client import times
 from ironic_reservations_client.osc import accepted_offers
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import cells
-from ironic_reservations_client.osc import deletion
 from ironic_reservations_client.osc import lease_filters
 from ironic_reservations_client.osc import lease_plan
 from ironic_reservations_client.osc import options
@@ -236,12 +235,12 @@ def _reservations_cell(value: list[dict[str, Any]],
     return cells.Cell(value, words)
 
 
-class DeleteLease(deletion.Deletion):
+class DeleteLease(base.Deletion):
     """End leases, or take them back before they start"""
 
     thing = 'lease'
     arguments = (
-        deletion.named(thing, 'Names or IDs of the leases to delete.'),
+        base.named(thing, 'Names or IDs of the leases to delete.'),
         options.wait('the leases to give back their nodes'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

@@ -26,13 +26,13 @@ from ironic_reservations_client import host
 from ironic_reservations_client import lease
 from ironic_reservations_client import nodes
 from ironic_reservations_client.charts import lease as chart
-from ironic_reservations_client.osc import chart_command
 from ironic_reservations_client.osc import options
+from ironic_reservations_client.osc import zone
 
 LEASE = options.Option('lease', 'Name or ID of the lease.', metavar='<lease>')
 
 
-class Planned(chart_command.ChartCommand, metaclass=abc.ABCMeta):
+class Planned(zone.ChartCommand, metaclass=abc.ABCMeta):
     """Shows the plan of a lease."""
 
     def planned(self, found: lease.Lease, dry_run: bool = False) -> Any:

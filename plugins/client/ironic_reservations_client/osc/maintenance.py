@@ -31,7 +31,6 @@ from ironic_reservations_client import resources
 from ironic_reservations_client import times
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import cells
-from ironic_reservations_client.osc import deletion
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
 from ironic_reservations_client.osc import zone
@@ -125,11 +124,11 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
             cells.lines(waiting_lines, waiting, '\n\n')]
 
 
-class DeleteMaintenance(deletion.Deletion):
+class DeleteMaintenance(base.Deletion):
     """End maintenance windows, or take them back before they start"""
 
     thing = 'maintenance'
-    arguments = (deletion.named(
+    arguments = (base.named(
         thing, 'Names or UUIDs of the maintenance windows.'),)
     verbs = ('end', 'Ended')
 

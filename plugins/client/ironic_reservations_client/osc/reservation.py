@@ -38,7 +38,6 @@ from ironic_reservations_client import reservation
 from ironic_reservations_client import resources
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import cells
-from ironic_reservations_client.osc import deletion
 from ironic_reservations_client.osc import deployment as lease_nodes
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
@@ -170,12 +169,12 @@ class RenewReservation(zone.Zoned, command.ShowOne):
         return _shown(self.client, parsed_args, renewed)
 
 
-class DeleteReservation(deletion.Deletion):
+class DeleteReservation(base.Deletion):
     """Give reserved bare metal nodes back"""
 
     thing = 'reservation'
     arguments = (
-        deletion.named(thing, 'UUIDs of the reservations to delete.'),)
+        base.named(thing, 'UUIDs of the reservations to delete.'),)
 
     def delete(self, client: Any, ident: str) -> None:
         """Delete one reservation."""

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import abc
 import argparse
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -24,6 +25,8 @@ from typing import Any
 
 from cliff import columns
 from cliff import lister
+from osc_lib.command import command
+from rich import console
 
 from ironic_reservations_client import fields
 from ironic_reservations_client import resources
@@ -80,6 +83,33 @@ class Zoned(base.Command):
                     else _row(convert, column_names, data))
         return int(super().produce_output(  # type: ignore[misc]
             parsed_args, column_names, data) or 0)
+
+
+class ChartCommand(Zoned, command.ShowOne, metaclass=abc.ABCMeta):
+    """Shows one thing, as a chart unless a format or columns are asked for.
+
+    Colours and the width are those of the terminal; rich leaves the colours
+    out where the output is none, and where ``NO_COLOR`` is set.
+    """
+
+    @abc.abstractmethod
+    def chart(self, parsed_args: argparse.Namespace,
+              shown: dict[str, Any]) -> console.RenderableType:
+        """Return the chart.
+
+        :param shown: the columns that ``take_action`` returned.
+        """
+
+    def produce_output(self, parsed_args: argparse.Namespace,
+                       column_names: Sequence[str],
+                       data: Iterable[Any]) -> int:
+        """Draw it, or print what was asked for."""
+        if parsed_args.formatter != 'table' or parsed_args.columns:
+            return super().produce_output(parsed_args, column_names, data)
+        console.Console(file=self.app.stdout, highlight=False).print(
+            self.chart(parsed_args, dict(zip(column_names, data,
+                                             strict=True))))
+        return 0
 
 
 def _read(typed: Any, local: bool) -> Any:
