@@ -33,7 +33,7 @@ class Availability(resource.Resource):
 
 
 class AvailabilityManager(resource.Manager[Availability]):
-    """Asks what is free."""
+    """The question for free hosts."""
 
     resource_class = Availability
 

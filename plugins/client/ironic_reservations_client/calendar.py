@@ -31,8 +31,8 @@ class Calendar(resource.Resource):
     Its attributes are those of the API: ``origin``, ``end``, ``now``,
     ``classes``, and ``hosts`` and ``leases`` where rows were asked for.
 
-    :ivar tag: the service says that nothing has changed since, if it is asked
-        with it.
+    :ivar tag: of its state; a request with the tag is answered with less if
+        nothing has changed since.
     """
 
     tag: str | None = None
@@ -41,7 +41,7 @@ class Calendar(resource.Resource):
 
 
 class CalendarManager(resource.Manager[Calendar]):
-    """Asks for the calendar."""
+    """The question for the calendar."""
 
     resource_class = Calendar
 
@@ -55,8 +55,8 @@ class CalendarManager(resource.Manager[Calendar]):
         :param end: of the window; by default 30 days after its start.
         :param resource_classes: only these; by default all.
         :param rows: whether the hosts are wanted, with the bookings of each.
-        :param tag: that of the calendar which is known already.
-        :returns: ``None`` where nothing has changed since the known one.
+        :param tag: of the calendar that the caller has already.
+        :returns: ``None`` if nothing has changed since.
         :raises NotServed: the service is older than that.
         """
         asked: Any = resources.CALENDAR.body(
@@ -100,7 +100,7 @@ def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
     for place, lease in enumerate(page['leases']):
         if lease['id'] not in known:
             # Those that the caller may not see have no id, so each of
-            # them is another one as far as can be told.
+            # them counts as another one.
             whole['leases'].append(lease)
             places[place] = len(whole['leases']) - 1
         else:

@@ -18,9 +18,9 @@ from typing import Any
 
 
 def counted(number: Any, thing: str) -> str:
-    """Return a number with the name of what it counts.
+    """Return a number with the name of the things that are counted.
 
     :param number: the text or the number as the server writes it.
-    :param thing: its name in the singular.
+    :param thing: the name in the singular.
     """
     return f'{number} {thing}' if number == 1 else f'{number} {thing}s'

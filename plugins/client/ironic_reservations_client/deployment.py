@@ -44,7 +44,7 @@ class Promised:
 
     :ivar proofs: the nodes, by UUID, each with the reservation that is the
         proof.
-    :ivar lease: the lease that they are of; ``None``: of a reservation.
+    :ivar lease: the lease that has the nodes; ``None`` for a reservation.
     """
 
     ident: str
@@ -53,14 +53,14 @@ class Promised:
 
     @property
     def title(self) -> str:
-        """What they are of, in a sentence."""
+        """The reservation or lease, for a sentence."""
         return (f'reservation {self.ident}' if self.lease is None
                 else f'lease {self.lease.name}')
 
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What is to be deployed.
+    """The settings of a deployment.
 
     :ivar instance_info: set on the node before: ``image_source`` and so on.
     :ivar configdrive: as for ``node.set_provision_state``.
@@ -125,9 +125,9 @@ class Deployment:
     """Deploys nodes at the same time.
 
     :param client: an Ironic client.
-    :param of: the nodes; those that are active already stay as they are.
-    :ivar nodes: what Ironic says of them, by UUID.
-    :ivar failures: why a node is not deployed, by UUID.
+    :param of: the nodes; active nodes stay as they are.
+    :ivar nodes: the nodes as Ironic shows them, by UUID.
+    :ivar failures: the reason for which a node is not deployed, by UUID.
     """
 
     def __init__(self, client: Any, of: Promised) -> None:
@@ -138,9 +138,9 @@ class Deployment:
         self._read(of.proofs)
 
     def begin(self, wanted: Wanted) -> None:
-        """Ask Ironic for each of them.
+        """Ask Ironic to deploy each node.
 
-        A node that is refused is noted, and the others are asked for.
+        A refusal is noted, and the other nodes are deployed.
         """
         asked = []
         for ident, proof in self._of.proofs.items():
@@ -161,16 +161,17 @@ class Deployment:
             wanted.instance_info, wanted.configdrive, wanted.deploysteps)
 
     def wait(self, timeout: float,
-             tell: Callable[[Deployment], None]) -> None:
+             report: Callable[[Deployment], None]) -> None:
         """Wait until each node is active, or its deployment has failed.
 
         :param timeout: in seconds; 0 waits for ever.
-        :param tell: is called with this object after each look at the nodes.
+        :param report: is called with this object each time that the nodes
+            have been read.
         :raises ironicclient.exc.StateTransitionTimeout: the time is up.
         """
         deadline = time.monotonic() + timeout
         while True:
-            tell(self)
+            report(self)
             left = self.left
             if not left:
                 return
@@ -205,11 +206,11 @@ class Deployment:
                 f'{counted.counted(len(self.failures), "node")} of '
                 f'{len(self._of.proofs)} of the {self._of.title} '
                 f'{"is" if len(self.failures) == 1 else "are"} not deployed:'
-                + ''.join(f'\n{self.name(ident)}: {told}'
-                          for ident, told in self.failures.items()))
+                + ''.join(f'\n{self.name(ident)}: {failure}'
+                          for ident, failure in self.failures.items()))
 
     def name(self, ident: str) -> str:
-        """Return what people call a node."""
+        """Return the name of a node, or its UUID if it has no name."""
         node = self.nodes.get(ident)
         return ident if node is None or not node.name else str(node.name)
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a description of a resource is made of.
+"""The parts of the description of a resource.
 
 The payloads, the resources of openstacksdk and the commands are made from the
 descriptions in :mod:`resources`.

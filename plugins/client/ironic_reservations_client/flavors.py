@@ -18,10 +18,10 @@ from collections.abc import Mapping
 import re
 from typing import Any
 
-#: What only commands print of a flavor.
+#: The fields of a flavor that only commands print.
 _PRINTED = ('access_project_ids', 'is_disabled', 'is_public', 'location',
             'original_name')
-#: What commands and the SDK call differently from Nova's API.
+#: The fields that commands and the SDK name differently from Nova's API.
 _RENAMED = {'properties': 'extra_specs',
             'ephemeral': 'OS-FLV-EXT-DATA:ephemeral'}
 _PROPERTY = re.compile(r"([^=,\s][^=]*)='([^']*)'(?:, |$)")
@@ -46,9 +46,9 @@ def shown(flavor: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _properties(text: str) -> Any:
-    """Read what older commands print: ``a='b', c='d'``.
+    """Read the output of older commands: ``a='b', c='d'``.
 
-    What is not so is left as it is, for the service to refuse.
+    Another text is left as it is, for the service to refuse.
     """
     found: dict[str, str] = {}
     position = 0

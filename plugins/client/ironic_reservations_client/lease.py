@@ -70,15 +70,15 @@ class LeaseManager(resource.Collection[Lease]):
                dry_run: bool = False, key: str | None = None) -> Lease:
         """Ask for a lease.
 
-        :param name: what people call it.
+        :param name: of the lease, for people.
         :param end: when it ends; in UTC where it names no zone.
-        :param reservations: what it holds, all or nothing; each as
+        :param reservations: the hosts or instances, all or nothing; each as
             ``lease_payload.hosts`` returns it.
         :param start: when it starts.
         :param before_end: the time of the notification that the end is near.
         :param dry_run: only ask whether and how it could be had.
         :param key: a name for the request: sent twice, it is served once.
-            By default one that is good for the retries of this call.
+            The default is a new one, which protects the retries of this call.
         :raises Conflict: it cannot be had; ``reasons`` say why, and
             ``offers`` have what would be accepted.
         """

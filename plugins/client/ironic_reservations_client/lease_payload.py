@@ -114,7 +114,7 @@ def flexible(name: str, earliest: times.Instant | str,
 def change(*, heal: bool = False,
            reservations: Iterable[Mapping[str, Any]] = (),
            **changes: Any) -> dict[str, Any]:
-    """Return the body that changes a lease, without what stays.
+    """Return the body that changes a lease, with the changes only.
 
     :param heal: whether nodes that broke are replaced.
     :param reservations: each with its ``id`` and what changes of it:
@@ -131,7 +131,7 @@ def change(*, heal: bool = False,
 
 def look(*, resource_class: str | None = None, traits: Iterable[str] = (),
          conditions: Iterable[str] = (), **asked: Any) -> dict[str, str]:
-    """Return the query that asks what is free.
+    """Return the query for free hosts.
 
     :param asked: ``start`` and ``end``; ``hosts``, ``duration``, in seconds,
         and ``slots``, which are numbers.

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Telling people why a lease is refused, and what would be accepted."""
+"""The refusal of a lease in words, with the offers of the service."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def claim(sentence: str, offers: Iterable[Mapping[str, Any]]) -> str:
 
 
 def lines(reason: Mapping[str, Any]) -> list[str]:
-    """Return what is in the way, one a line; the sentence says the rest."""
+    """Return the obstacles, one a line; the sentence says the rest."""
     short, at = reason.get('hosts_short'), reason.get('at')
     head = f'reservation {reason.get("reservation", 0)}: '
-    # Of instances it is told what each host lacks.
+    # For instances, the lines say what each host lacks.
     if short and at and 'hosts' in reason:
         head += (f'no room for {counted.counted(short, "instance")} at '
                  f'{_shown(at)} ')
@@ -61,7 +61,7 @@ def offered(offer: Mapping[str, Any]) -> str:
 
 
 def _lacking(host: Mapping[str, Any]) -> str:
-    """Return of what a host has too little for one more instance."""
+    """Return the resources that a host lacks for one more instance."""
     short = '; '.join(
         (f"{each.get('amount')} {each['resource_class']} missing"
          if each.get('resource_class') else 'taken')

@@ -30,7 +30,7 @@ class Limits(resource.Resource):
 
 
 class LimitsManager(resource.Manager[Limits]):
-    """Asks for limits."""
+    """The question for limits."""
 
     resource_class = Limits
 
@@ -38,7 +38,7 @@ class LimitsManager(resource.Manager[Limits]):
         """Get the limits of a project, and their use.
 
         :param project: its ID, for administrators; by default the limits
-            are those that hold for the caller.
+            that hold for the caller.
         :raises Forbidden: the project is another one than the caller's.
         :raises NotServed: the service is older than that.
         """

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Reading why the server refused, from the body of its answer."""
+"""The refusal of a request, in the body of an answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Refusal:
     :ivar reasons: one object for each node (``node_uuid``, ``code``,
         ``detail`` and, where known, ``until``) or for each cause (``code``,
         ``nodes``); empty from servers below version 1.4.  Of a lease,
-        what is in its way.
+        the obstacles.
     :ivar offers: of a lease, what would be accepted: ``kind``, ``detail``
         and ``lease``, a request to post unchanged.
     :ivar names: the names of nodes, where they are known, by UUID.
@@ -83,17 +83,17 @@ class Refusal:
         # that read nothing else.
         if lease_refusal.tells(self.reasons):
             return lease_refusal.claim(self.sentence, self.offers)
-        claim, colon, told = self.sentence.partition(': ')
+        claim, colon, reasons = self.sentence.partition(': ')
         if colon and self.reasons:
             first = self.reasons[0]
-            if str(first.get('node_uuid')) in told or (
-                    f'{first.get("nodes")} {first.get("code")}' in told):
+            if str(first.get('node_uuid')) in reasons or (
+                    f'{first.get("nodes")} {first.get("code")}' in reasons):
                 return claim + '.'
         return self.sentence
 
 
 class Refused:
-    """An error that has a refusal; why, for programs."""
+    """An error that has a refusal, with the reasons for programs."""
 
     refusal: Refusal
 
@@ -114,7 +114,7 @@ class Refused:
 
 
 def read(content: bytes | str) -> Refusal | None:
-    """Read a refusal of ours; ``None`` for an answer that carries no code.
+    """Return the refusal in an answer; ``None`` if it has no code of ours.
 
     :param content: the body of an answer with a status of 400 or above.
     """
@@ -145,10 +145,10 @@ def translated(error: Any, known: Mapping[int, type[Any]],
     """
     if isinstance(error, Refused) or error.response is None:
         return error
-    told = read(error.response.content)
-    if told is None:
+    found = read(error.response.content)
+    if found is None:
         return error
-    return known.get(told.status, other)(told, error)
+    return known.get(found.status, other)(found, error)
 
 
 def _objects(found: Any) -> tuple[Mapping[str, Any], ...]:

@@ -193,7 +193,7 @@ class Collection(Manager[_R]):
 
         :param over: checks whether a resource has ended, after which its name
             may be used again.
-        :param thing: what it is called in sentences.
+        :param thing: the name of the kind in sentences.
         :param remark: ends the sentence that there is none.
         :raises NotFound: there is none.
         :raises ironicclient.exc.CommandError: there are several.

@@ -121,9 +121,9 @@ class ReservationSession(TwinSession):
             reservation API that was asked for.
         """
         if resp is not None:
-            told = refusal.read(resp.content)
-            if told and told.code == refusal.VERSION_NOT_ACCEPTABLE:
-                raise exc.from_response(resp, told.sentence)
+            refused = refusal.read(resp.content)
+            if refused and refused.code == refusal.VERSION_NOT_ACCEPTABLE:
+                raise exc.from_response(resp, refused.sentence)
         return super().negotiate_version(conn, resp)
 
     def _request_once(self, url: str, method: str,

@@ -32,7 +32,7 @@ class Usage(resource.Resource):
 
 
 class UsageManager(resource.Manager[Usage]):
-    """Asks for usage."""
+    """The question for usage."""
 
     resource_class = Usage
 

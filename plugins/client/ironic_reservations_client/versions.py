@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Which version of the reservation API the clients ask for, and how."""
+"""The version of the reservation API that the clients ask for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def header(version: str, beside: str | None = None) -> str:
     """Return the value of the version header.
 
     :param version: the version to ask for, ``1.N`` or ``latest``.
-    :param beside: what the header says of other services; it is kept.
+    :param beside: the value for other services, which is kept.
     """
     others = [part.strip() for part in (beside or '').split(',')
               if part.strip() and _service(part) != SERVICE_TYPE]

@@ -34,11 +34,11 @@ def until_free(attempt: Callable[[], _T], timeout: float,
                clock: Callable[[], float] = time.monotonic) -> _T:
     """Try to reserve until a node is free or the time is up.
 
-    :param attempt: makes one request; what it raises carries a ``code``.
+    :param attempt: makes one request; its exceptions have a ``code``.
     :param timeout: in seconds; 0 waits for ever, as ``--wait`` does in the
         other commands for bare metal.
-    :raises: what the last attempt raised; at once, where it was refused for
-        another cause than that no node is free.
+    :raises: the exception of the last attempt; at once, if the cause is
+        another one than that no node is free.
     """
     deadline = clock() + timeout if timeout else math.inf
     pause = FIRST_PAUSE

@@ -40,10 +40,10 @@ class AvailabilityChart:
     """The free hosts of each class, a bar for each column of time.
 
     A bar is as high as the number of hosts that are free over all of the
-    time of its column, so that what it shows can be had.
+    time of its column, so that a lease of these hosts is possible.
 
-    :param found: as the API gives it.
-    :param asked: what the earliest start was asked for, in words.
+    :param found: the answer of the API.
+    :param asked: the lease whose earliest start was asked for, in words.
     :param local: whether times are in the zone of this machine.
     """
 
@@ -106,17 +106,17 @@ class AvailabilityChart:
 
 
 def margin(classes: Sequence[Mapping[str, Any]]) -> int:
-    """Return how much room the numbers left of the bars take."""
+    """Return the width of the numbers left of the bars."""
     return 2 + max((len(str(each['hosts'])) for each in classes), default=0)
 
 
 def height(classes: int) -> int:
-    """Return how many lines the bars of each class take."""
+    """Return the number of lines of the bars of each class."""
     return _HEIGHT if classes < _MANY else 1
 
 
 def drawn_with(options: console.ConsoleOptions) -> str:
-    """Return the cells of bars that a terminal has."""
+    """Return the signs of bars that a terminal can show."""
     return _ASCII_CELLS if options.ascii_only else _CELLS
 
 
@@ -143,8 +143,8 @@ def bars(found: Mapping[str, Any], scale: timescale.Timescale, indent: int,
          cells: str, height: int) -> Iterator[text.Text]:
     """Return the bars of a class, line by line.
 
-    :param indent: how much room the numbers left of them take.
-    :param cells: what they are drawn with.
+    :param indent: the width of the numbers left of the bars.
+    :param cells: the signs of the bars, from nothing to full.
     :param height: how many lines there are.
     """
     hosts = found['hosts']
@@ -164,11 +164,11 @@ def bars(found: Mapping[str, Any], scale: timescale.Timescale, indent: int,
 
 def lowest(spans: Sequence[Mapping[str, Any]],
            scale: timescale.Timescale) -> list[int]:
-    """Return how many are free over all of the time of each column.
+    """Return the number of hosts that are free throughout each column.
 
     :param spans: one after the other, without gaps.
     """
-    told: list[int | None] = [None] * scale.columns
+    free: list[int | None] = [None] * scale.columns
     for span in spans:
         begin, end = _start(span), times.parsed(span['end_date'])
         last = scale.column(end)
@@ -176,10 +176,10 @@ def lowest(spans: Sequence[Mapping[str, Any]],
             # A span that ends where a column begins is not in it.
             last -= 1
         for column in range(scale.column(begin), last + 1):
-            before = told[column]
-            told[column] = (span['free'] if before is None
+            before = free[column]
+            free[column] = (span['free'] if before is None
                             else min(before, span['free']))
-    return [each or 0 for each in told]
+    return [each or 0 for each in free]
 
 
 def _start(span: Mapping[str, Any]) -> Any:
@@ -187,7 +187,7 @@ def _start(span: Mapping[str, Any]) -> Any:
 
 
 def _level(free: int, hosts: int, height: int) -> int:
-    """Return the height of a bar in eighths; only none is 0, only all full."""
+    """Return the height of a bar in eighths: 0 for none, full for all."""
     full = height * _FULL
     if not 0 < free < hosts:
         return full if free else 0

@@ -28,18 +28,18 @@ from ironic_reservations_client import times
 from ironic_reservations_client.charts import availability
 from ironic_reservations_client.charts import timescale
 
-#: How somebody has a host: the sign, the one in ASCII, the style, the words.
+#: Bookings by kind: the sign, the one in ASCII, the style, the words.
 _HAD = (
     ('▒', '=', 'yellow', 'planned'),
     ('█', '#', 'green', 'leased'),
     ('▓', '@', 'cyan', 'reserved'),
 )
-#: What a maintenance window is drawn with, before it starts and then.
+#: Maintenance windows, before they start and then.
 _WINDOW = (
     ('┆', ':', 'magenta', 'maintenance window'),
     ('╫', '%', 'magenta', 'maintenance window under way'),
 )
-#: What a host is while nobody has it.
+#: A host that has no booking, by its condition.
 _LEFT = {
     'usable': ('·', '.', 'dim', 'free'),
     'in transition': ('~', '~', 'yellow', 'in transition'),
@@ -56,7 +56,7 @@ _NAMES = 3
 class CalendarChart:
     """The free hosts of each class over time, and who has which host.
 
-    :param found: as the API gives it, with all pages in one.
+    :param found: the answer of the API, with all pages in one.
     :param local: whether times are in the zone of this machine.
     """
 
@@ -143,7 +143,7 @@ class CalendarChart:
 
 
 def _left(host: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """Return what a host is drawn with while nobody has it."""
+    """Return the signs of a host that has no booking."""
     # Such maintenance passes with its window, which is drawn.
     condition = ('usable' if host['condition'] == 'maintenance'
                  else host['condition'])
@@ -151,7 +151,7 @@ def _left(host: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _name(host: Mapping[str, Any], options: console.ConsoleOptions) -> str:
-    """Return what a host is called, no longer than there is room for."""
+    """Return the name of a host, cut to the room that there is."""
     name = host['name'] or f'host {host["id"]}'
     most = max(options.max_width // _NAMES, 8)
     if rich_cells.cell_len(name) <= most:
@@ -161,14 +161,14 @@ def _name(host: Mapping[str, Any], options: console.ConsoleOptions) -> str:
 
 
 def _conditions(conditions: Mapping[str, int]) -> text.Text | None:
-    """Return how many hosts are not as they should be, if some are not."""
-    told = [(f'{number} {name}', _LEFT.get(name, _LEFT['broken'])[2])
+    """Return the number of hosts in each condition that is not usable."""
+    shown = [(f'{number} {name}', _LEFT.get(name, _LEFT['broken'])[2])
             for name, number in conditions.items()
             if number and name != 'usable']
-    if not told:
+    if not shown:
         return None
     line = text.Text('  ')
-    for place, (words, style) in enumerate(told):
+    for place, (words, style) in enumerate(shown):
         line.append(', ' if place else '')
         line.append(words, style)
     return line
@@ -176,7 +176,7 @@ def _conditions(conditions: Mapping[str, int]) -> text.Text | None:
 
 def _legend(hosts: Sequence[Mapping[str, Any]],
             options: console.ConsoleOptions) -> text.Text:
-    """Return what the signs mean that were drawn."""
+    """Return the legend of the signs in the chart."""
     left = [_left(host) for host in hosts]
     signs = [sign for sign in _LEFT.values() if sign in left]
     signs.extend(_WINDOW[under_way] for under_way in range(len(_WINDOW))

@@ -42,7 +42,7 @@ _NARROWEST = 20
 class LeasePlan:
     """The window of a lease, its nodes, and the events that it waits for.
 
-    :param plan: the lease, as ``plan`` in the room of the commands gives it.
+    :param plan: the lease, as ``osc.lease_plan.plan`` returns it.
     :param now: the time.
     :param local: whether times are in the zone of this machine.
     """
@@ -106,7 +106,7 @@ class LeasePlan:
 
     def _line(self, start: datetime.datetime, end: datetime.datetime,
               options: console.ConsoleOptions) -> Iterator[text.Text]:
-        """Draw the window, from now on if it is still ahead."""
+        """Return the line of the window, from now on if it is still ahead."""
         begin = min(start, self._now)
         scale = timescale.Timescale(
             begin, max(end, self._now), max(options.max_width - 3,
@@ -140,7 +140,7 @@ class LeasePlan:
 
 
 def _room(moves: Mapping[str, Any]) -> str:
-    """Return which other leases make room; empty: none do."""
+    """Return a sentence on the leases that make room; empty if none does."""
     said = [_moved(each) for each in moves.get('leases', ())]
     others = moves.get('others')
     if others:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A line of time, as wide as the terminal lets it be."""
+"""A line of time, as wide as the terminal allows."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _DAYS = datetime.timedelta(days=1)
 
 @dataclasses.dataclass(frozen=True)
 class Timescale:
-    """Which instant stands in which column.
+    """The columns of a line, and the instants that they stand for.
 
-    :ivar columns: how many there are.
+    :ivar columns: their number.
     :ivar local: whether the labels are in the zone of this machine.
     """
 
@@ -48,7 +48,7 @@ class Timescale:
         return self.start + (self.end - self.start) * column / self.columns
 
     def labels(self, indent: int = 0) -> text.Text:
-        """Return the line that tells the first instant, the last, and some."""
+        """Return the line with the first instant, the last, and the middle."""
         shown = [self._label(self.edge(column)) for column in (
             0, self.columns // 2, self.columns)]
         line = [' '] * self.columns

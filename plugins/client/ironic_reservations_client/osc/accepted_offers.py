@@ -27,8 +27,8 @@ from ironic_reservations_client.osc import options
 def option(what: str, kinds: Sequence[str]) -> options.Option:
     """Return ``--accept``.
 
-    :param what: is asked for.
-    :param kinds: of the offers that there may be.
+    :param what: the request, as in "the lease".
+    :param kinds: of offers that the service may make.
     """
     return options.Option(
         '--accept', f'If {what} is refused, accept an offer of this kind: '
@@ -40,7 +40,7 @@ def option(what: str, kinds: Sequence[str]) -> options.Option:
 def or_offered(ask: Callable[[], lease.Lease],
                take: Callable[[dict[str, Any]], lease.Lease],
                kinds: list[str]) -> lease.Lease:
-    """Return what was asked for, or an offer that the user accepts.
+    """Return the requested lease, or an offer that the user accepts.
 
     :param take: asks for the lease of an offer.
     :param kinds: the kinds of offers that the user accepts.

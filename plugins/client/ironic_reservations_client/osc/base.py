@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What all commands have, and those that delete."""
+"""The base of all commands, and of the commands that delete."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Command(command.Command):
     The sentence for people goes to stderr as always, and so does the status.
 
     :cvar arguments: its options and arguments.
-    :cvar common: those of a kind of command, which come first.
+    :cvar common: the options of a kind of command, which come first.
     """
 
     arguments: ClassVar[Sequence[options.Addable]] = ()
@@ -55,13 +55,13 @@ class Command(command.Command):
         return self.app.client_manager.baremetal
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Do it; print why it is refused."""
+        """Run the command; print a refusal."""
         try:
             options.check(parsed_args)
             return int(super().run(parsed_args) or 0)
         except exc.ClientException as error:
             if getattr(parsed_args, 'formatter', None) == 'json':
-                print(json.dumps({'error': _told(error)}, indent=2),
+                print(json.dumps({'error': _described(error)}, indent=2),
                       file=self.app.stdout)
             raise
 
@@ -69,8 +69,8 @@ class Command(command.Command):
 class Deletion(Command, abc.ABC):
     """Deletes all of several things that can be deleted.
 
-    :cvar thing: which kind of thing.
-    :cvar verbs: for a thing that is deleted, and for one that has been.
+    :cvar thing: the kind of thing.
+    :cvar verbs: in sentences before and after the deletion.
     """
 
     thing: ClassVar[str]
@@ -103,7 +103,7 @@ def named(thing: str, text: str) -> options.Option:
     return options.Option('idents', text, metavar=f'<{thing}>', nargs='+')
 
 
-def _told(error: exc.ClientException) -> dict[str, Any]:
+def _described(error: exc.ClientException) -> dict[str, Any]:
     if not isinstance(error, errors.Refused):
         return {'status': getattr(error, 'http_status', None), 'code': None,
                 'detail': str(error), 'reasons': [], 'offers': [],

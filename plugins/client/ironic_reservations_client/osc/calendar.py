@@ -32,7 +32,7 @@ from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
 from ironic_reservations_client.osc import zone
 
-#: What passes by itself: the service, or the way to it, is down.
+#: Errors that pass by themselves: the service, or the way to it, is down.
 _PASSES = (exc.ConnectionRefused, exc.InternalServerError, exc.BadGateway,
            exc.ServiceUnavailable, exc.GatewayTimeout,
            ksa_exceptions.RetriableConnectionFailure,
@@ -76,7 +76,7 @@ class ShowCalendar(zone.ChartCommand):
     def produce_output(self, parsed_args: argparse.Namespace,
                        column_names: Sequence[str],
                        data: Sequence[Any]) -> int:
-        """Draw it, once or until somebody has seen enough."""
+        """Draw the calendar, once or until Ctrl-C."""
         if not parsed_args.watch:
             return super().produce_output(parsed_args, column_names, data)
         drawn = self.chart(parsed_args, dict(zip(column_names, data,
@@ -111,8 +111,8 @@ class ShowCalendar(zone.ChartCommand):
                ) -> tuple[chart.CalendarChart | None, str | None]:
         """Wait, and ask again.
 
-        :returns: what is to be drawn, if something has changed; and why the
-            service could not be asked.
+        :returns: the chart, if something has changed; and the reason for
+            which the service could not be asked.
         """
         time.sleep(parsed_args.watch)
         try:

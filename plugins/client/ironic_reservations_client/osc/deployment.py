@@ -43,9 +43,9 @@ def chosen(client: Any, of: deployment.Promised, idents: Sequence[str],
 
     :param client: an Ironic client.
     :param of: the nodes of a lease.
-    :param idents: names or UUIDs of those that were named.
-    :param every: whether all of them were asked for.
-    :raises CommandError: it was not said which, or another one was named.
+    :param idents: the names or UUIDs of nodes that the user has typed.
+    :param every: whether the user wants all nodes.
+    :raises CommandError: the user has not chosen, or has named another node.
     """
     if every or (not idents and len(of.proofs) == 1):
         return of
@@ -68,7 +68,7 @@ def chosen(client: Any, of: deployment.Promised, idents: Sequence[str],
 
 def deploy(client: Any, of: deployment.Promised, wanted: deployment.Wanted,
            timeout: float | None) -> dict[str, Any]:
-    """Deploy nodes of a lease, and return what is shown of them.
+    """Deploy nodes of a lease, and return the columns.
 
     :param client: an Ironic client.
     :param timeout: in seconds, 0 waits for ever, ``None`` not at all.
@@ -77,8 +77,8 @@ def deploy(client: Any, of: deployment.Promised, wanted: deployment.Wanted,
     under_way = deployment.Deployment(client, of)
     under_way.begin(wanted)
     if timeout is not None:
-        with _display(of) as tell:
-            under_way.wait(timeout, tell)
+        with _display(of) as report:
+            under_way.wait(timeout, report)
     under_way.check()
     assert of.lease is not None
     return {'lease_id': of.lease.id, 'lease_name': of.lease.name,
@@ -101,7 +101,7 @@ def _names(client: Any, of: deployment.Promised) -> list[str]:
 
 @contextlib.contextmanager
 def _display(of: deployment.Promised) -> Iterator[Any]:
-    """Return a function that shows how far a deployment is.
+    """Return a function that shows the progress of a deployment.
 
     In a terminal it is a bar; elsewhere a line for each change of a node.
     """
@@ -129,10 +129,10 @@ def _display(of: deployment.Promised) -> Iterator[Any]:
             task = bar.add_task(f'Deploying the {of.title}',
                                 total=len(of.proofs))
 
-        def tell(now: deployment.Deployment) -> None:
+        def report(now: deployment.Deployment) -> None:
             for line in changes(now):
                 screen.print(line, markup=False, soft_wrap=True)
             if bar is not None:
                 bar.update(task, completed=len(of.proofs) - len(now.left))
 
-        yield tell
+        yield report

@@ -34,7 +34,7 @@ from ironic_reservations_client.osc import host as host_commands
 from ironic_reservations_client.osc import options
 
 _EXISTS = 'host.exists'
-#: What goes wrong for one node goes wrong for all of them.
+#: Errors that every other node would get as well.
 _FOR_ALL = (401, 403, 503)
 
 
@@ -80,7 +80,7 @@ class ImportHosts(base.Command, command.ShowOne):
         return self.dict2columns(counts)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Do it; 1 where a node could not be opened."""
+        """Run the command; return 1 if a node could not be opened."""
         return int(super().run(parsed_args) or bool(self._failed))
 
 
@@ -101,9 +101,9 @@ def _nodes(client: Any, parsed_args: argparse.Namespace) -> list[Any]:
 
 def _opened(manager: host.HostManager, nodes: Sequence[Any],
             capabilities: dict[str, str]) -> Iterator[str]:
-    """Open nodes, and tell of each what came of it.
+    """Open nodes, and yield the outcome of each.
 
-    A bar shows how far it is, in a terminal.
+    In a terminal, a bar shows the progress.
     """
     screen = console.Console(stderr=True, highlight=False)
     with contextlib.ExitStack() as shown:

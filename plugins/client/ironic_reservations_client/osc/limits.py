@@ -32,7 +32,7 @@ _SECONDS = 'seconds'
 
 
 class ListLimits(base.Command, command.Lister):
-    """List what your project may have, and what of it is used"""
+    """List limits and usage of your project"""
 
     arguments = (options.Option(
         '--project', 'List the limits of this project (ID), as they hold for '

@@ -156,7 +156,7 @@ class ShowReservation(zone.Zoned, command.ShowOne):
 
 
 class RenewReservation(zone.Zoned, command.ShowOne):
-    """Set anew when a reservation expires"""
+    """Renew a reservation"""
 
     arguments = (_RESERVATION, options.OneOf(
         *options.of(resources.RESERVATION, 'change', 'ttl', 'expires_at'),
@@ -293,10 +293,10 @@ def _shown(client: Any, parsed_args: argparse.Namespace,
            item: reservation.Reservation,
            chosen: Sequence[str] | None = None) -> base.Columns:
     # A field that an older server does not have is left out, not shown empty.
-    told = item.to_dict()
+    found = item.to_dict()
     names = _names(client, parsed_args, (item,))
-    shown = [name for name in chosen or DETAILED_FIELDS if name in told]
-    return shown, [_cell(names, name, told[name]) for name in shown]
+    shown = [name for name in chosen or DETAILED_FIELDS if name in found]
+    return shown, [_cell(names, name, found[name]) for name in shown]
 
 
 def _wanted(parsed_args: argparse.Namespace) -> deployment.Wanted:

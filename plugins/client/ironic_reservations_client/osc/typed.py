@@ -73,7 +73,7 @@ def count(text: str) -> tuple[int, int]:
 def number(thing: str, most: int | None = None) -> Callable[[str], int]:
     """Return a function that reads a number above zero.
 
-    :param thing: the name of such a number in a sentence.
+    :param thing: the name of the number in a sentence.
     """
     @typed
     def read(text: str) -> int:
@@ -86,7 +86,7 @@ def number(thing: str, most: int | None = None) -> Callable[[str], int]:
 def pair(complaint: str) -> Callable[[str], tuple[str, str]]:
     """Return a function that reads ``name=value``.
 
-    :param complaint: follows what is not written so.
+    :param complaint: ends the sentence on another text.
     """
     @typed
     def read(text: str) -> tuple[str, str]:
@@ -101,7 +101,7 @@ def flavor(path: str | None) -> dict[str, Any] | None:
     """Read a file with the output of ``openstack flavor show -f json``.
 
     :param path: ``-`` for the standard input; ``None`` where none was named.
-    :raises CommandError: it cannot be read, or is not a flavor.
+    :raises CommandError: the file cannot be read, or has no flavor.
     """
     if path is None:
         return None

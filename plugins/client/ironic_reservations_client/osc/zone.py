@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Times for people, in their zone, for commands that show or take some."""
+"""Times for people, in their zone, and charts."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ _Conversion = Callable[[str, Any], Any]
 class Zoned(base.Command):
     """A command with the option ``--local``.
 
-    Without it times are in UTC, as the service has them, and those that were
-    typed without a zone are as well. Tables are for people: they have whole
-    seconds, and the zone; the other formats have what the service says.
+    Without the option, times are in UTC, also typed times without a zone.
+    Tables, which people read, have whole seconds and the zone; the other
+    formats have the times as the service sends them.
     """
 
     common = (options.Option(
@@ -64,7 +64,7 @@ class Zoned(base.Command):
         'without a zone in it. Default is UTC.', action='store_true'),)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Read the times that were typed, and do it."""
+        """Add the zone to typed times, and run the command."""
         for name, value in vars(parsed_args).items():
             setattr(parsed_args, name, _read(value, parsed_args.local))
         return int(super().run(parsed_args) or 0)
@@ -72,7 +72,7 @@ class Zoned(base.Command):
     def produce_output(self, parsed_args: argparse.Namespace,
                        column_names: Sequence[str],
                        data: Iterable[Any]) -> int:
-        """Print it, with the times where they were asked for."""
+        """Print the output, with its times in the chosen zone."""
         convert = (
             functools.partial(_for_people, parsed_args.local)
             if parsed_args.formatter == 'table' else
@@ -103,7 +103,7 @@ class ChartCommand(Zoned, command.ShowOne, metaclass=abc.ABCMeta):
     def produce_output(self, parsed_args: argparse.Namespace,
                        column_names: Sequence[str],
                        data: Iterable[Any]) -> int:
-        """Draw it, or print what was asked for."""
+        """Draw a chart, or print the chosen format."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
             return super().produce_output(parsed_args, column_names, data)
         console.Console(file=self.app.stdout, highlight=False).print(
@@ -113,7 +113,7 @@ class ChartCommand(Zoned, command.ShowOne, metaclass=abc.ABCMeta):
 
 
 def _read(typed: Any, local: bool) -> Any:
-    """Return what was typed, with a zone where it is a time."""
+    """Return a typed value, with a zone if it is a time."""
     if isinstance(typed, list):
         return [_read(each, local) for each in typed]
     if not isinstance(typed, datetime.datetime) or typed.tzinfo is not None:
@@ -141,7 +141,7 @@ def _walk(convert: _Conversion, name: str, value: Any) -> Any:
 
 
 def _local(name: str, value: Any) -> Any:
-    """Return a field as the service has it, in the zone of this machine."""
+    """Return a time of the service in the zone of this machine."""
     moment = _moment(name, value)
     return (value if moment is None
             else times.here(moment).isoformat(timespec='seconds'))
@@ -156,7 +156,7 @@ def _for_people(local: bool, name: str, value: Any) -> Any:
 
 
 def _moment(name: str, value: Any) -> datetime.datetime | None:
-    """Return the time that a field is, if it is one."""
+    """Return the value of a field as a time, or ``None``."""
     if name not in _INSTANTS or not isinstance(value, str):
         return None
     try:

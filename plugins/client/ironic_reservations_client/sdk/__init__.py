@@ -12,7 +12,9 @@
 
 """Reservations through openstacksdk.
 
-Each function takes a connection and uses its bare metal service::
+Each function takes a connection first and uses its bare metal service; the
+other arguments of ``get``, ``renew``, ``release`` and ``limits`` are those of
+the methods of the managers for python-ironicclient::
 
     conn = openstack.connect(cloud='metal')
     held = sdk.reserve(conn, ['6f8a...', '1c2d...'], ttl=900)
@@ -22,7 +24,6 @@ Each function takes a connection and uses its bare metal service::
 from __future__ import annotations
 
 from collections.abc import Iterable
-import datetime
 from typing import Any
 import uuid
 
@@ -41,9 +42,15 @@ __all__ = ['Reservation', 'deploy', 'get', 'limits', 'release', 'renew',
            'reservations', 'reserve']
 
 
+_MANAGER = _reservation.ReservationManager
+
+get, renew, release = transport.functions(
+    _MANAGER, 'get', 'renew', 'delete', kind=Reservation)
+limits, = transport.functions(_limits.LimitsManager, 'get')
+
+
 def _through(conn: connection.Connection) -> Any:
-    return _reservation.ReservationManager.over(
-        transport.OpenStack(conn, Reservation))
+    return transport.through(conn, _MANAGER, Reservation)
 
 
 def reserve(conn: connection.Connection,
@@ -77,68 +84,12 @@ def reservations(conn: connection.Connection, fields: Iterable[str] = (),
     :param conn: a connection.
     :param fields: only these.
     :param query: ``node``, ``instance`` and ``project`` select; ``limit``
-        (of one page), ``marker``, ``sort_key`` and ``sort_dir`` are those of
+        (of one page), ``marker``, ``sort_key`` and ``sort_dir`` are as in
         the API.
     """
     found: list[Reservation] = _through(conn)._list(
         {**query, 'fields': ','.join(fields) or None})
     return found
-
-
-def get(conn: connection.Connection,
-        reservation: str | Reservation) -> Reservation:
-    """Get one reservation.
-
-    :param conn: a connection.
-    :param reservation: its UUID, or a reservation to read again.
-    :raises NotFound: no live reservation of that UUID is visible.
-    """
-    found: Reservation = _through(conn).get(transport.ident(reservation))
-    return found
-
-
-def limits(conn: connection.Connection,
-           project_id: str | None = None) -> dict[str, Any]:
-    """Get the limits of a project, and their use.
-
-    :param conn: a connection.
-    :param project_id: of the project, for administrators; by default the
-        limits are those that hold for the caller.
-    :returns: ``project_id``, and ``absolute``, a list with ``limit``,
-        ``allowed``, ``used`` and ``unit`` of each.
-    :raises NotFound: the service is older than version 1.6 of the API.
-    """
-    found: dict[str, Any] = _limits.LimitsManager.over(
-        transport.OpenStack(conn)).get(project_id)
-    return found
-
-
-def renew(conn: connection.Connection, reservation: str | Reservation,
-          ttl: int | None = None,
-          expires_at: str | datetime.datetime | None = None) -> Reservation:
-    """Set the time at which a reservation expires.
-
-    :param conn: a connection.
-    :param reservation: the reservation, or its UUID.
-    :param ttl: seconds from now.
-    :param expires_at: the time, instead of ``ttl``.
-    :raises ValueError: neither or both of the times were given.
-    :raises NotFound: it has expired, or there is none.
-    """
-    renewed: Reservation = _through(conn).renew(
-        transport.ident(reservation), ttl, expires_at)
-    return renewed
-
-
-def release(conn: connection.Connection,
-            reservation: str | Reservation) -> None:
-    """Delete a reservation.
-
-    :param conn: a connection.
-    :param reservation: its reservation, or the UUID of that.
-    :raises NotFound: it has expired, or there is none.
-    """
-    _through(conn).delete(transport.ident(reservation))
 
 
 def deploy(conn: connection.Connection, reservation: str | Reservation,

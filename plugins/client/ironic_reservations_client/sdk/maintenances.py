@@ -13,43 +13,17 @@
 """Maintenance windows through openstacksdk.
 
 A window is a dictionary of the fields of the API: ``uuid``, ``name``,
-``starts_at``, ``ends_at``, ``state``, ``nodes`` and so on.
+``starts_at``, ``ends_at``, ``state``, ``nodes`` and so on. Each function takes
+a connection first; the other arguments are those of the methods ``post``,
+``list`` and ``delete`` of a ``MaintenanceManager``.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
-from openstack import connection
 
 from ironic_reservations_client import maintenance
 from ironic_reservations_client.sdk import transport
 
 __all__ = ['create', 'end', 'maintenances']
 
-
-def _through(conn: connection.Connection) -> Any:
-    return maintenance.MaintenanceManager.over(transport.OpenStack(conn))
-
-
-def create(conn: connection.Connection, body: Mapping[str, Any],
-           dry_run: bool = False, key: str | None = None) -> Any:
-    """Book nodes for maintenance, as ``MaintenanceManager.post`` does.
-
-    :raises Conflict: somebody is in the way; ``reasons`` say who.
-    """
-    return _through(conn).post(body, dry_run, key)
-
-
-def maintenances(conn: connection.Connection) -> Any:
-    """List the windows, the first to start first."""
-    return _through(conn).list()
-
-
-def end(conn: connection.Connection, uuid: str) -> None:
-    """End a window, now or before it has started.
-
-    :raises NotFound: there is none.
-    """
-    _through(conn).delete(uuid)
+create, maintenances, end = transport.functions(
+    maintenance.MaintenanceManager, 'post', 'list', 'delete')

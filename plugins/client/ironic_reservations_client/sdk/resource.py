@@ -72,7 +72,7 @@ class Host(resource.Resource):
     """A node that an operator has opened to leases.
 
     Its attributes are the fields of the API, but for ``node_id`` and
-    ``is_reservable``. What the operator says of it is in ``host['...']``.
+    ``is_reservable``. The operator's own properties are in ``host['...']``.
     """
 
     _allow_unknown_attrs_in_body = True

@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Asking the service with the connection that a program has."""
+"""Requests with the connection that a program has."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import copy
 from typing import Any
@@ -25,6 +26,7 @@ from openstack.baremetal.v1 import _proxy
 
 from ironic_reservations_client import lease_payload
 from ironic_reservations_client import refusal
+from ironic_reservations_client import resource as resource_
 from ironic_reservations_client import versions
 from ironic_reservations_client.sdk import errors
 
@@ -33,13 +35,12 @@ class OpenStack:
     """Requests through openstacksdk, at the newest version of both sides.
 
     :param conn: a connection.
-    :param kind: of the resources that are returned; by default dictionaries.
     :param of_leases: whether to name the version of leases and hosts, too.
+    :param kind: of the resources that are returned; by default dictionaries.
     """
 
-    def __init__(self, conn: connection.Connection,
-                 kind: type[resource.Resource] | None = None,
-                 of_leases: bool = False) -> None:
+    def __init__(self, conn: connection.Connection, of_leases: bool,
+                 kind: type[resource.Resource] | None) -> None:
         self._conn = conn
         self._kind = kind
         self._beside = [lease_payload.VERSION] if of_leases else []
@@ -92,6 +93,35 @@ class OpenStack:
         return response, response.json() if response.content else None
 
 
+def through(conn: connection.Connection, manager: type[resource_.Manager[Any]],
+            kind: type[resource.Resource] | None = None) -> Any:
+    """Return a manager that sends its requests with a connection.
+
+    :param kind: of the resources that it returns; by default dictionaries.
+    """
+    return manager.over(OpenStack(
+        conn, manager.resource_class.describes.of_leases, kind))
+
+
+def functions(manager: type[resource_.Manager[Any]], *names: str,
+              kind: type[resource.Resource] | None = None
+              ) -> list[Callable[..., Any]]:
+    """Return methods of a manager as functions, which take a connection first.
+
+    Where a method takes an id, its function takes a resource as well.
+    """
+    def function(name: str) -> Callable[..., Any]:
+        method = getattr(manager, name)
+
+        def act(conn: connection.Connection, *given: Any, **more: Any) -> Any:
+            return method(through(conn, manager, kind), *(
+                each.id if isinstance(each, resource.Resource) else each
+                for each in given), **more)
+        act.__doc__ = method.__doc__
+        return act
+    return [function(name) for name in names]
+
+
 def twin(conn: connection.Connection,
          headers: Mapping[str, str]) -> _proxy.Proxy:
     """Return a proxy like the connection's own, with additional headers."""
@@ -107,5 +137,5 @@ def twin(conn: connection.Connection,
 
 
 def ident(thing: Any) -> str:
-    """Return the id of something that may be one."""
+    """Return the id of a resource; an id is returned as it is."""
     return thing if isinstance(thing, str) else str(thing.id)
