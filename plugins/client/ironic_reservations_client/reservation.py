@@ -186,9 +186,9 @@ class ReservationManager(resource.Collection[Reservation]):
         deploy_node(nodes, reservation.node_uuid, instance_info, configdrive,
                     deploysteps)
         if wait is not None:
+            active: Any = v1_utils.PROVISION_ACTIONS['active']
             self._ironic.node.wait_for_provision_state(
-                reservation.node_uuid, timeout=wait,
-                **v1_utils.PROVISION_ACTIONS['active'])
+                reservation.node_uuid, timeout=wait, **active)
         return reservation
 
 

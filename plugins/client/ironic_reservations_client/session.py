@@ -93,6 +93,8 @@ class ReservationSession(TwinSession):
     :param of_leases: whether to speak the version of leases and hosts, too.
     """
 
+    version: str
+
     def __init__(self, original: http.SessionClient,
                  version: str | None = None, endpoint: str | None = None,
                  of_leases: bool = False) -> None:
@@ -123,7 +125,8 @@ class ReservationSession(TwinSession):
         if resp is not None:
             refused = refusal.read(resp.content)
             if refused and refused.code == refusal.VERSION_NOT_ACCEPTABLE:
-                raise exc.from_response(resp, refused.sentence)
+                raise exc.from_response(  # type: ignore[call-arg]
+                    resp, refused.sentence)
         return super().negotiate_version(conn, resp)
 
     def _request_once(self, url: str, method: str,

@@ -52,7 +52,8 @@ class Command(command.Command):
     @property
     def client(self) -> Any:
         """The Ironic client."""
-        return self.app.client_manager.baremetal
+        manager: Any = self.app.client_manager
+        return manager.baremetal
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command; print a refusal."""

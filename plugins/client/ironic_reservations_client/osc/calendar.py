@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from collections.abc import Sequence
 import time
 from typing import Any
@@ -27,7 +28,7 @@ from rich import text
 
 from ironic_reservations_client import calendar
 from ironic_reservations_client import resources
-from ironic_reservations_client.charts import calendar as chart
+from ironic_reservations_client.charts import calendar as calendar_chart
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
 from ironic_reservations_client.osc import zone
@@ -69,13 +70,13 @@ class ShowCalendar(zone.ChartCommand):
         return found
 
     def chart(self, parsed_args: argparse.Namespace,
-              shown: dict[str, Any]) -> chart.CalendarChart:
+              shown: dict[str, Any]) -> calendar_chart.CalendarChart:
         """Return the bars, and the rows."""
-        return chart.CalendarChart(shown, parsed_args.local)
+        return calendar_chart.CalendarChart(shown, parsed_args.local)
 
     def produce_output(self, parsed_args: argparse.Namespace,
                        column_names: Sequence[str],
-                       data: Sequence[Any]) -> int:
+                       data: Iterable[Any]) -> int:
         """Draw the calendar, once or until Ctrl-C."""
         if not parsed_args.watch:
             return super().produce_output(parsed_args, column_names, data)
@@ -88,7 +89,7 @@ class ShowCalendar(zone.ChartCommand):
         return 0
 
     def _watch(self, parsed_args: argparse.Namespace,
-               drawn: chart.CalendarChart) -> None:
+               drawn: calendar_chart.CalendarChart) -> None:
         screen = console.Console(file=self.app.stdout, highlight=False)
         if not screen.is_terminal:
             # One below the other, for the reader of a file.
@@ -108,7 +109,7 @@ class ShowCalendar(zone.ChartCommand):
                         drawn), refresh=True)
 
     def _again(self, parsed_args: argparse.Namespace
-               ) -> tuple[chart.CalendarChart | None, str | None]:
+               ) -> tuple[calendar_chart.CalendarChart | None, str | None]:
         """Wait, and ask again.
 
         :returns: the chart, if something has changed; and the reason for

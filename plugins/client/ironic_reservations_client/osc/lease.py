@@ -296,9 +296,10 @@ def _body(parsed_args: argparse.Namespace,
     if parsed_args.queue or parsed_args.priority is not None:
         raise exc.CommandError('--between and --queue exclude each other.')
     _check_dates('--between', parsed_args, 'start', 'end', 'before_end')
+    earliest, latest = parsed_args.between
     return lease_payload.flexible(
-        parsed_args.name, *parsed_args.between, parsed_args.duration,
-        [wanted], parsed_args.fix_before)
+        parsed_args.name, earliest, latest, parsed_args.duration, [wanted],
+        parsed_args.fix_before)
 
 
 def _check_dates(opens: str, parsed_args: argparse.Namespace,
@@ -326,13 +327,12 @@ def _check_open_dates(parsed_args: argparse.Namespace) -> None:
 
 
 def _end(parsed_args: argparse.Namespace,
-         start: times.Instant | str) -> times.Instant:
+         start: times.Instant) -> times.Instant:
     if parsed_args.duration is None:
         end: times.Instant = parsed_args.end
         return end
-    if start == times.NOW:
-        start = typed.now()
-    return _plus(start, parsed_args.duration)
+    return _plus(start if isinstance(start, datetime.datetime)
+                 else typed.now(), parsed_args.duration)
 
 
 def _new_end(found: lease.Lease,

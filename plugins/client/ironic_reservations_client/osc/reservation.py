@@ -138,9 +138,8 @@ class ListReservations(zone.Zoned, command.Lister):
         names = (_names(self.client, parsed_args, found)
                  if 'node_uuid' in shown else {})
         return shown, (
-            [_cell(names, column, value) for column, value in zip(
-                shown, osc_utils.get_item_properties(item, shown),
-                strict=True)] for item in found)
+            [_cell(names, column, getattr(item, column, ''))
+             for column in shown] for item in found)
 
 
 class ShowReservation(zone.Zoned, command.ShowOne):
@@ -305,11 +304,10 @@ def _wanted(parsed_args: argparse.Namespace) -> deployment.Wanted:
                         ('image_checksum', parsed_args.image_checksum)):
         if value is not None:
             info[name] = value
-    return deployment.Wanted(
-        instance_info=info,
-        configdrive=_config_drive(parsed_args.config_drive),
-        deploysteps=utils.handle_json_arg(parsed_args.deploy_steps,
-                                          'deploy steps'))
+    steps: Any = utils.handle_json_arg(parsed_args.deploy_steps,
+                                       'deploy steps')
+    return deployment.Wanted(info, _config_drive(parsed_args.config_drive),
+                             steps)
 
 
 def _config_drive(text: str | None) -> Any:

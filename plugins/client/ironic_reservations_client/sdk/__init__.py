@@ -111,14 +111,16 @@ def deploy(conn: connection.Connection, reservation: str | Reservation,
     :raises Forbidden: the proof is not accepted.
     """
     if node is not None:
-        reservation = Reservation.new(id=transport.ident(reservation),
-                                      node_id=transport.ident(node))
-    elif not isinstance(reservation, Reservation) or not reservation.node_id:
-        reservation = get(conn, reservation)
-    proven = transport.twin(conn, {payload.PROOF_HEADER: reservation.id})
+        held = Reservation.new(id=transport.ident(reservation),
+                               node_id=transport.ident(node))
+    elif isinstance(reservation, Reservation) and reservation.node_id:
+        held = reservation
+    else:
+        held = get(conn, reservation)
+    proven = transport.twin(conn, {payload.PROOF_HEADER: held.id})
     try:
         return proven.set_node_provision_state(
-            reservation.node_id, 'active', config_drive=config_drive,
+            held.node_id, 'active', config_drive=config_drive,
             deploy_steps=deploy_steps, wait=wait, timeout=timeout)
     except exceptions.HttpException as error:
         raise errors.translated(error) from None

@@ -71,7 +71,7 @@ class OpenStack:
         info = found.get(manager.describes.name, found)
         if self._kind is None:
             return info
-        made = self._kind.existing(**info)
+        made: Any = self._kind.existing(**info)
         if 'moves' in found:
             made.moves = found['moves']
         return made
