@@ -18,7 +18,6 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
-import time
 from typing import Any
 
 from ironicclient import exc
@@ -29,6 +28,7 @@ from ironic_reservations_client import errors
 from ironic_reservations_client import lease
 from ironic_reservations_client import nodes
 from ironic_reservations_client import reservation
+from ironic_reservations_client import waiting
 
 _POLL = 2.0
 _FIELDS = ['uuid', 'name', 'provision_state', 'target_provision_state',
@@ -169,24 +169,20 @@ class Deployment:
             have been read.
         :raises ironicclient.exc.StateTransitionTimeout: the time is up.
         """
-        deadline = time.monotonic() + timeout
-        while True:
+        left: list[str] = []
+        for _ in waiting.polls(timeout, _POLL):
+            self._read(left)
+            for ident in left:
+                self._judge(ident)
             report(self)
             left = self.left
             if not left:
                 return
-            rest = deadline - time.monotonic()
-            if timeout and rest <= 0:
-                raise exc.StateTransitionTimeout(
-                    f'After {timeout:g} seconds, '
-                    f'{counted.counted(len(left), "node")} of the '
-                    f'{self._of.title} '
-                    f'{"is" if len(left) == 1 else "are"} not active: '
-                    + ', '.join(map(self._state, left)) + '.')
-            time.sleep(min(_POLL, rest) if timeout else _POLL)
-            self._read(left)
-            for ident in left:
-                self._judge(ident)
+        raise exc.StateTransitionTimeout(
+            f'After {timeout:g} seconds, '
+            f'{counted.counted(len(left), "node")} of the {self._of.title} '
+            f'{"is" if len(left) == 1 else "are"} not active: '
+            + ', '.join(map(self._state, left)) + '.')
 
     @property
     def left(self) -> list[str]:

@@ -20,7 +20,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
 import datetime
-import time
 from typing import Any
 
 from ironicclient import exc
@@ -31,6 +30,7 @@ from ironic_reservations_client import payload
 from ironic_reservations_client import resource
 from ironic_reservations_client import resources
 from ironic_reservations_client import times
+from ironic_reservations_client import waiting
 
 _POLL = 1.0
 #: The service ends a lease that ends now a second later, and clocks differ.
@@ -187,18 +187,14 @@ class LeaseManager(resource.Collection[Lease]):
 
     def _wait(self, lease_id: str, timeout: float,
               done: Callable[[Lease], bool]) -> Lease:
-        deadline = time.monotonic() + timeout
-        while True:
+        for _ in waiting.polls(timeout, _POLL):
             found = self.get(lease_id)
             if done(found):
                 return found
-            left = deadline - time.monotonic()
-            if timeout and left <= 0:
-                raise exc.StateTransitionTimeout(
-                    f'The lease {lease_id} is still {found.status} after '
-                    f'{timeout:g} seconds'
-                    + (f': {found.waiting}' if found.waiting else '.'))
-            time.sleep(min(_POLL, left) if timeout else _POLL)
+        raise exc.StateTransitionTimeout(
+            f'The lease {lease_id} is still {found.status} after '
+            f'{timeout:g} seconds'
+            + (f': {found.waiting}' if found.waiting else '.'))
 
 
 def _carried_out(found: Lease) -> bool:

@@ -11,11 +11,12 @@
 #    under the License.
 
 
-"""Waiting for a node to become free."""
+"""Waiting for a free node, or for another change in the service."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import math
 import random
 import time
@@ -27,6 +28,20 @@ _T = TypeVar('_T')
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 10.0
+
+
+def polls(timeout: float, pause: float) -> Iterator[None]:
+    """Yield at once and after each pause, until the time is up.
+
+    :param timeout: in seconds; 0 waits for ever.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        yield
+        left = deadline - time.monotonic()
+        if timeout and left <= 0:
+            return
+        time.sleep(min(pause, left) if timeout else pause)
 
 
 def until_free(attempt: Callable[[], _T], timeout: float,

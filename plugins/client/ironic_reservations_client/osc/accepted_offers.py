@@ -33,8 +33,7 @@ def option(what: str, kinds: Sequence[str]) -> options.Option:
     return options.Option(
         '--accept', f'If {what} is refused, accept an offer of this kind: '
         f"{', '.join(kinds)}. Can be specified multiple times, in the order "
-        'of preference.', metavar='<kind>', action='append', choices=kinds,
-        default=[])
+        'of preference.', metavar='<kind>', choices=kinds, **options.MANY)
 
 
 def or_offered(ask: Callable[[], lease.Lease],

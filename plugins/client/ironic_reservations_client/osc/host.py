@@ -31,9 +31,8 @@ from ironic_reservations_client.osc import typed
 from ironic_reservations_client.osc import zone
 
 capability = typed.pair('is not a property. Write it like rack=r1')
-_HOST = options.Option(
-    'host', 'ID of the host, or the name or UUID of its node.',
-    metavar='<host>')
+_HOST = options.Option('host',
+                       'ID of the host, or the name or UUID of its node.')
 
 
 class ListHosts(zone.Zoned, command.Lister):
@@ -41,12 +40,11 @@ class ListHosts(zone.Zoned, command.Lister):
 
     arguments = (
         options.Option(
-            '--resource-class', 'Only list hosts of this resource class.',
-            metavar='<resource-class>'),
+            '--resource-class', 'Only list hosts of this resource class.'),
         *options.page('host'),
         options.Option(
             '--long', 'Also show the UUID of the node, the sizes, and the '
-            'properties that were set on the host.', action='store_true'))
+            'properties that were set on the host.', **options.FLAG))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         limit, wanted = parsed_args.limit, parsed_args.resource_class
@@ -78,7 +76,7 @@ class SetHost(zone.Zoned, command.ShowOne):
         options.Option(
             '--property', 'Property to set, that leases can ask for. Can be '
             'specified multiple times.', metavar='<name>=<value>',
-            type=capability, action='append', default=[],
+            type=capability, **options.MANY,
             dest='capabilities'),
         *options.of(resources.HOST, 'change'))
 

@@ -51,14 +51,13 @@ class ImportHosts(base.Command, command.ShowOne):
             options.Option('nodes', 'Names or UUIDs of the nodes.',
                            metavar='<node>', nargs='*', default=[]),
             options.Option('--resource-class',
-                           'All nodes of this resource class.',
-                           metavar='<resource-class>'),
-            options.Option('--all', 'All nodes.', action='store_true'),
+                           'All nodes of this resource class.'),
+            options.Option('--all', 'All nodes.', **options.FLAG),
             required=True),
         options.Option(
             '--property', 'Capability of each host, besides the properties '
             'from Ironic, that leases can ask for. Can be specified multiple '
-            'times.', metavar='<name>=<value>', action='append', default=[],
+            'times.', metavar='<name>=<value>', **options.MANY,
             type=host_commands.capability, dest='capabilities'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:

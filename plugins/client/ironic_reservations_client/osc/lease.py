@@ -48,7 +48,7 @@ class CreateLease(lease_plan.Planned):
     """Lease bare metal hosts for a time"""
 
     arguments = (
-        options.Option('name', 'Name of the lease.', metavar='<name>'),
+        options.Option('name', 'Name of the lease.'),
         options.OneOf(
             options.Option(
                 '--hosts', 'Number of hosts, like 4, or a range, like 2-4. '
@@ -66,7 +66,7 @@ class CreateLease(lease_plan.Planned):
         options.Option(
             '--queue', 'If the lease does not fit, plan it later, with a '
             'promised start that is moved earlier when hosts become free.',
-            action='store_true'),
+            **options.FLAG),
         *options.of(resources.LEASE, 'create', 'priority', 'fix_before'),
         options.OneOf(
             *options.of(resources.LEASE, 'create', 'end', 'duration'),
@@ -75,11 +75,11 @@ class CreateLease(lease_plan.Planned):
         options.OneOf(
             options.Option(
                 '--dry-run', 'Only show whether and how the lease could be '
-                'made.', action='store_true'),
+                'made.', **options.FLAG),
             accepted_offers.option('the lease', _OFFERS),
             options.Option(
                 '--key', 'A name for the request: commands with the same '
-                'name make one lease together.', metavar='<key>')),
+                'name make one lease together.')),
         options.wait('the lease to start'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -118,10 +118,10 @@ class SetLease(lease_plan.Planned):
             *options.of(resources.LEASE, 'change', 'end'),
             options.Option(
                 '--extend', 'End the lease later by this time: 30m, 4h, '
-                '1h30m, 7d, 2w.', metavar='<duration>', type=typed.duration),
+                '1h30m, 7d, 2w.', **options.DURATION),
             options.Option(
                 '--shorten', 'End the lease earlier by this time.',
-                metavar='<duration>', type=typed.duration),
+                **options.DURATION),
             *options.of(resources.LEASE, 'change', 'duration')),
         *options.of(resources.LEASE, 'change', 'between', 'fix_before'),
         options.Option(
@@ -131,17 +131,15 @@ class SetLease(lease_plan.Planned):
                        metavar='<number>', type=int),
         options.Option(
             '--give-back', 'Name or UUID of a node to give back. Can be '
-            'specified multiple times.', metavar='<node>', action='append',
-            default=[]),
+            'specified multiple times.', metavar='<node>', **options.MANY),
         options.Option(
             '--reservation', 'ID of the reservation that --hosts or '
-            '--instances applies to, if the lease has several.',
-            metavar='<reservation>'),
+            '--instances applies to, if the lease has several.'),
         *options.of(resources.LEASE, 'change', 'heal'),
         options.OneOf(
             options.Option(
                 '--dry-run', 'Only show whether and how the change could be '
-                'made.', action='store_true'),
+                'made.', **options.FLAG),
             accepted_offers.option('the change', _CHANGE_OFFERS)),
         options.wait('the nodes of the lease to be as the lease says, if it '
                      'has started'))
@@ -173,13 +171,12 @@ class ListLeases(zone.Zoned, command.Lister):
 
     arguments = (
         options.Option(
-            '--project', 'Only list leases of this project (ID).',
-            metavar='<project>'),
+            '--project', 'Only list leases of this project (ID).'),
         *lease_filters.OPTIONS,
         *options.page('lease'),
         options.Option(
             '--long', 'Also show the project, the reason for which a lease '
-            'is waiting, and its number of nodes.', action='store_true'))
+            'is waiting, and its number of nodes.', **options.FLAG))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         matches = lease_filters.read(self.client, parsed_args)

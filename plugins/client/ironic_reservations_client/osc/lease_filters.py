@@ -27,20 +27,18 @@ from ironic_reservations_client.osc import typed
 _STATUSES = ('PENDING', 'STARTING', 'ACTIVE', 'TERMINATING', 'TERMINATED',
              'DELETING', 'ERROR')
 OPTIONS = (
-    options.Option('--name', 'Only list leases with this name.',
-                   metavar='<name>'),
+    options.Option('--name', 'Only list leases with this name.'),
     options.Option(
-        '--status', f"Only list leases with this status: "
+        '--status', 'Only list leases with this status: '
         f"{', '.join(_STATUSES)}. Can be specified multiple times.",
-        metavar='<status>', action='append', type=str.upper,
-        choices=_STATUSES, default=[]),
+        type=str.upper, choices=_STATUSES, **options.MANY),
     options.Option(
         '--node', 'Only list leases that have, or are planned on, this node '
-        '(name or UUID).', metavar='<node>'),
+        '(name or UUID).'),
     options.Option('--from', 'Only list leases that end after this time.',
-                   metavar='<time>', type=typed.instant, dest='since'),
+                   **options.TIME, dest='since'),
     options.Option('--until', 'Only list leases that start before this time.',
-                   metavar='<time>', type=typed.instant, dest='until'))
+                   **options.TIME, dest='until'))
 
 
 def read(client: Any, parsed_args: argparse.Namespace

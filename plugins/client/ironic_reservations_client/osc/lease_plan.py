@@ -29,7 +29,7 @@ from ironic_reservations_client.charts import lease as chart
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import zone
 
-LEASE = options.Option('lease', 'Name or ID of the lease.', metavar='<lease>')
+LEASE = options.Option('lease', 'Name or ID of the lease.')
 
 
 class Planned(zone.ChartCommand, metaclass=abc.ABCMeta):

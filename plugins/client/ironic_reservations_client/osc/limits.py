@@ -36,7 +36,7 @@ class ListLimits(base.Command, command.Lister):
 
     arguments = (options.Option(
         '--project', 'List the limits of this project (ID), as they hold for '
-        'its members. For administrators.', metavar='<project>'),)
+        'its members. For administrators.'),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         found = limits.LimitsManager(self.client).get(parsed_args.project)

@@ -58,11 +58,11 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
             *options.of(resources.MAINTENANCE, 'create', 'end'),
             options.Option(
                 '--duration', 'Duration of the maintenance, for example 4h.',
-                metavar='<duration>', type=typed.duration), required=True),
+                **options.DURATION), required=True),
         *options.of(resources.MAINTENANCE, 'create', 'drain', 'force'),
         options.Option(
             '--dry-run', 'Only show the bookings that would move, those that '
-            'cannot, and the users of nodes.', action='store_true'))
+            'cannot, and the users of nodes.', **options.FLAG))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         chosen = options.selected(parsed_args)
@@ -89,8 +89,7 @@ class ListMaintenances(zone.Zoned, command.Lister):
     """List maintenance windows"""
 
     arguments = (options.Option(
-        '--long', 'Show the nodes and the reason, too.',
-        action='store_true'),)
+        '--long', 'Show the nodes and the reason, too.', **options.FLAG),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         columns = _LONG if parsed_args.long else _COLUMNS
@@ -104,8 +103,7 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
     """Show a maintenance window"""
 
     arguments = (options.Option(
-        'maintenance', 'Name or UUID of the maintenance window.',
-        metavar='<maintenance>'),)
+        'maintenance', 'Name or UUID of the maintenance window.'),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         manager = maintenance.MaintenanceManager(self.client)

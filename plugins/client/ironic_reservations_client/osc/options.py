@@ -26,17 +26,17 @@ from ironic_reservations_client import requirement_text
 from ironic_reservations_client import resources
 from ironic_reservations_client.osc import typed
 
-_TIME = {'metavar': '<time>', 'type': typed.instant}
+FLAG = {'action': 'store_true'}
+#: An option that is given several times.
+MANY = {'action': 'append', 'default': []}
+TIME = {'metavar': '<time>', 'type': typed.instant}
+DURATION = {'metavar': '<duration>', 'type': typed.duration}
 _SETTINGS: dict[fields.Kind, dict[str, Any]] = {
-    fields.Kind.FLAG: {'action': 'store_true'},
-    fields.Kind.NUMBER: {'type': int},
-    fields.Kind.SECONDS: {'metavar': '<duration>', 'type': typed.duration},
-    fields.Kind.INSTANT: _TIME,
+    fields.Kind.FLAG: FLAG, fields.Kind.NUMBER: {'type': int},
+    fields.Kind.SECONDS: DURATION, fields.Kind.INSTANT: TIME,
     fields.Kind.TYPED_INSTANT: {'metavar': '<time>'},
-    fields.Kind.WINDOW: {**_TIME, 'metavar': ('<time>', '<time>'),
-                         'nargs': 2},
-    fields.Kind.TEXTS: {'action': 'append', 'default': []},
-    fields.Kind.CHOICE: {'nargs': '*'}}
+    fields.Kind.WINDOW: {**TIME, 'metavar': ('<time>', '<time>'), 'nargs': 2},
+    fields.Kind.TEXTS: MANY, fields.Kind.CHOICE: {'nargs': '*'}}
 
 
 class Addable(Protocol):
@@ -49,12 +49,15 @@ class Addable(Protocol):
 class Option:
     """An option, or an argument.
 
-    :param settings: as for ``add_argument``.
+    :param settings: as for ``add_argument``; the default of ``metavar`` is
+        the name.
     """
 
     def __init__(self, name: str, help: str, **settings: Any) -> None:
         self._name = name
         self._settings = {'help': help, **settings}
+        if not settings.get('action', '').startswith('store_'):
+            self._settings.setdefault('metavar', f'<{name.strip("-")}>')
 
     def add(self, parser: Any) -> None:
         parser.add_argument(self._name, **self._settings)
@@ -86,10 +89,8 @@ def of(resource: fields.Resource, use: str, *names: str
     for name in names or [field.python for field in resource.fields
                           if getattr(field, use)]:
         field = resource.field(name)
-        settings = {**_SETTINGS.get(field.kind, {})}
-        if field.kind is not fields.Kind.FLAG:
-            settings.setdefault('metavar', field.metavar
-                                or f'<{field.option.strip("-")}>')
+        settings = {**_SETTINGS.get(field.kind, {}), **(
+            {'metavar': field.metavar} if field.metavar else {})}
         if field.option.startswith('-'):
             settings['dest'] = field.python
         if field.opposite is None:

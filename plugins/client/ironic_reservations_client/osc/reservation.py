@@ -48,8 +48,7 @@ DETAILED_FIELDS = resources.RESERVATION.columns(fields.Shown.LONG)
 #: The fields of which one has to choose a node.
 _CHOOSING = ('node_uuid', 'resource_class', 'traits', 'flavor')
 
-_RESERVATION = options.Option('reservation', 'UUID of the reservation.',
-                              metavar='<reservation>')
+_RESERVATION = options.Option('reservation', 'UUID of the reservation.')
 _FIELDS = {'nargs': '+', 'metavar': '<field>', 'action': 'append',
            'choices': DETAILED_FIELDS, 'default': []}
 _ONLY = ('One or more reservation fields. Only these fields will be fetched '
@@ -91,15 +90,13 @@ class ListReservations(zone.Zoned, command.Lister):
     """List reservations of bare metal nodes"""
 
     arguments = (
-        options.Option(
-            '--node', 'Only list the reservation of this node (name or '
-            'UUID).', metavar='<node>'),
+        options.Option('--node', 'Only list the reservation of this node '
+                       '(name or UUID).'),
         options.Option(
             '--instance', 'Only list the reservation for this instance.',
             metavar='<uuid>'),
-        options.Option(
-            '--project', 'Only list reservations of this project (ID).',
-            metavar='<project>'),
+        options.Option('--project',
+                       'Only list reservations of this project (ID).'),
         *options.page('reservation', 'UUID', (
             ', 0 for no limit. Default is the maximum number used by the '
             'service.')),
@@ -111,7 +108,7 @@ class ListReservations(zone.Zoned, command.Lister):
         options.OneOf(
             options.Option(
                 '--long', 'Show detailed information about the '
-                'reservations.', action='store_true'),
+                'reservations.', **options.FLAG),
             options.Option('--fields', f"{_ONLY} Cannot be used with "
                            "'--long'.", **_FIELDS)))
 
@@ -186,20 +183,18 @@ class DeployReservation(base.Command, command.ShowOne):
     arguments = (
         options.Option(
             'reservation', 'UUID of the reservation, or name or ID of a '
-            'lease, or ID of a reservation of a lease.',
-            metavar='<reservation>'),
+            'lease, or ID of a reservation of a lease.'),
         options.OneOf(
             options.Option(
                 '--node', 'Name or UUID of a node of the lease, if not all '
                 'of its nodes are to be deployed. Can be specified multiple '
-                'times.', metavar='<node>', action='append', default=[]),
+                'times.', **options.MANY),
             options.Option(
                 '--all', 'All nodes of the lease. Nodes that are active stay '
-                'as they are.', action='store_true')),
+                'as they are.', **options.FLAG)),
         options.Option(
             '--image', 'Image to deploy: a URL, or the ID of an image of the '
-            'image service (image_source in instance_info of the node).',
-            metavar='<image>'),
+            'image service (image_source in instance_info of the node).'),
         options.Option(
             '--image-checksum', 'Checksum of the image, or the URL of a file '
             'with checksums (image_checksum in instance_info of the node).',
@@ -207,18 +202,17 @@ class DeployReservation(base.Command, command.ShowOne):
         options.Option(
             '--instance-info', 'Another value in instance_info of the node, '
             'for example kernel=<URL>. Can be specified multiple times.',
-            metavar='<key>=<value>', action='append', default=[],
+            metavar='<key>=<value>', **options.MANY,
             type=typed.pair('is not written as <key>=<value>')),
         options.Option(
-            '--config-drive', baremetal_node.CONFIG_DRIVE_ARG_HELP,
-            metavar='<config-drive>'),
+            '--config-drive', baremetal_node.CONFIG_DRIVE_ARG_HELP),
         options.Option(
             '--deploy-steps', 'The deploy steps. May be the path to a YAML '
             "file containing the deploy steps; OR '-', with the deploy steps "
             'being read from standard input; OR a JSON string. The value '
             'should be a list of deploy-step dictionaries; each dictionary '
             "should have keys 'interface' and 'step', and optional key "
-            "'args'.", metavar='<deploy-steps>'),
+            "'args'."),
         options.wait('the nodes to reach the desired state, active'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:

@@ -51,10 +51,10 @@ class ListUsage(base.Command, command.Lister):
         options.OneOf(
             options.Option(
                 '--project', 'List the hours of this project (ID). For '
-                'administrators.', metavar='<project>'),
+                'administrators.'),
             options.Option(
                 '--all-projects', 'List the hours of all projects. For '
-                'administrators.', action='store_true')))
+                'administrators.', **options.FLAG)))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         by = [name for name in _BY if name in (parsed_args.by or _BY)]
