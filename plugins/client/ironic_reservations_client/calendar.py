@@ -59,23 +59,22 @@ class CalendarManager(resource.Manager[Calendar]):
         :returns: ``None`` if nothing has changed since.
         :raises NotServed: the service is older than that.
         """
-        asked: Any = resources.CALENDAR.body(
+        query = resources.CALENDAR.body(
             start=start, end=end, resource_classes=resource_classes,
             rows='true' if rows else None)
-        headers = {} if tag is None else {'If-None-Match': tag}
-        whole: dict[str, Any] | None = None
         with self._served():
-            while asked is not None:
-                answer, found = self._transport.send(
-                    'GET', self._path(), params=asked, headers=headers)
-                if answer.status_code == 304:
-                    return None
-                page, headers = found['calendar'], {}
-                if whole is None:
-                    response, whole = answer, page
-                else:
-                    add_page(whole, page)
-                asked = next_query(page)
+            response, found = self._transport.send(
+                'GET', self._path(), params=query,
+                headers={} if tag is None else {'If-None-Match': tag})
+            if response.status_code == 304:
+                return None
+            whole = found['calendar']
+            following = next_query(whole)
+            while following is not None:
+                _response, found = self._transport.send(
+                    'GET', self._path(), params=following)
+                add_page(whole, found['calendar'])
+                following = next_query(found['calendar'])
         made = self._transport.made(self, whole)
         if isinstance(made, Calendar):
             made.tag = response.headers.get('ETag')

@@ -33,7 +33,6 @@ _FULL = len(_CELLS) - 1
 #: How high the bars of a class are; lower, where there are many classes.
 _HEIGHT = 4
 _MANY = 6
-_NARROWEST = 20
 
 
 class AvailabilityChart:
@@ -65,8 +64,8 @@ class AvailabilityChart:
         if not classes:
             yield text.Text('No host matches.')
         indent = margin(classes)
-        scale = timescale.Timescale(start, end, max(
-            options.max_width - indent - 1, _NARROWEST), self._local)
+        scale = timescale.Timescale.within(
+            options.max_width - indent - 1, start, end, self._local)
         cells = drawn_with(options)
         for each in classes:
             yield text.Text()

@@ -48,7 +48,6 @@ _LEFT = {
     'broken': ('×', 'x', 'red', 'broken'),
     'closed': ('-', '-', 'dim', 'closed'),
 }
-_NARROWEST = 20
 #: A name takes no more than this part of the width.
 _NAMES = 3
 
@@ -80,8 +79,8 @@ class CalendarChart:
         names = {host['id']: _name(host, options) for host in hosts}
         indent = max([availability.margin(classes), *(
             2 + rich_cells.cell_len(name) for name in names.values())])
-        scale = timescale.Timescale(start, end, max(
-            options.max_width - indent - 1, _NARROWEST), self._local)
+        scale = timescale.Timescale.within(
+            options.max_width - indent - 1, start, end, self._local)
         for each in classes:
             yield text.Text()
             spans = {**each, 'spans': self._spans(each['steps'])}

@@ -36,7 +36,6 @@ _STYLES = {
 }
 _EVENTS = {'start_lease': 'start', 'before_end_lease': 'end is near',
            'end_lease': 'end'}
-_NARROWEST = 20
 
 
 class LeasePlan:
@@ -108,9 +107,8 @@ class LeasePlan:
               options: console.ConsoleOptions) -> Iterator[text.Text]:
         """Return the line of the window, from now on if it is still ahead."""
         begin = min(start, self._now)
-        scale = timescale.Timescale(
-            begin, max(end, self._now), max(options.max_width - 3,
-                                            _NARROWEST), self._local)
+        scale = timescale.Timescale.within(
+            options.max_width - 3, begin, max(end, self._now), self._local)
         free, held, past, here = '.=#|' if options.ascii_only else '·▒█┃'
         first, last = scale.column(start), scale.column(end)
         now = scale.column(self._now)

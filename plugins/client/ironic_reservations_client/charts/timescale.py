@@ -22,6 +22,7 @@ from rich import text
 from ironic_reservations_client import times
 
 _SHORT = datetime.timedelta(minutes=10)
+_NARROWEST = 20
 _DAYS = datetime.timedelta(days=1)
 
 
@@ -37,6 +38,12 @@ class Timescale:
     end: datetime.datetime
     columns: int
     local: bool = False
+
+    @classmethod
+    def within(cls, width: int, start: datetime.datetime,
+               end: datetime.datetime, local: bool) -> Timescale:
+        """Return a line of a width, or of the least that can be read."""
+        return cls(start, end, max(width, _NARROWEST), local)
 
     def column(self, moment: datetime.datetime) -> int:
         """Return the column of an instant, the nearest one for one outside."""

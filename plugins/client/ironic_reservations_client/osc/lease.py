@@ -328,8 +328,7 @@ def _end(parsed_args: argparse.Namespace,
     if parsed_args.duration is None:
         end: times.Instant = parsed_args.end
         return end
-    return _plus(start if isinstance(start, datetime.datetime)
-                 else typed.now(), parsed_args.duration)
+    return _plus(typed.begin(start), parsed_args.duration)
 
 
 def _new_end(found: lease.Lease,

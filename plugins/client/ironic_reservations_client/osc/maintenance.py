@@ -72,10 +72,7 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
                 'No nodes were chosen. Use --node, --resource-class, '
                 '--property or --trait.')
         if given['end'] is None:
-            begins = (given['start']
-                      if isinstance(given['start'], datetime.datetime)
-                      else typed.now())
-            given['end'] = begins + datetime.timedelta(
+            given['end'] = typed.begin(given['start']) + datetime.timedelta(
                 seconds=parsed_args.duration)
         with nodes.named_in_refusals(self.client):
             made = maintenance.MaintenanceManager(self.client).create(
