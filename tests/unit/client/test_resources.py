@@ -24,6 +24,7 @@ import yaml
 from ironic_reservations_client import fields
 from ironic_reservations_client import resources
 from ironic_reservations_client.osc import zone
+from tests.unit.client import commands
 
 _API = (pathlib.Path(__file__).parents[3] / 'ironic_reservations' / 'api'
         / 'openapi.yaml')
@@ -104,6 +105,16 @@ class ResourcesTest(testtools.TestCase):
         """A keyword that is spelled wrong is no silent wish."""
         error = self.assertRaises(TypeError, resources.LEASE.body, ends='now')
         self.assertIn("'ends'", str(error))
+
+    def test_each_option_that_is_described_is_one_of_a_command(self) -> None:
+        there = {action.help for name, kind in commands.described()
+                 for action in kind(None, None).get_parser(name)._actions}
+        for resource in resources.ALL:
+            for field in resource.fields:
+                texts = {field.create, field.change,
+                         *(field.opposite or ())[1:]} - {''}
+                self.assertLessEqual(texts, there,
+                                     f'{resource.name} {field.name}')
 
     def test_times_and_durations_in_tables(self) -> None:
         """Those of all resources, and of the objects in them."""
