@@ -31,8 +31,8 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import sending
 from ironic_reservations.db import migrate
-from ironic_reservations.engine.placement import audit as placement_audit
 from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.features.placement import audit as placement_audit
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 

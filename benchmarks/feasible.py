@@ -31,6 +31,7 @@ import random
 import time
 
 from benchmarks import judge
+from ironic_reservations.features.open_dates import planning as slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
@@ -39,7 +40,6 @@ from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares
-from ironic_reservations.planner import slides
 from ironic_reservations.planner import timeline
 
 #: Requests are for so many of these, over a month.

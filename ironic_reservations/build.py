@@ -18,8 +18,8 @@ from oslo_config import cfg
 
 from ironic_reservations import clock as clock_module
 from ironic_reservations import engine as engine_module
-from ironic_reservations import features
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.features import in_order
 
 
 def engine(conf: cfg.ConfigOpts,
@@ -29,4 +29,4 @@ def engine(conf: cfg.ConfigOpts,
 
     :param clock: the clock; by default that of the database.
     """
-    return engine_module.build(conf, ironic, clock, features.IN_ORDER)
+    return engine_module.build(conf, ironic, clock, in_order.FEATURES)

@@ -37,7 +37,6 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import change as lease_change
@@ -45,6 +44,7 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.snapshots import cache
+from ironic_reservations.features.keys import request_keys
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants

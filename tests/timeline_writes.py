@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import functools
 import pathlib
 import sys
 from typing import Any
@@ -38,6 +39,7 @@ from ironic_reservations.db import tables
 
 PACKAGE = pathlib.Path(tables.__file__).parent.parent
 _DB = str(PACKAGE / 'db') + '/'
+_FEATURES = str(PACKAGE / 'features') + '/'
 _TESTS = str(pathlib.Path(__file__).parent) + '/'
 
 #: What a statement has to name, besides what identifies the row, by table.
@@ -98,10 +100,10 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # What leases asked for whose generations the transaction has raised.
     'instance_reservations.delete_many': frozenset({'id', 'reservation_id'}),
     # The condition says that all of the window is over still.
-    'maintenance.delete_many': frozenset({'id', 'ends_at', 'updated_at'}),
+    'maintenance.rows.delete_many': frozenset({'id', 'ends_at', 'updated_at'}),
     # Whoever the node is held for loses it, whatever has become of the hold:
     # it gets the next generation, and who is about to write it starts anew.
-    'holds._release': frozenset({'state'}),
+    'placement.hold_rows._release': frozenset({'state'}),
     # Who does what one does for all; nobody's, or those who queue up.
     'claims.take': frozenset({'name', 'owner', 'expires_at'}),
     # What is over is nobody's; the condition says that it still is.
@@ -202,6 +204,19 @@ class Watch(fixtures.Fixture):
             self.wrong.extend(f'{writer}: {why}' for why in found)
 
 
+@functools.cache
+def has_statements(where: str) -> bool:
+    """Return whether a module of the product has statements for tables."""
+    return where.startswith(_DB) or where.startswith(_FEATURES) and (
+        'import tables\n' in pathlib.Path(where).read_text())
+
+
+def name_of(path: pathlib.Path) -> str:
+    """Return the name of a module, with that of its feature if it has one."""
+    return (f'{path.parent.name}.{path.stem}'
+            if str(path).startswith(_FEATURES) else path.stem)
+
+
 def _writer(everybody: bool) -> str | None:
     """Tell which function in ``db`` writes, for the product."""
     frame = sys._getframe(2)
@@ -210,8 +225,8 @@ def _writer(everybody: bool) -> str | None:
         where = frame.f_code.co_filename
         if found is None and where.startswith(_TESTS):
             break
-        if where.startswith(_DB):
-            found = found or f'{pathlib.Path(where).stem}.' + (
+        if has_statements(where):
+            found = found or f'{name_of(pathlib.Path(where))}.' + (
                 frame.f_code.co_name)
         elif found is not None:
             product = where.startswith(f'{PACKAGE}/')

@@ -48,12 +48,12 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
-from ironic_reservations.engine import limits
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import handovers
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition

@@ -24,7 +24,7 @@ NAME=uplot
 VERSION=1.6.32
 SHA256=4b8a8191e425658e3ea8c8c1314b0fc679c861ee3a1af2b20c7b16ba50b5133d
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../ironic_reservations/calendar/static/vendor"
+cd "$(dirname "${BASH_SOURCE[0]}")/../ironic_reservations/features/calendar/static/vendor"
 command -v npm >/dev/null || { echo "npm is needed." >&2; exit 1; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -18,7 +18,7 @@ from oslo_config import cfg
 from oslo_context import context as oslo_context
 
 from ironic_reservations import policies
-from ironic_reservations.engine import limits
+from ironic_reservations.features.limits import limits
 
 _POLICIES = {'leases': 'reservation:lease:exceed_limits',
              'reservations': 'baremetal:reservation:exceed_limits'}

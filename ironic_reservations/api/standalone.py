@@ -28,10 +28,10 @@ from ironic_reservations import policies
 from ironic_reservations.api import app
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
-from ironic_reservations.api.calendar import calendar_app
-from ironic_reservations.api.calendar import strategies
 from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.db import migrate
+from ironic_reservations.features.calendar.page import calendar_app
+from ironic_reservations.features.calendar.page import strategies
 from ironic_reservations.reconciler import loops
 
 _SEEN = 'ironic_reservations.seen_caller'

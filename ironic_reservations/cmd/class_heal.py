@@ -27,7 +27,7 @@ import rich.table
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.cmd import counted
-from ironic_reservations.engine.placement import class_heal
+from ironic_reservations.features.placement import class_heal
 
 #: The exit status where something is to be done, so that it is run again.
 AGAIN = 1

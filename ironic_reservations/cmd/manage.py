@@ -32,7 +32,7 @@ from ironic_reservations.cmd import counted
 from ironic_reservations.cmd import lost_promises
 from ironic_reservations.cmd import provider_config
 from ironic_reservations.cmd import purge
-from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.features.placement import sync as placement_sync
 
 _NAME = 'ironic-reservations-manage'
 #: The exit status where something differs, and where nobody knows.

@@ -27,21 +27,18 @@ from oslo_middleware import opts as middleware_opts
 from oslo_policy import opts as policy_opts
 
 from ironic_reservations.conf import api
-from ironic_reservations.conf import audit
 from ironic_reservations.conf import database
 from ironic_reservations.conf import default
 from ironic_reservations.conf import guard
 from ironic_reservations.conf import ironic
 from ironic_reservations.conf import leases
-from ironic_reservations.conf import notices
-from ironic_reservations.conf import nova
-from ironic_reservations.conf import placement
 from ironic_reservations.conf import reservations
+from ironic_reservations.features import options as features
 
-_GROUPS = (default, api, audit, database, guard, ironic, leases, notices, nova,
-           placement, reservations)
+_GROUPS = (default, api, database, guard, ironic, leases, reservations,
+           *features.GROUPS)
 #: The services that keystoneauth reaches for us.
-_CLOUDS = (ironic, nova, placement)
+_CLOUDS = (ironic, *features.CLOUDS)
 #: The numbers of connections that a process keeps open, and of others that it
 #: opens when these are in use.
 # NOTE: one for each of [api] threads. To connect takes several times as long

@@ -26,7 +26,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition

@@ -241,11 +241,15 @@ def write_seen(connection: sa.Connection, row: in_flight.InFlight,
         .values(seen=seen, seen_at=None if seen is None else now))
 
 
-def shown_elsewhere(connection: sa.Connection,
-                    reservation_uuid: str) -> bool:
-    """Return whether another request in flight shows a proof."""
+def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
+                    token: str) -> bool:
+    """Return whether another request in flight shows a proof.
+
+    :param token: the request beside others.
+    """
     return connection.execute(
-        sa.select(_p.id).where(_p.reservation_uuid == reservation_uuid)
+        sa.select(_p.id).where(_p.reservation_uuid == reservation_uuid,
+                               _p.token != token)
         .limit(1)).first() is not None
 
 

@@ -253,19 +253,17 @@ def delete(connection: sa.Connection,
         f'reservation {reservation.uuid}')
 
 
-def update_expiry(connection: sa.Connection,
-                  reservation: node_reservation.Reservation,
-                  expires_at: datetime.datetime,
-                  now: datetime.datetime) -> node_reservation.Reservation:
-    """Change the end of a live reservation.
+def update(connection: sa.Connection, before: node_reservation.Reservation,
+           after: node_reservation.Reservation,
+           now: datetime.datetime) -> None:
+    """Write the end and the state that a live reservation will have.
 
-    :param reservation: as it was read.
-    :returns: the changed reservation.
+    :param before: as it was read.
     :raises Conflict: it has changed since, or is not live any more.
     """
-    _update(connection, reservation, now, {'expires_at': expires_at})
-    return dataclasses.replace(reservation, expires_at=expires_at,
-                               updated_at=now)
+    _update(connection, before, now, {
+        'expires_at': after.expires_at, 'state': after.state.value,
+        'acted': after.acted})
 
 
 def update_state(connection: sa.Connection,
@@ -334,18 +332,26 @@ def count_live(connection: sa.Connection,
 
 
 def count_waiting(connection: sa.Connection, project_id: str | None,
-                  now: datetime.datetime) -> int:
-    """Count a project's unused reservations."""
+                  now: datetime.datetime, but: str = '') -> int:
+    """Count a project's unused reservations.
+
+    :param but: the uuid of one that is not counted.
+    """
     # SELECT count(*) FROM reservations WHERE project_id = ?
     #   AND immediate IS NOT NULL AND state = 'reserved' AND expires_at > ?
+    #   AND uuid <> ?
     return int(connection.execute(
         sa.select(sa.func.count()).select_from(tables.reservations)
-        .where(_waiting(project_id, now))).scalar_one())
+        .where(_waiting(project_id, now), _r.uuid != but)).scalar_one())
 
 
 def count_waiting_by_class(connection: sa.Connection, project_id: str | None,
-                           now: datetime.datetime) -> dict[str, int]:
-    """Count a project's unused reservations by resource class."""
+                           now: datetime.datetime,
+                           but: str = '') -> dict[str, int]:
+    """Count a project's unused reservations by resource class.
+
+    :param but: the uuid of one that is not counted.
+    """
     # SELECT resource_class, count(*) FROM reservations
     #   JOIN nodes ON nodes.uuid = node_uuid WHERE ... GROUP BY resource_class
     nodes = tables.nodes.c
@@ -353,7 +359,8 @@ def count_waiting_by_class(connection: sa.Connection, project_id: str | None,
         sa.select(nodes.resource_class, sa.func.count())
         .join_from(tables.reservations, tables.nodes,
                    nodes.uuid == _r.node_uuid)
-        .where(_waiting(project_id, now), nodes.resource_class.is_not(None))
+        .where(_waiting(project_id, now), _r.uuid != but,
+               nodes.resource_class.is_not(None))
         .group_by(nodes.resource_class))}
 
 

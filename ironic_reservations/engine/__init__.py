@@ -32,11 +32,11 @@ from ironic_reservations.engine import default_condition
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import ironic_api
-from ironic_reservations.engine import key_limit
-from ironic_reservations.engine import notice_quota
 from ironic_reservations.engine import unfinished
 from ironic_reservations.engine.in_flight import unwritten
 from ironic_reservations.engine.snapshots import cache
+from ironic_reservations.features.keys import key_limit
+from ironic_reservations.features.owners import notice_quota
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,7 +25,7 @@ from oslo_config import cfg
 from oslo_log import log
 import oslo_messaging
 
-from ironic_reservations.engine import audit
+from ironic_reservations.features.audit import audit
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 from ironic_reservations.objects import lease as carried_lease

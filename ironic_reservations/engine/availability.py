@@ -21,12 +21,12 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
-from ironic_reservations.engine import limits
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import limit_checks
-from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import request_checks
+from ironic_reservations.features.limits import lease_limits
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text

@@ -12,19 +12,24 @@
 
 """A change of the timeline: planned, committed in one transaction, announced.
 
-A use case plans a :class:`Change`: pairs of leases as they were read and as
-they will be.  :func:`carry_out` commits it, plans again after a conflict, and
-finds a COMMIT that was not answered.  The statements, their conditions, the
-snapshot, and the shares of the features follow from the pairs.
+A use case plans a :class:`Change`: pairs of leases and reservations as they
+were read and as they will be.  :func:`carry_out` commits it, plans again after
+a conflict, and finds a COMMIT that was not answered.  The statements, their
+conditions, the snapshot, and the shares of the features follow from the pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
 import enum
+from typing import Any
+from typing import cast
 from typing import Generic
 from typing import TypeVar
 import uuid as uuid_module
@@ -40,15 +45,18 @@ from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature as feature_module
 from ironic_reservations.engine import lease_rows
+from ironic_reservations.engine import reservation_rows
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 
+_A = TypeVar('_A')
 _T = TypeVar('_T')
 
 
 class Cause(enum.Enum):
-    """Why a lease is written."""
+    """Why a lease or a reservation is written."""
 
     REQUESTED = 'requested'
     ENDED = 'ended'
@@ -60,20 +68,29 @@ class Cause(enum.Enum):
     FIXED = 'fixed'
     #: It has left the queue for an earlier start.
     MOVED_EARLIER = 'moved_earlier'
+    #: It is over by itself: its time has passed, or its node was freed.
+    OVER = 'over'
+    #: The reconciler takes a step at its start or its end.
+    STEP = 'step'
+    #: A request to Ironic uses the node.
+    USED = 'used'
+    #: It has the node of a reservation that is over only to put it back.
+    PUT_BACK = 'put_back'
 
 
 @dataclasses.dataclass(frozen=True)
-class Write:
-    """A lease as it was read, and as it will be, with its bookings.
+class Write(Generic[_A]):
+    """A lease with its bookings, or a reservation: as read, and as it will be.
 
     :ivar before: ``None``: it is made.
     :ivar after: ``None``: it is deleted.
     :ivar due_at: when the reconciler has to work on it next.
-    :ivar reason: a sentence for its owner, for causes that have several.
+    :ivar reason: for causes that have several: a sentence for the owner of a
+        lease, or the word for a reservation in notifications.
     """
 
-    before: leases.Lease | None
-    after: leases.Lease | None
+    before: _A | None
+    after: _A | None
     cause: Cause = Cause.REQUESTED
     due_at: datetime.datetime | None = None
     reason: str | None = None
@@ -89,6 +106,57 @@ class Rehoused:
     reservation_ids: frozenset[str]
 
 
+@dataclasses.dataclass(frozen=True)
+class Used:
+    """A node that Ironic has deployed, or may have.
+
+    :ivar lasts: whether it still is deployed.
+    """
+
+    node_uuid: str
+    lasts: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeGone:
+    """A node that is gone from Ironic, and is not mirrored any more.
+
+    :ivar seen_at: a time before Ironic was asked.
+    """
+
+    node_uuid: str
+    seen_at: datetime.datetime
+
+
+@dataclasses.dataclass(frozen=True)
+class Unused:
+    """Bookings that end since nobody has deployed their nodes."""
+
+    lease: leases.Lease
+    bookings: Collection[leases.NodeBooking]
+
+
+@dataclasses.dataclass(frozen=True)
+class Concern:
+    """A lease whose owner has to be notified of something else than a change.
+
+    :ivar word: the reason, in notices and notifications.
+    :ivar text: a sentence for the owner.
+    :ivar occurrence: tells apart notices of the same lease and reason;
+        ``None``: the change does.
+    :ivar details: more for the notice.
+    :ivar notified: the name and the lease of the notification; ``None``: an
+        update of the lease, for the reason.
+    """
+
+    lease: leases.Lease
+    word: str
+    text: str
+    occurrence: str | None = None
+    details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notified: tuple[str, leases.Lease] | None = None
+
+
 @dataclasses.dataclass
 class Change:
     """The changes that one attempt of a request makes.
@@ -96,23 +164,34 @@ class Change:
     :ivar planned_at: the time of the decision.
     :ivar difference: the nodes whose bookings change, with the generations
         that the plan rests on, and the bookings of others that move.
-    :ivar writes: leases; the one that the request is for comes first.
+    :ivar writes: the one that the request is for comes first.
     :ivar snapshot: the snapshot that was planned on; ``None``: none was.
-    :ivar subject: the id of the lease that the request is for.
+    :ivar subject: the id of the lease, or the uuid of the reservation, that
+        the request is for.
     :ivar given: values that came with the request for features.
     :ivar first: checks in the transaction, before the rows are written.
     :ivar statements: writes of rows that belong to no lease.
-    :ivar events: what else features are told.
+    :ivar opaque: whether the statements concern what the snapshot has of the
+        nodes.
+    :ivar let_through: a node, and the token of the request to Ironic that is
+        let through to it.
+    :ivar events: what else features are notified of.
     :ivar locks: the kinds and projects of limits, to be locked first.
     :ivar valid_until: the instant from which the decision would be wrong.
     :ivar parts: the shares of the features, filled by :func:`commit`.
+    :ivar row_ids: the ids of the rows of reservations, by uuid; those that
+        are inserted are added.
+    :ivar lease_generations: the generations that leases get, by id; added when
+        they are written.
+    :ivar undone: whether the first write was undone after the commit.
     :ivar id: of the request: the same in all attempts.
     """
 
     planned_at: datetime.datetime
     difference: difference_module.Difference = dataclasses.field(
         default_factory=difference_module.Difference)
-    writes: Sequence[Write] = ()
+    writes: Sequence[Write[leases.Lease]
+                     | Write[node_reservation.Reservation]] = ()
     snapshot: snapshots.Snapshot | None = None
     subject: str = ''
     given: Sequence[object] = ()
@@ -120,13 +199,39 @@ class Change:
         default_factory=list)
     statements: list[Callable[[sa.Connection], None]] = dataclasses.field(
         default_factory=list)
-    events: Sequence[Rehoused] = ()
+    opaque: bool = False
+    let_through: tuple[str, str] | None = None
+    events: Sequence[Rehoused | Concern | Used | NodeGone | Unused] = ()
     locks: set[tuple[str, str | None]] = dataclasses.field(
         default_factory=set)
     valid_until: datetime.datetime | None = None
     parts: list[feature_module.Part] = dataclasses.field(
         default_factory=list)
+    row_ids: dict[str, int] = dataclasses.field(default_factory=dict)
+    lease_generations: dict[str, int] = dataclasses.field(
+        default_factory=dict)
+    undone: bool = False
     id: str | None = None
+
+    @property
+    def of_leases(self) -> list[Write[leases.Lease]]:
+        """The writes of leases that somebody was promised."""
+        return [write for write in self.all_of_leases
+                if write.cause is not Cause.PUT_BACK]
+
+    @property
+    def all_of_leases(self) -> list[Write[leases.Lease]]:
+        """The writes of all leases."""
+        return [cast(Write[leases.Lease], write) for write in self.writes
+                if isinstance(write.after or write.before, leases.Lease)]
+
+    @property
+    def of_reservations(self) -> list[Write[node_reservation.Reservation]]:
+        """The writes of reservations."""
+        return [cast(Write[node_reservation.Reservation], write)
+                for write in self.writes if isinstance(
+                    write.after or write.before,
+                    node_reservation.Reservation)]
 
     def given_of(self, kind: type[_T]) -> _T | None:
         """Return the value of a type that came with the request."""
@@ -144,13 +249,14 @@ class Change:
         self.wrong_from(instant + datetime.datetime.resolution)
 
 
-def is_over_at_once(write: Write) -> bool:
-    """Return whether a lease is deleted that was not over before."""
+def is_over_at_once(write: Write[leases.Lease]) -> bool:
+    """Return whether a request deletes a lease that was not over."""
     return (write.after is None and write.before is not None
+            and write.cause is not Cause.STEP
             and write.before.status is not leases.LeaseStatus.TERMINATED)
 
 
-def is_fixed_ahead(change: Change, write: Write) -> bool:
+def is_fixed_ahead(change: Change, write: Write[leases.Lease]) -> bool:
     """Return whether the dates are fixed of a lease that has not started."""
     after = write.after
     return (write.cause is Cause.FIXED and after is not None
@@ -158,14 +264,44 @@ def is_fixed_ahead(change: Change, write: Write) -> bool:
             and change.planned_at < after.start)
 
 
-def is_broken(write: Write) -> bool:
+def is_done(write: Write[leases.Lease], kind: leases.EventType) -> bool:
+    """Return whether an event of a lease is done by a step."""
+    return (write.cause is Cause.STEP and write.before is not None
+            and write.after is not None and any(
+                event.type is kind and event.status is leases.EventStatus.DONE
+                for event in write.after.events) and not any(
+                event.type is kind and event.status is leases.EventStatus.DONE
+                for event in write.before.events))
+
+
+def is_over(write: Write[leases.Lease]) -> bool:
+    """Return whether the last step of a lease is done."""
+    return (write.cause is Cause.STEP and write.before is not None
+            and not write.before.puts_back
+            and (write.after is None or write.after.status
+                 is leases.LeaseStatus.TERMINATED))
+
+
+def gone(change: Change) -> Iterator[tuple[leases.Lease,
+                                           list[leases.NodeBooking]]]:
+    """Yield the leases of which steps delete bookings, with these."""
+    for write in change.all_of_leases:
+        if write.cause is Cause.STEP and write.before is not None:
+            left = set() if write.after is None else {
+                row.uuid for row in write.after.bookings}
+            yield write.before, [row for row in write.before.bookings
+                                 if row.uuid not in left]
+
+
+def is_broken(write: Write[leases.Lease]) -> bool:
     """Return whether a lease lacks nodes that it had before."""
-    return (write.cause is Cause.FLAGGED and write.before is not None
+    return (write.cause in (Cause.FLAGGED, Cause.STEP)
+            and write.before is not None
             and write.after is not None and write.after.degraded
             and not write.before.degraded)
 
 
-def ended(change: Change, write: Write) -> leases.Lease:
+def ended(change: Change, write: Write[leases.Lease]) -> leases.Lease:
     """Return the lease that a change ends, as others are shown it."""
     lease = write.after or write.before
     assert lease is not None
@@ -187,19 +323,22 @@ class Planned(Generic[_T]):
 def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
               dry_run: bool = False,
               refused: Callable[[errors.ReservationError], None]
-              = lambda exc: None) -> _T:
+              = lambda exc: None,
+              memory: feature_module.Memory | None = None) -> _T:
     """Plan a change and commit it; repeat that after a conflict.
 
     :param plan: reads, and returns a result with its change.
     :param dry_run: do everything but commit.
     :param refused: called before a refusal is raised; may raise ``Conflict``
         to have it planned again.
+    :param memory: of features, where it lasts for longer than this request.
     :raises Contention: others changed the same nodes each time.
     :raises OutcomeUnknown: it may or may not have been carried out.
+    :raises Obstacle: a feature cannot use a node.
     :raises ReservationError: as the plan and the features do.
     """
     ident = str(uuid_module.uuid4())
-    memory: feature_module.Memory = {}
+    memory = {} if memory is None else memory
     unsure: list[Planned[_T]] = []
 
     def look() -> Planned[_T] | None:
@@ -236,9 +375,42 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
     done = retry.until_committed(attempt, look)
     if done.change is not None and not dry_run:
         with retry.committed():
-            for part in done.change.parts:
-                part.committed()
+            _follow(done.change)
     return done.result
+
+
+def carry_out_once(engine: Engine, change: Change,
+                   memory: feature_module.Memory | None = None) -> bool:
+    """Commit a change that is not planned again after a conflict.
+
+    A COMMIT that was not answered is found.
+
+    :param memory: see :func:`carry_out`.
+    :returns: whether it was committed.
+    """
+    attempts = iter([change])
+
+    def plan() -> Planned[bool]:
+        planned = next(attempts, None)
+        return Planned(planned is not None, planned)
+    return carry_out(engine, plan, memory=memory)
+
+
+def _follow(change: Change) -> None:
+    """Have the features do what follows the commit.
+
+    Others are notified even if the request itself is undone: of everything
+    else that was committed with it.
+    """
+    try:
+        for part in change.parts:
+            part.confirm()
+    except BaseException:
+        change.undone = True
+        raise
+    finally:
+        for part in change.parts:
+            part.committed()
 
 
 def commit(engine: Engine, change: Change) -> None:
@@ -249,7 +421,8 @@ def commit(engine: Engine, change: Change) -> None:
     :raises OutcomeUnknown: it may or may not have been committed.
     """
     now, difference = change.planned_at, change.difference
-    change.wrong_from(*(row.starts_at for row in difference.homes
+    change.wrong_from(*(row.starts_at for row
+                        in (*difference.homes, *difference.lost)
                         if row.starts_at > now))
     change.parts = [part for each in engine.features
                     if (part := each.join(engine, change)) is not None]
@@ -260,12 +433,19 @@ def commit(engine: Engine, change: Change) -> None:
                     project for each, project in change.locks
                     if each == kind}, now)
             generations.commit(connection, difference.seen, now, difference,
-                               change_id=change.id)
+                               change.let_through, change.id)
             for check in change.first:
                 check(connection)
-            for write in change.writes:
-                lease_rows.write(connection, write.before, write.after, now,
-                                 write.due_at, change.given)
+            change.row_ids.update(reservation_rows.write(
+                connection, [(write.before, write.after)
+                             for write in change.of_reservations],
+                now))
+            for write in change.all_of_leases:
+                generation = lease_rows.write(
+                    connection, write.before, write.after, now, write.due_at,
+                    change.given)
+                if generation and write.after is not None:
+                    change.lease_generations[write.after.id] = generation
             for statement in change.statements:
                 statement(connection)
             for part in change.parts:
@@ -274,11 +454,16 @@ def commit(engine: Engine, change: Change) -> None:
                     change.valid_until <= engine.clock()):
                 raise db_connection.Conflict(
                     f'since {change.valid_until} it would be wrong')
-        engine.snapshots.commit(
-            difference.seen,
-            [row for write in change.writes if write.before is not None
-             for row in write.before.bookings],
-            [each for write in change.writes if write.after is not None
-             for each in snapshots.promised(write.after,
-                                            write.after.bookings)],
-            difference.homes)
+        # What it cannot derive it reads when it is needed.
+        if not (change.opaque or change.of_reservations
+                or difference.seen.fresh):
+            raised = difference.seen.generations
+            engine.snapshots.commit(
+                difference.seen,
+                [row for write in change.all_of_leases if write.before
+                 for row in write.before.bookings if row.node_uuid in raised],
+                [each for write in change.all_of_leases if write.after
+                 for each in snapshots.promised(write.after, [
+                     row for row in write.after.bookings
+                     if row.node_uuid in raised])],
+                difference.homes)

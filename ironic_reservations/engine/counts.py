@@ -17,17 +17,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_work as db_lease_work
-from ironic_reservations.db import maintenance as db_maintenance
-from ironic_reservations.db import outbox as db_outbox
-from ironic_reservations.db import placement_drift
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import Engine
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.features.notices import outbox_rows as db_outbox
+from ironic_reservations.features.placement import drift as placement_drift
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import notices as model_notices

@@ -18,11 +18,11 @@ import datetime
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import commit
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import seen
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.keys import rows as db_keys
 from ironic_reservations.model import node_reservation
 
 

@@ -18,11 +18,19 @@ they are asked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import MutableMapping
+from typing import Any
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
+
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import reasons
+from ironic_reservations.planner import pick
 
 if TYPE_CHECKING:
     from ironic_reservations.engine import change as change_module
@@ -30,6 +38,10 @@ if TYPE_CHECKING:
 
 #: What features remember from one attempt of a request to the next.
 Memory = MutableMapping[Hashable, object]
+
+#: Work of a loop, and its interval in seconds. It is given a function that
+#: says whether it may go on.
+DatesTask = tuple[Callable[[Callable[[], bool]], object], float]
 
 
 class Part:
@@ -44,12 +56,28 @@ class Part:
         :raises Conflict: the change has to be planned again.
         """
 
+    def confirm(self) -> None:
+        """Do after the commit what has to be done before anyone is notified.
+
+        :raises Obstacle: a node cannot be used; what was committed for the
+            request has been undone.
+        :raises ReservationError: the same, and no other node is tried.
+        """
+
     def committed(self) -> None:
         """Send messages after the commit, once for each request."""
 
 
+class Obstacle(Exception):
+    """A feature cannot use a node; the use case plans again without it."""
+
+    def __init__(self, reason: reasons.Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
+
+
 class Feature:
-    """A feature, which takes part in the changes of the timeline."""
+    """A feature: its share of the changes, its loops and its routes."""
 
     def before(self, engine: Engine, change: change_module.Change,
                memory: Memory) -> None:
@@ -65,5 +93,54 @@ class Feature:
 
         It may read, and may add locks, and instants at which the change
         becomes wrong.
+
+        :raises Obstacle: it cannot use the node of a new reservation.
         """
         return None
+
+    def confirm_again(self, engine: Engine,
+                      reservation: node_reservation.Reservation) -> None:
+        """Confirm a reservation that an earlier request has made.
+
+        :raises Conflict: it has changed.
+        :raises Obstacle: its node cannot be used; it has been ended.
+        """
+
+    def obstacles(self, engine: Engine,
+                  request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
+        """Return nodes that cannot be reserved, as far as can be told at once.
+
+        It is called when several nodes were tried in vain.
+        """
+        return {}
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loops of the reconciler (``reconciler.loop.Loop``)."""
+        return ()
+
+    def dates(self, engine: Engine) -> Iterable[DatesTask]:
+        """Return tasks for leases whose dates may change, and intervals.
+
+        They share a loop and its claim.
+        """
+        return ()
+
+    def follow_nodes(self, engine: Engine) -> None:
+        """Do what follows from the states of nodes that were just mirrored."""
+
+    def clean_up(self, engine: Engine) -> None:
+        """Delete what is old."""
+
+    def stop(self, engine: Engine) -> None:
+        """Give back what this process has claimed, since it ends."""
+
+    def routes(self, api: Any) -> Iterable[Any]:
+        """Return the paths that the feature serves below ``/v1``.
+
+        It imports its controllers here: only a process with an API needs
+        them.
+
+        :param api: an ``api.controllers.rest.Api``.
+        :returns: an ``api.controllers.rest.Route`` for each path.
+        """
+        return ()

@@ -18,6 +18,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import datetime
+import functools
 
 import sqlalchemy as sa
 
@@ -25,12 +26,13 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change as change_module
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen as seen_module
-from ironic_reservations.engine.placement import compute_hosts
+from ironic_reservations.features.placement import compute_hosts
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
@@ -105,18 +107,21 @@ def _open(engine: Engine, nodes: Sequence[mirrored_node.Node],
     uuids = [node.uuid for node in nodes]
     decided = leasable.rules(engine.conf)
 
-    def attempt() -> list[int]:
+    ids: list[int] = []
+
+    def plan() -> change_module.Planned[list[int]]:
         now = engine.clock()
-        with engine.database.write() as connection:
+        with engine.database.snapshot() as connection:
             known = db_nodes.read_nodes(connection, uuids)
-            here = seen_module.of_nodes(known.values())
             open_already = {row.node_uuid for row in db_hosts.read(
                 connection, node_uuids=uuids)}
-            new = [node for node in nodes if node.uuid not in open_already]
-            mirrored = [node for node in new if node.uuid in known]
-            commit.commit(connection, here.only(
-                [node.uuid for node in mirrored]), now)
-            # NOTE: Ironic's answer may be newer than the mirror.
+        new = [node for node in nodes if node.uuid not in open_already]
+        if not new:
+            return change_module.Planned([])
+        mirrored = [node for node in new if node.uuid in known]
+
+        def write(connection: sa.Connection) -> None:
+            # Ironic's answer may be newer than the mirror.
             db_nodes.update_facts(connection, mirrored, asked_at)
             db_nodes.replace_traits(connection, [
                 node for node in mirrored
@@ -124,11 +129,15 @@ def _open(engine: Engine, nodes: Sequence[mirrored_node.Node],
             for node in new:
                 if node.uuid not in known:
                     db_nodes.insert_node(connection, node, asked_at)
-            ids = [db_hosts.insert(connection, node.uuid, now,
-                                   decided.close(node)) for node in new]
+            ids[:] = [db_hosts.insert(connection, node.uuid, now,
+                                      decided.close(node)) for node in new]
             db_hosts.write_capabilities(connection, ids, capabilities, now)
-        return ids
-    ids = retry.until_committed(attempt)
+        here = seen_module.of_nodes(known.values()).only(
+            [node.uuid for node in mirrored])
+        return change_module.Planned(ids, change_module.Change(
+            now, difference.Difference(here), opaque=True,
+            statements=[write]))
+    change_module.carry_out(engine, plan)
     if not ids:
         return []
     with retry.committed():
@@ -230,7 +239,7 @@ def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
     """
     _check(changes)
 
-    def attempt() -> None:
+    def plan() -> change_module.Planned[None]:
         now, host = engine.clock(), get(engine, host_id)
         if reservable and host.excluded:
             raise errors.HostDecided(
@@ -238,12 +247,14 @@ def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
                 '"closed_nodes" or "closed_traits" in the section [leases] of '
                 'ironic-reservations.conf has its name, its UUID or one of '
                 'its traits. Change that to open it.')
-        with engine.database.write() as connection:
-            commit.commit(connection, seen_module.of_nodes([host.node]), now)
-            db_hosts.update(connection, host_id, host.node.uuid, now,
-                            reservable)
-            db_hosts.write_capabilities(connection, (host_id,), changes, now)
-    retry.until_committed(attempt, repeatable=True)
+        return change_module.Planned(None, change_module.Change(
+            now, difference.Difference(seen_module.of_nodes([host.node])),
+            opaque=True, statements=[
+                lambda connection: db_hosts.update(
+                    connection, host_id, host.node.uuid, now, reservable),
+                lambda connection: db_hosts.write_capabilities(
+                    connection, (host_id,), changes, now)]))
+    change_module.carry_out(engine, plan)
     with retry.committed():
         return get(engine, host_id)
 
@@ -255,7 +266,7 @@ def remove(engine: Engine, host_id: int) -> None:
     :raises HostInUse: leases have been promised it.
     :raises HostDecided: the configuration opens it.
     """
-    def attempt() -> None:
+    def plan() -> change_module.Planned[None]:
         host = get(engine, host_id)
         if (leasable.rules(engine.conf).open(host.node)
                 and host.node.provision_state != node_condition.GONE):
@@ -273,16 +284,24 @@ def remove(engine: Engine, host_id: int) -> None:
                 '"reservable" to false, which moves leases that have not '
                 'started to other hosts where that is possible, and try '
                 'again.')
-        with engine.database.write() as connection:
-            here = seen_module.of_nodes([host.node])
-            commit.commit(connection, here, engine.clock())
-            db_hosts.delete(connection, host_id, host.node.uuid)
-            if host.node.compute:
-                # NOTE: only this row mirrors a compute host. Its reservation
-                # provider stays, since nova-compute may know it.
-                db_nodes.delete_node(connection, host.node.uuid,
-                                     here.raised()[host.node.uuid])
-    retry.until_committed(attempt)
+        return change_module.Planned(None, _removing(engine, host))
+    change_module.carry_out(engine, plan)
+
+
+def _removing(engine: Engine, host: leases.Host) -> change_module.Change:
+    """Return the change that removes a host."""
+    uuid, here = host.node.uuid, seen_module.of_nodes([host.node])
+    removing = change_module.Change(
+        engine.clock(), difference.Difference(here), opaque=True,
+        statements=[functools.partial(db_hosts.delete, host_id=host.id,
+                                      node_uuid=uuid)])
+    if host.node.compute:
+        # Only this row mirrors a compute host.  Its reservation provider
+        # stays, since nova-compute may know it.
+        removing.statements.append(functools.partial(
+            db_nodes.delete_node, uuid=uuid,
+            generation=here.raised()[uuid]))
+    return removing
 
 
 def allocations(engine: Engine, lease_id: str | None = None,

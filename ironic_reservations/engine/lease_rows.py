@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import dataclasses
 import datetime
 
 import sqlalchemy as sa
@@ -22,7 +23,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.engine import request_keys
+from ironic_reservations.features.keys import request_keys
 from ironic_reservations.model import leases
 
 _ENDING = leases.BookingState.ENDING
@@ -31,26 +32,37 @@ _ENDING = leases.BookingState.ENDING
 def write(connection: sa.Connection, before: leases.Lease | None,
           after: leases.Lease | None, now: datetime.datetime,
           due_at: datetime.datetime | None,
-          given: Sequence[object] = ()) -> None:
+          given: Sequence[object] = ()) -> int | None:
     """Write the differences between two states of a lease.
 
-    The generations of all nodes of its bookings have been raised before.
+    The generations of all nodes whose bookings differ have been raised before.
 
     :param before: the lease as it was read; ``None``: it is made.
     :param after: the lease as it will be; ``None``: it is deleted.
     :param due_at: when the reconciler has to work on it next.
     :param given: values that came with the request.
+    :returns: its new generation; ``None`` if its row is not updated.
     :raises Conflict: the lease or one of its bookings has changed since.
     """
     if before is None:
         if after is not None:
             _insert(connection, after, now, due_at, given)
-        return
+        return None
     _write_bookings(connection, before, () if after is None
                     else after.bookings, now)
-    if not (db_leases.delete(connection, before) if after is None
-            else db_leases.update(connection, before, after, due_at)):
+    if after is not None and _without_bookings(after) == (
+            _without_bookings(before)):
+        return None
+    generation = (int(db_leases.delete(connection, before)) if after is None
+                  else db_leases.update(connection, before, after, due_at))
+    if not generation:
         raise db_connection.Conflict('the lease has changed meanwhile')
+    return generation
+
+
+def _without_bookings(lease: leases.Lease) -> leases.Lease:
+    return dataclasses.replace(lease, reservations=tuple(
+        dataclasses.replace(each, bookings=()) for each in lease.reservations))
 
 
 def _insert(connection: sa.Connection, lease: leases.Lease,
@@ -68,16 +80,28 @@ def _write_bookings(connection: sa.Connection, before: leases.Lease,
                     now: datetime.datetime) -> None:
     old = {row.uuid: row for row in before.bookings}
     new = {row.uuid: row for row in bookings}
+    gone = [row for row in before.bookings if row.uuid not in new]
+    db_bookings.delete_planned(connection,
+                               [row for row in gone if not row.begun])
+    db_bookings.delete(connection, [row for row in gone if row.begun])
     staying = [(row, new[row.uuid]) for row in before.bookings
-               if row.uuid in new]
-    db_bookings.delete_planned(connection, [
-        row for row in before.bookings if row.uuid not in new])
+               if row.uuid in new and new[row.uuid] != row]
+    db_bookings.update_lessees(connection, {
+        row: (after.lessee, after.lessee_before) for row, after in staying
+        if (row.lessee, row.lessee_before) != (after.lessee,
+                                               after.lessee_before)})
     extended: dict[datetime.datetime, list[leases.NodeBooking]] = {}
+    changed: dict[leases.BookingState, list[leases.NodeBooking]] = {}
     for row, after in staying:
-        if after.state is not _ENDING and after.ends_at != row.ends_at:
-            extended.setdefault(after.ends_at, []).append(row)
+        if after.state is row.state or after.state is _ENDING:
+            if after.ends_at != row.ends_at and after.state is not _ENDING:
+                extended.setdefault(after.ends_at, []).append(row)
+        else:
+            changed.setdefault(after.state, []).append(row)
     for ends_at, rows in extended.items():
         db_bookings.update_end(connection, rows, ends_at, now)
+    for state, rows in changed.items():
+        db_bookings.update_state(connection, rows, state, now)
     db_bookings.end(connection, [
         row for row, after in staying
         if after.state is _ENDING and row.state is not _ENDING], now)

@@ -25,11 +25,11 @@ import enum
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.model import handovers
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node

@@ -18,6 +18,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
+import functools
 import logging
 
 from oslo_log import log
@@ -28,12 +29,10 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import providers_seen
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.lifecycle import lifecycle
@@ -261,13 +260,14 @@ def _write_another(engine: Engine, old: mirrored_node.Node,
                  in db_bookings.read_with_wants(connection, (old.uuid,))
                  if booking.lessee is not None
                  and booking.state is not leases.BookingState.ENDING}
-    try:
-        with engine.database.write() as connection:
-            commit.commit(connection, seen.of_nodes([old]), now)
-            db_bookings.update_lessees(connection, there)
-            db_nodes.update_facts(connection, [node], asked_at)
-            db_lease_work.wake(connection, (old.uuid,), now)
-    except db_connection.Conflict:
+    if not change.carry_out_once(engine, change.Change(
+            now, difference.Difference(seen.of_nodes([old])), opaque=True,
+            statements=[
+                functools.partial(db_bookings.update_lessees, lessees=there),
+                functools.partial(db_nodes.update_facts, nodes=[node],
+                                  now=asked_at),
+                functools.partial(db_lease_work.wake, node_uuids=(old.uuid,),
+                                  now=now)])):
         LOG.debug('The bookings of node %s have changed meanwhile; the next '
                   'pass looks again', old.uuid)
         return False
@@ -290,19 +290,19 @@ def _settle(engine: Engine, rows: _Rows, held: node_reservation.Reservation,
             and not _stays_taken(engine, node, rows.at)):
         return
     generation = rows.nodes[held.node_uuid].generation
-    try:
-        if verdict.end is not None:
-            if release.release_on(engine, held, generation, verdict.end):
-                _log_end(held, verdict.end)
-        elif verdict.state is not None:
-            with engine.database.write() as connection:
-                commit.commit(connection, seen.of_nodes(
-                    [rows.nodes[held.node_uuid]]), engine.clock())
-                db_reservations.update_state(connection, held, verdict.state,
-                                             engine.clock())
-    except db_connection.Conflict:
-        LOG.debug('The bookings of node %s have changed meanwhile; the next '
-                  'pass looks again', held.node_uuid)
+    if verdict.end is not None:
+        if release.release_on(engine, held, generation, verdict.end):
+            _log_end(held, verdict.end)
+    elif verdict.state is not None:
+        now = engine.clock()
+        if not change.carry_out_once(engine, change.Change(
+                now, difference.Difference(seen.Seen(
+                    {held.node_uuid: generation})),
+                [change.Write(held, dataclasses.replace(
+                    held, state=verdict.state, updated_at=now),
+                    change.Cause.USED)])):
+            LOG.debug('The bookings of node %s have changed meanwhile; the '
+                      'next pass looks again', held.node_uuid)
 
 
 def _stays_taken(engine: Engine, node: mirrored_node.Node,
@@ -328,27 +328,22 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
         _forget_host(engine, rows, uuid)
         return
     held = rows.reservations.get(uuid)
-    try:
-        with retry.found_if_lost(lambda: held is not None and release.is_gone(
-                engine, held)), engine.database.write() as connection:
-            here = seen.of_nodes([rows.nodes[uuid]])
-            commit.commit(connection, here, engine.clock())
-            if held is not None:
-                db_reservations.delete(connection, held)
-            db_nodes.delete_node(connection, uuid, here.raised()[uuid])
-            if engine.placement is not None:
-                # NOTE: Nova does not delete a provider that was held when it
-                # tried.
-                providers_seen.look_at(connection, uuid, rows.at)
-    except db_connection.Conflict:
+    here = seen.of_nodes([rows.nodes[uuid]])
+    if not change.carry_out_once(engine, change.Change(
+            engine.clock(), difference.Difference(here),
+            [] if held is None else [change.Write(
+                held, None, change.Cause.OVER,
+                reason=lifecycle.End.NODE_DELETED)],
+            opaque=True, statements=[functools.partial(
+                db_nodes.delete_node, uuid=uuid,
+                generation=here.raised()[uuid])],
+            events=[change.NodeGone(uuid, rows.at)])):
         LOG.debug('Node %s has been reserved while it was being forgotten; '
                   'the next pass looks again', uuid)
         return
     LOG.info('Node %s is gone from Ironic', uuid)
     if held is not None:
         _log_end(held, lifecycle.End.NODE_DELETED)
-        engine.announcer.tell(announce.DELETE, held,
-                              lifecycle.End.NODE_DELETED)
 
 
 def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:

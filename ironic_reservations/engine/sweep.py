@@ -17,15 +17,14 @@ from __future__ import annotations
 from oslo_log import log
 
 from ironic_reservations.db import changes as db_changes
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import change
 from ironic_reservations.engine import claims
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import purge
-from ironic_reservations.engine.maintenance import find as maintenance_find
 from ironic_reservations.engine.reservations import release
+from ironic_reservations.features.maintenance import find as maintenance_find
 from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
@@ -42,29 +41,17 @@ def sweep(engine: Engine) -> int:
     :returns: how many reservations were deleted.
     :raises Contention: others changed them each time.
     """
-    tried: list[node_reservation.Reservation] = []
-
-    def look() -> list[node_reservation.Reservation] | None:
-        return tried if all(release.is_gone(engine, row)
-                            for row in tried) else None
-
-    def attempt() -> list[node_reservation.Reservation]:
+    def plan() -> change.Planned[list[node_reservation.Reservation]]:
         now = engine.clock()
         with engine.database.read() as connection:
             void = db_reservations.read_void(connection, now, _BATCH)
-        if not void:
-            return void
-        tried[:] = void
-        with engine.database.write() as connection:
-            if db_reservations.delete_void(connection, void,
-                                           now) != len(void):
-                # NOTE: one has been renewed; the next attempt leaves it out.
-                raise db_connection.Conflict('a reservation has changed')
-        return void
-    void = retry.until_committed(attempt, look)
+        return change.Planned(void, change.Change(now, writes=[
+            change.Write(row, None, change.Cause.OVER,
+                         reason=announce.EXPIRED) for row in void])
+            if void else None)
+    void = change.carry_out(engine, plan)
     for reservation in void:
         _log(reservation)
-        engine.announcer.tell(announce.DELETE, reservation, announce.EXPIRED)
     _put_back(engine)
     purge.purge_expired(engine)
     claims.purge(engine)

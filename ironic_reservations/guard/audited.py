@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
-from ironic_reservations.engine import audit
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.features.audit import audit
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import callers
 from ironic_reservations.guard import identity

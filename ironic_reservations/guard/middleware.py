@@ -29,8 +29,6 @@ from ironic_reservations import policies
 from ironic_reservations.api import app as api_app
 from ironic_reservations.api import identity as api_identity
 from ironic_reservations.api import wsgi
-from ironic_reservations.api.calendar import calendar_app
-from ironic_reservations.api.calendar import strategies
 from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
@@ -38,6 +36,8 @@ from ironic_reservations.clouds import ironic_objects
 from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.reservations import find
+from ironic_reservations.features.calendar.page import calendar_app
+from ironic_reservations.features.calendar.page import strategies
 from ironic_reservations.guard import acts
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import callers

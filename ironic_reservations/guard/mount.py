@@ -22,11 +22,11 @@ from ironic_reservations.api import dialects
 from ironic_reservations.api import identity as api_identity
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
-from ironic_reservations.api.calendar import calendar_app
 from ironic_reservations.api.controllers.v1 import reservations
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.clouds import ironic_objects
+from ironic_reservations.features.calendar.page import calendar_app
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import metrics

@@ -27,7 +27,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.in_flight import tickets
-from ironic_reservations.engine.maintenance import permitted
+from ironic_reservations.features.maintenance import permitted
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import carry
 from ironic_reservations.guard import inward

@@ -64,10 +64,14 @@ class Reservation:
         """The reason why it is suspended while unused; ``None``: it is not."""
         return self.unusable if self.state is State.RESERVED else None
 
+    @property
+    def expires(self) -> bool:
+        """Whether it keeps its node only until ``expires_at``."""
+        return self.state is State.RESERVED and not self.acted
+
     def live(self, now: datetime.datetime) -> bool:
         """Return whether the reservation keeps its node at an instant."""
-        return (self.state is not State.RESERVED or self.acted
-                or self.expires_at > now)
+        return not self.expires or self.expires_at > now
 
     def over(self, now: datetime.datetime) -> bool:
         """Return whether it keeps its node only to have it put back."""

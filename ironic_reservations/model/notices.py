@@ -23,8 +23,7 @@ from typing import Any
 class Kind(enum.StrEnum):
     """The kinds of notices.
 
-    Each has a template of its name in ``notice_templates``, and a row in the
-    operator's guide.
+    Each has a template of its name, and a row in the operator's guide.
     """
 
     #: The lease starts soon.

@@ -22,11 +22,11 @@ import re
 import testtools
 
 import ironic_reservations
-from ironic_reservations.model import lease_history
+from ironic_reservations.features.history import values as lease_history
 from ironic_reservations.model import notices
 
-_STATIC = (pathlib.Path(ironic_reservations.__file__).parent / 'calendar'
-           / 'static')
+_STATIC = (pathlib.Path(ironic_reservations.__file__).parent
+           / 'features/calendar/static')
 _VENDOR = _STATIC / 'vendor'
 _IMPORT = re.compile(r"from '\./([a-z_]+\.js)'")
 #: What would make text of others into elements, or run it.

@@ -45,7 +45,7 @@ ALLOWED: dict[str, set[str]] = {
     'engine': _ENGINE,
     'reconciler': _ENGINE,
     'api': _SERVES,
-    'features': _ENGINE,
+    'features': {'api', *_SERVES},
     'build': {'clouds', 'clock', 'engine', 'features'},
     'guard': {'api', 'build', *_SERVES},
     'wsgi': {'api', 'build', 'clouds', 'conf'},
@@ -63,11 +63,23 @@ PURE = {'__future__', 'bisect', 'collections', 'dataclasses', 'datetime',
 #: the database: its errors, its clock, and that it has to be made.
 NO_TRANSACTIONS = ('api', 'guard', 'reconciler')
 _OF_DATABASE = {'clock', 'connection', 'migrate'}
+#: The modules of features that leave transactions to others.
+_SERVED = ('*/*controller.py', '*/types.py', 'calendar/page/*.py')
+_PLACEMENT = 'features.placement'
 #: What opens a connection of a database.
 _OPENS = {'engine', 'read', 'snapshot', 'write'}
 #: What the engine leaves to the clients in clouds: how others are spoken to.
 _SPEAKS = {'http', 'httplib', 'keystoneauth1', 'openstack', 'requests',
            'socket', 'urllib'}
+#: The clients of features.
+_CLIENTS = ('enforcement/client.py', 'notices/mail.py',
+            'notices/mail_addresses.py', 'notices/webhook.py')
+#: The modules of features that are as pure as the planner and the model.
+_PURE = (
+    'calendar/values.py', 'history/values.py',
+    'no_show/decisions.py', 'notices/mail_times.py', 'open_dates/planning.py',
+    'owners/loans.py', 'placement/decisions/*.py', 'usage/sums.py',
+    'usage/values.py')
 
 
 @functools.cache
@@ -91,6 +103,12 @@ def imports() -> Iterator[tuple[str, int, str, str]]:
                 parts = name.split('.')
                 if parts[0] == PROJECT and len(parts) > 1:
                     yield str(inside), node.lineno, room, parts[1]
+
+
+def _paths(*patterns: str) -> list[pathlib.Path]:
+    """Return modules of features."""
+    return [path for pattern in patterns
+            for path in (ROOT / 'features').glob(pattern)]
 
 
 def _imported(node: ast.AST) -> list[str]:
@@ -136,20 +154,22 @@ class ImportsTest(testtools.TestCase):
         """No room imports one that is above it or beside it."""
         wrong = [f'{path}:{line}: {room} imports {imported}'
                  for path, line, room, imported in imports()
-                 if imported != room and imported not in ALLOWED[room]]
+                 # test_walls has the list of who imports a feature.
+                 if imported not in (room, 'features', *ALLOWED[room])]
         self.assertEqual([], wrong)
 
     def test_leases_and_placement_stand_beside_each_other(self):
         """A timeline without mirrors is whole, and so is a mirror."""
         # NOTE: in the life of a lease they meet.
-        sides = {'leases': ('placement', 'lease_cycle'),
-                 'placement': ('leases', 'lease_cycle')}
-        wrong = [f'{side}/{path.name}: {name}'
+        leases, cycle = 'engine.leases', 'engine.lease_cycle'
+        sides = {leases: (_PLACEMENT, cycle), _PLACEMENT: (leases, cycle)}
+        wrong = [f'{side}: {path.name}: {name}'
                  for side, others in sides.items() for other in others
-                 for path in sorted((ROOT / 'engine' / side).rglob('*.py'))
+                 for path in sorted(ROOT.joinpath(
+                     *side.split('.')).rglob('*.py'))
                  for node in _nodes(path)
                  for name in _imported(node)
-                 if name.startswith(f'{PROJECT}.engine.{other}')]
+                 if f'{name}.'.startswith(f'{PROJECT}.{other}.')]
         self.assertEqual([], wrong)
 
     def test_rooms_of_the_engine_import_one_way(self):
@@ -170,8 +190,10 @@ class ImportsTest(testtools.TestCase):
     def test_transactions_are_the_engines(self):
         """Who serves, and who looks again and again, opens none."""
         wrong = [f'{path.relative_to(ROOT)}:{found}'
-                 for room in NO_TRANSACTIONS
-                 for path in sorted((ROOT / room).rglob('*.py'))
+                 for path in sorted(
+                     [path for room in NO_TRANSACTIONS
+                      for path in (ROOT / room).rglob('*.py')]
+                     + _paths(*_SERVED))
                  for found in _opened(_tree(path))]
         self.assertEqual([], wrong)
 
@@ -192,7 +214,9 @@ class ImportsTest(testtools.TestCase):
     def test_the_engine_speaks_to_others_through_clients(self):
         """How anything is written on a wire stands in clouds."""
         wrong = [f'{path.relative_to(ROOT)}: {name}'
-                 for path in sorted((ROOT / 'engine').rglob('*.py'))
+                 for room in ('engine', 'features')
+                 for path in sorted((ROOT / room).rglob('*.py'))
+                 if path not in _paths(*_CLIENTS, *_SERVED)
                  for node in _nodes(path)
                  for name in _imported(node)
                  if name.partition('.')[0] in _SPEAKS]
@@ -205,6 +229,19 @@ class ImportsTest(testtools.TestCase):
     def test_state_machines_know_values_alone(self):
         """They import the standard library and the model: no I/O, no ORM."""
         self.assertEqual([], self._impure('lifecycle', 'lifecycle', 'model'))
+
+    def test_decisions_of_features_know_values_alone(self):
+        """They import the standard library, the model and the planner."""
+        wrong = [f'{path.relative_to(ROOT)}: {name}'
+                 for path in _paths(*_PURE)
+                 for node in _nodes(path)
+                 for name in _imported(node)
+                 if name.partition('.')[0] not in PURE
+                 and not name.startswith(tuple(
+                     f'{PROJECT}.{room}' for room in (
+                         'model', 'planner',
+                         f'features.{path.relative_to(ROOT).parts[1]}')))]
+        self.assertEqual([], wrong)
 
     def test_the_model_knows_nobody(self):
         """It imports the standard library and itself."""

@@ -19,7 +19,7 @@ import fixtures
 import testtools
 
 from ironic_reservations import conf as project_conf
-from ironic_reservations.engine.lease_cycle import no_show
+from ironic_reservations.features.no_show import no_show
 
 PAGE = (pathlib.Path(__file__).parents[2] / 'doc' / 'source' / 'admin'
         / 'no-show.rst')

@@ -15,7 +15,7 @@ from unittest import mock
 
 import testtools
 
-from ironic_reservations.engine import notice_quota
+from ironic_reservations.features.owners import notice_quota
 
 NOON = datetime.datetime(2050, 1, 1, 12, tzinfo=datetime.UTC)
 HOUR = datetime.timedelta(hours=1)

@@ -23,11 +23,11 @@ import testtools
 import yaml
 
 from ironic_reservations import conf
-from ironic_reservations.engine.notices import notice_text
+from ironic_reservations.features.notices import notice_text
 from ironic_reservations.model import notices
 
 ROOT = pathlib.Path(__file__).parents[2]
-TEMPLATES = ROOT / 'ironic_reservations' / 'notice_templates'
+TEMPLATES = ROOT / 'ironic_reservations/features/notices/templates'
 PAGE = ROOT / 'doc' / 'source' / 'admin' / 'notices.rst'
 #: Those that are no notices themselves.
 AROUND = ('entry', 'digest')

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+import dataclasses
 from typing import Any
 from typing import ClassVar
 
@@ -22,8 +24,10 @@ from pecan import rest as pecan_rest
 
 from ironic_reservations import policies
 from ironic_reservations.api import expose
+from ironic_reservations.api import identity
 from ironic_reservations.api.middleware import strict
 from ironic_reservations.engine import Engine
+from ironic_reservations.model import leases
 
 
 class Controller(pecan_rest.RestController):
@@ -64,6 +68,44 @@ class Controller(pecan_rest.RestController):
     def options(self, call: expose.Call, *segments: str) -> pecan.Response:
         """Return the allowed methods."""
         return expose.empty(Allow=', '.join(call.environ[strict.ALLOW]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Api:
+    """What the controllers of features may use.
+
+    :ivar fingerprint: returns the fingerprint of a user's present password.
+    :ivar find_lease: returns a lease that the caller may see.
+    """
+
+    engine: Engine
+    enforcer: policies.Enforcer
+    fingerprint: identity.Fingerprint
+    find_lease: Callable[[expose.Call, str], leases.Lease]
+
+
+@dataclasses.dataclass(frozen=True)
+class Route:
+    """A path that a feature serves.
+
+    :ivar path: below the version, with ``strict.ANY`` for an id.
+    :ivar handlers: by HTTP method.
+    """
+
+    path: tuple[str, ...]
+    controller: Controller
+    handlers: strict.Handlers
+
+    def attach(self, above: Controller) -> None:
+        """Make the controller an attribute of the one above it.
+
+        pecan finds controllers as attributes named like their paths.
+        """
+        *before, last = (each for each in self.path if each != strict.ANY)
+        for each in before:
+            above = getattr(above, each)
+        if getattr(above, last, None) is not self.controller:
+            setattr(above, last, self.controller)
 
 
 def collection(controller: Controller) -> strict.Handlers:

@@ -77,8 +77,6 @@ def routes(root: RootController) -> strict.Routes:
         ('v1', 'reservations', strict.ANY): rest.item(below.reservations),
         ('v1', 'leases'): rest.collection(below.leases),
         ('v1', 'leases', strict.ANY): rest.item(below.leases),
-        ('v1', 'leases', strict.ANY, 'history'): rest.single(
-            below.leases.history),
         ('v1', 'os-hosts'): rest.collection(hosts),
         ('v1', 'os-hosts', strict.ANY): rest.item(hosts),
         ('v1', 'os-hosts', strict.ANY, 'allocation'): rest.single(
@@ -89,11 +87,6 @@ def routes(root: RootController) -> strict.Routes:
         ('v1', 'os-hosts', 'properties', strict.ANY): rest.item(
             hosts.properties),
         ('v1', 'availability'): rest.single(below.availability),
-        ('v1', 'limits'): rest.single(below.limits),
-        ('v1', 'usage'): rest.single(below.usage),
-        ('v1', 'maintenances'): rest.collection(below.maintenances),
-        ('v1', 'maintenances', strict.ANY): rest.item(below.maintenances),
-        ('v1', 'calendar'): rest.single(below.calendar),
-        ('v1', 'calendar', 'token'): rest.sole(below.calendar.token),
-        ('v1', 'leases.ics'): rest.single(below.feed),
+        **{('v1', *route.path): route.handlers
+           for route in below.of_features},
     }

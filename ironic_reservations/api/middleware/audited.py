@@ -20,7 +20,7 @@ from urllib import parse
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.types import basic
-from ironic_reservations.engine import audit
+from ironic_reservations.features.audit import audit
 
 _ACTIONS = {'POST': 'create', 'PUT': 'update', 'PATCH': 'update',
             'DELETE': 'delete'}

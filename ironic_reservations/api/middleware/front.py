@@ -27,7 +27,7 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import audited
 from ironic_reservations.api.middleware import errors as api_errors
 from ironic_reservations.api.middleware import metrics as api_metrics
-from ironic_reservations.engine import audit
+from ironic_reservations.features.audit import audit
 
 LOG = log.getLogger(__name__)
 

@@ -28,10 +28,10 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.engine import counts
-from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import notices
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 

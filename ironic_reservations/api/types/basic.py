@@ -33,10 +33,9 @@ from wsme.rest import json as wsme_json
 from ironic_reservations import errors
 from ironic_reservations.api import versions
 from ironic_reservations.engine.reservations import find
-from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
-from ironic_reservations.model import usage
+from ironic_reservations.model import node_flavors
 
 _T = TypeVar('_T', bound=wtypes.Base)
 _R = TypeVar('_R')
@@ -367,12 +366,6 @@ class ListQuery(ShowQuery):
                          since=versions.PAGES)
 
 
-class LimitsQuery(Parts):
-    """The query of ``GET /v1/limits``."""
-
-    project = attribute(to_name, since=versions.LIMITS)
-
-
 def to_day(value: Any) -> datetime.date:
     """Return a day in UTC, in a query."""
     try:
@@ -386,18 +379,6 @@ def to_day(value: Any) -> datetime.date:
         raise ValueError(f'a year from {_FIRST_YEAR} to {_LAST_YEAR} is '
                          f'expected, not {day.year}')
     return day
-
-
-class UsageQuery(Parts):
-    """The query of ``GET /v1/usage``."""
-
-    first_day = attribute(to_day, since=versions.USAGE)
-    last_day = attribute(to_day, since=versions.USAGE)
-    by = attribute(Some(**{each.value: versions.USAGE
-                             for each in usage.Group}),
-                   since=versions.USAGE)
-    project = attribute(to_name, since=versions.USAGE)
-    all_projects = attribute(to_flag, since=versions.USAGE)
 
 
 class Renewal(Parts):

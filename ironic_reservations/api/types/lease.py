@@ -22,9 +22,9 @@ from typing import Any
 from ironic_reservations.api import versions
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
-from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_flavors
+from ironic_reservations.model import node_flavors
 
 _MAX_NAME = 80
 _MAX_FLAVOR = 255

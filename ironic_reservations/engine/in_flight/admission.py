@@ -41,18 +41,16 @@ from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.db import usage_periods as db_usage_periods
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.in_flight import turns
-from ironic_reservations.engine.leases import asked_back as lease_asked_back
-from ironic_reservations.engine.placement import deployed_holds
-from ironic_reservations.engine.placement import proof as placement_proof
 from ironic_reservations.engine.reservations import displacement
+from ironic_reservations.features.placement import proof as placement_proof
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import in_flight
@@ -146,7 +144,7 @@ def admit(
     shown_claim = planner_admit.Claim(proof, vouched_instance, bearer)
     permitted = functools.cache(permitted)
 
-    def attempt() -> tuple[InFlightRequest, displacement.Displacement | None]:
+    def plan() -> change.Planned[InFlightRequest]:
         deadline = hand_over_by(engine)
         now = engine.clock()
         with engine.database.read() as connection:
@@ -183,60 +181,41 @@ def admit(
                                                    promised, now)
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None
-            through = begin(engine, node, None, None, now, deadline, dates,
-                            starting=unbound(promised, leased.holder),
-                            lease_reservation_id=leased.holder)
-            return dataclasses.replace(
-                through, uses=act is planner_admit.Act.USE), None
+            return begin(engine, node, None, None, now, deadline, dates,
+                         starting=unbound(promised, leased.holder),
+                         lease_reservation_id=leased.holder,
+                         uses=act is planner_admit.Act.USE)
         shown = held if verdict is planner_admit.Verdict.PROVEN else None
         if act.lasts and leased.later is not None:
             permitted()
         room = (make_room(engine, node, now, leased)
                 if node is not None and act.lasts else None)
-        # NOTE: a node that is not mirrored yet is nobody's; the next poll
-        # fills in what it is.
+        # A node that is not mirrored yet is nobody's; the next poll fills in
+        # what it is.
         return begin(engine, node or mirrored_node.Node(node_uuid,
                                                         provision_state=None),
                      shown, None, now, deadline, dates,
-                     void=held if shown is None else None, room=room), room
-    opened, room = let_through(attempt)
-    if room is not None:
-        displacement.tell(engine, room)
-    return opened
+                     void=held if shown is None else None, room=room)
+    return let_through(engine, plan)
 
 
-def let_through(attempt: Callable[[], _T]) -> _T:
-    """Open an in-flight request, or make sure that nothing is sent to Ironic.
+def let_through(engine: Engine,
+                plan: Callable[[], change.Planned[InFlightRequest]]
+                ) -> InFlightRequest:
+    """Let a request through, or make sure that nothing is sent to Ironic.
 
-    :param attempt: reads, decides, and opens the admitted.
-    :raises DatabaseUnavailable: the request may have been opened; then the
-        reconciler finds out that nothing was sent.
+    :param plan: reads, and decides.
+    :raises DatabaseUnavailable: the request may have been let through; then
+        the reconciler finds out that nothing was sent.
     """
     try:
-        return retry.until_committed(attempt)
+        return change.carry_out(engine, plan)
     except errors.OutcomeUnknown as exc:
         raise errors.DatabaseUnavailable(
             'The connection to the database of the reservations was lost '
             'while this request was being admitted, so it was not sent to '
             'Ironic, and nothing was done. The node may look busy for some '
             'minutes; try again later.') from exc
-
-
-def open_for_change(engine: Engine, node: mirrored_node.Node,
-                    void: node_reservation.Reservation | None,
-                    now: datetime.datetime, deadline: float,
-                    dates: Collection[datetime.datetime]
-                    ) -> InFlightRequest:
-    """Keep a node from everybody while Ironic changes it.
-
-    :param node: the node as the decision saw it.
-    :param void: an ended reservation of the node.
-    :param deadline: see :class:`InFlightRequest`.
-    :param dates: see :func:`begin`.
-    :raises Conflict: the node has changed since.
-    """
-    return begin(engine, node, None, None, now, deadline, dates, void,
-                 act=in_flight.CHANGE)
 
 
 def _closed(engine: Engine, connection: sa.Connection,
@@ -283,8 +262,9 @@ def begin(engine: Engine, node: mirrored_node.Node,
           room: displacement.Displacement | None = None,
           starting: Collection[leases.NodeBooking] = (),
           lease_reservation_id: str | None = None,
-          act: str | None = None) -> InFlightRequest:
-    """Write the row of a request that is let through.
+          act: str | None = None, uses: bool = False,
+          had: bool = False) -> change.Planned[InFlightRequest]:
+    """Return a request that is let through, and the change that does so.
 
     :param node: the node as the decision saw it.
     :param shown: the reservation that was shown.
@@ -298,51 +278,55 @@ def begin(engine: Engine, node: mirrored_node.Node,
     :param room: the moves of leases that were promised the node.
     :param starting: bookings that this first use binds.
     :param act: :data:`.in_flight.CHANGE` for a change that takes no node.
-    :raises Conflict: the node, or a row that the decision rests on, has
-        changed since.
-    :raises Contention: something else is being done to the node.
+    :param uses: see :class:`InFlightRequest`.
+    :param had: the same as ``held``.
     """
     token = str(uuid_module.uuid4())
-    uuid = None if shown is None else shown.uuid
     first = (shown is not None
              and shown.state is node_reservation.State.RESERVED)
-    until = now + datetime.timedelta(
-        seconds=engine.conf.guard.in_flight_timeout)
-    lessees = displacement.read_lessees(engine, room)
-    with engine.database.write() as connection:
-        commit.commit(connection, seen.picked(node, confirmed), now,
-                      None if room is None else room.difference,
-                      (node.uuid, token) if act is None else None)
-        if room is not None:
-            displacement.write_notices(engine, connection, room, now)
-        db_bookings.update_state(connection, starting,
-                                 leases.BookingState.BOUND, now)
-        # NOTE: a renewal that began in time may come in late; it must not
-        # bring back what this request takes for void.
-        if void is not None and not db_reservations.delete_void(
-                connection, [void], now):
-            raise db_connection.Conflict(
-                f'the reservation of node {node.uuid} has just been renewed, '
-                'or swept')
-        if act is not None:
-            db_in_flight.insert(connection, node.uuid, token, uuid,
-                                instance_uuid, until, act=act)
-        elif not db_in_flight.insert_use(connection, node.uuid, token, uuid,
-                                         instance_uuid, until):
-            raise _being_freed(node.uuid)
-        # NOTE: from here on it does not expire under the request.
-        if shown is not None and first:
-            db_reservations.update_state(connection, shown,
-                                         node_reservation.State.STARTING, now)
-        told = lease_asked_back.write(engine, connection, lessees, now)
-        moment = engine.clock()
-        displacement.check_ahead(room, now, moment)
-        turns.check(dates, now, moment)
-    lease_asked_back.tell(engine, told, now)
-    if void is not None:
-        engine.announcer.tell(announce.DELETE, void, announce.EXPIRED)
-    return InFlightRequest(token, node.uuid, deadline, uuid, first,
-                   lease_reservation_id, instance_uuid)
+    through = InFlightRequest(
+        token, node.uuid, deadline, None if shown is None else shown.uuid,
+        first, lease_reservation_id, instance_uuid, uses, had)
+    moves = displacement.difference(room)
+    opening = change.Change(
+        now, dataclasses.replace(
+            moves, seen=seen.picked(node, confirmed).also(moves.seen)),
+        # A renewal that began in time may come in late; it must not bring back
+        # what this request takes for void.
+        [*([] if void is None else [change.Write(
+            void, None, change.Cause.OVER, reason=announce.EXPIRED)]),
+         # From here on it does not expire under the request.
+         *([] if shown is None or not first else [change.Write(
+             shown, dataclasses.replace(
+                 shown, state=node_reservation.State.STARTING,
+                 updated_at=now), change.Cause.USED)])],
+        None if room is None else room.snapshot, opaque=True,
+        let_through=(node.uuid, token) if act is None else None,
+        statements=[functools.partial(
+            _write, through=through, starting=starting, now=now,
+            until=now + datetime.timedelta(
+                seconds=engine.conf.guard.in_flight_timeout), act=act)])
+    opening.wrong_from(*(each for each in dates if each > now))
+    return change.Planned(through, opening)
+
+
+def _write(connection: sa.Connection, through: InFlightRequest,
+           starting: Collection[leases.NodeBooking], now: datetime.datetime,
+           until: datetime.datetime, act: str | None) -> None:
+    """Write the row of a request that is let through.
+
+    :param starting: bookings that this first use binds.
+    :param until: when the answer is due at the latest.
+    :raises Contention: something else is being done to the node.
+    """
+    db_bookings.update_state(connection, starting, leases.BookingState.BOUND,
+                             now)
+    row = (through.node_uuid, through.token, through.reservation_uuid,
+           through.instance_uuid, until)
+    if act is not None:
+        db_in_flight.insert(connection, *row, act=act)
+    elif not db_in_flight.insert_use(connection, *row):
+        raise _being_freed(through.node_uuid)
 
 
 def _being_freed(node_uuid: str) -> errors.Contention:
@@ -497,8 +481,14 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
            shown: Shown | None,
            delete: Callable[[sa.Connection], bool], uses: bool) -> bool:
     node = None if shown is None else shown.node
+    gone: list[bool] = []
 
-    def attempt() -> tuple[bool, node_reservation.Reservation | None]:
+    def check_there(connection: sa.Connection) -> None:
+        if not delete(connection):
+            gone.append(True)
+            raise db_connection.Conflict('the node is not kept any more')
+
+    def plan() -> change.Planned[bool]:
         now = engine.clock()
         with engine.database.read() as connection:
             known = db_nodes.read_nodes(
@@ -507,53 +497,58 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
             held = (None if admitted.reservation_uuid is None else
                     db_reservations.read_by_uuid(connection,
                                                  admitted.reservation_uuid))
-            used = (db_usage_periods.read_unrecorded(
-                connection, now, admitted.node_uuid) if uses else [])
+            after = None if held is None or gone else _settled(
+                admitted, held, succeeded, node)
+            if (after is not None
+                    and after.state is node_reservation.State.RESERVED
+                    and db_in_flight.shown_elsewhere(
+                        connection, after.uuid, admitted.token)):
+                after = None
         if known is None:
-            return True, None
-        with engine.database.write() as connection:
-            commit.commit(connection, seen.of_nodes([known]), now)
-            if not delete(connection):
-                # NOTE: whoever has deleted it has looked at Ironic, and
-                # knows more than an old answer does.
-                db_nodes.doubt(connection, admitted.node_uuid, now)
-                return False, None
-            if shown is not None:
-                db_nodes.update_facts(connection, [shown.node],
-                                      shown.asked_at)
-            elif succeeded:
-                # NOTE: it is no longer what the mirror says it is; what it
-                # is instead, the next poll tells.
-                db_nodes.doubt(connection, admitted.node_uuid, now)
-            db_usage_periods.begin(
-                connection, used, now, succeeded or (
-                    node is not None and node_condition.occupied(node)))
-            if (held is None
-                    or held.state is not node_reservation.State.STARTING):
-                return True, None
-            state = _settled(admitted, held, succeeded, node)
-            if (state is node_reservation.State.RESERVED
-                    and db_in_flight.shown_elsewhere(connection, held.uuid)):
-                return True, None
-            if state is not None:
-                db_reservations.update_state(connection, held, state, now)
-        return True, held if state is node_reservation.State.IN_USE else None
-    kept, used = retry.until_committed(attempt)
-    if used is not None:
-        deployed_holds.hand_over(engine, used)
-    return kept
+            return change.Planned(not gone)
+        closing = change.Change(
+            now, difference.Difference(seen.of_nodes([known])), opaque=True)
+        doubt = functools.partial(db_nodes.doubt, uuid=admitted.node_uuid,
+                                  now=now)
+        if gone:
+            # The process that has deleted the row has asked Ironic, and its
+            # answer is newer.
+            closing.statements.append(doubt)
+            return change.Planned(False, closing)
+        closing.first.append(check_there)
+        if shown is not None:
+            closing.statements.append(functools.partial(
+                db_nodes.update_facts, nodes=[shown.node],
+                now=shown.asked_at))
+        elif succeeded:
+            # It is no longer as the mirror shows it; the next poll tells.
+            closing.statements.append(doubt)
+        if uses:
+            closing.events = [change.Used(admitted.node_uuid, succeeded or (
+                node is not None and node_condition.occupied(node)))]
+        if held is not None and after is not None:
+            closing.writes = [change.Write(held, dataclasses.replace(
+                after, updated_at=now), change.Cause.USED)]
+        return change.Planned(True, closing)
+    return change.carry_out(engine, plan)
 
 
 def _settled(admitted: InFlightRequest, held: node_reservation.Reservation,
-             succeeded: bool,
-             node: mirrored_node.Node | None) -> node_reservation.State | None:
+             succeeded: bool, node: mirrored_node.Node | None
+             ) -> node_reservation.Reservation | None:
     """Return what becomes of the reservation that was shown.
 
-    :returns: ``None`` where it cannot be told yet: a request before this one
-        may have died after Ironic had accepted it.  The reconciler looks.
+    :returns: ``None`` where it stays as it is, or where it cannot be told yet:
+        a request before this one may have died after Ironic had accepted it.
+        The reconciler looks.
     """
+    state: node_reservation.State | None = None
+    if held.state is not node_reservation.State.STARTING:
+        return None
     if succeeded:
-        return node_reservation.State.IN_USE
-    if node is not None:
-        return lifecycle.judge(held, node).state
-    return node_reservation.State.RESERVED if admitted.first else None
+        state = node_reservation.State.IN_USE
+    elif node is not None:
+        state = lifecycle.judge(held, node).state
+    elif admitted.first:
+        state = node_reservation.State.RESERVED
+    return None if state is None else dataclasses.replace(held, state=state)

@@ -29,10 +29,10 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import turns
-from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.lifecycle import admit as planner_admit
@@ -73,8 +73,7 @@ def hold(engine: Engine, request: pick.NodeRequest,
             'Make a reservation first, and send its uuid in the header '
             'OpenStack-Baremetal-Reservation.')
 
-    def attempt(
-    ) -> tuple[admission.InFlightRequest, displacement.Displacement | None]:
+    def plan_one() -> change.Planned[admission.InFlightRequest]:
         deadline = admission.hand_over_by(engine)
         now = engine.clock()
         if proof is None:
@@ -87,7 +86,7 @@ def hold(engine: Engine, request: pick.NodeRequest,
                 connection, node.uuid, now))
         if mine and bearer.may_show(mine[0].project_id):
             return _hold_leased(engine, request, sees, observer, now, deadline,
-                                mine), None
+                                mine)
         if held is None or node is None or not (
                 held.live(now) and bearer.may_show(held.project_id)) or (
                 request.node_uuids is not None
@@ -98,13 +97,10 @@ def hold(engine: Engine, request: pick.NodeRequest,
         _check_power(request, node, observer or engine.ironic)
         room = admission.make_room(engine, node, now,
                                   leases.of_node(promised, now))
-        return admission.begin(engine, node, held, request.instance_uuid, now,
-                              deadline, turns.of_node(held, promised),
-                              room=room), room
-    opened, room = admission.let_through(attempt)
-    if room is not None:
-        displacement.tell(engine, room)
-    return opened
+        return admission.begin(
+            engine, node, held, request.instance_uuid, now, deadline,
+            turns.of_node(held, promised), room=room)
+    return admission.let_through(engine, plan_one)
 
 
 def _check_power(request: pick.NodeRequest, node: mirrored_node.Node,
@@ -125,7 +121,7 @@ def _hold_any(
     engine: Engine, request: pick.NodeRequest, sees: visibility.Visibility,
     observer: ironic_client.Ironic | None, now: datetime.datetime,
     deadline: float
-) -> tuple[admission.InFlightRequest, displacement.Displacement | None]:
+) -> change.Planned[admission.InFlightRequest]:
     need = plan.Need(bare=True)
     with engine.database.read() as connection:
         view = plan.look(engine, connection, request, sees, now, need)
@@ -137,14 +133,15 @@ def _hold_any(
     return admission.begin(
         engine, choice.node, None, request.instance_uuid, now, deadline,
         [] if choice.free_until is None else [choice.free_until], void,
-        choice.view.confirmed, choice.room), choice.room
+        choice.view.confirmed, choice.room)
 
 
 def _hold_leased(
         engine: Engine, request: pick.NodeRequest, sees: visibility.Visibility,
         observer: ironic_client.Ironic | None, now: datetime.datetime,
         deadline: float,
-        mine: Sequence[leases.NodeBooking]) -> admission.InFlightRequest:
+        mine: Sequence[leases.NodeBooking]
+) -> change.Planned[admission.InFlightRequest]:
     """Hold one of the nodes of a lease reservation."""
     wanted = tuple(booking.node_uuid for booking in mine
                    if request.node_uuids is None

@@ -22,11 +22,13 @@ import math
 from ironic_reservations.db import holders
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.in_flight import turns
 from ironic_reservations.lifecycle import protect
+from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
@@ -141,7 +143,7 @@ def keep(engine: Engine, node_uuid: str,
     :raises DatabaseUnavailable: the holder could not be read.
     :raises Contention: others changed the node each time.
     """
-    def attempt() -> admission.InFlightRequest:
+    def plan() -> change.Planned[admission.InFlightRequest]:
         begun = engine.timer()
         deadline = admission.hand_over_by(engine)
         now = engine.clock()
@@ -157,12 +159,13 @@ def keep(engine: Engine, node_uuid: str,
             deadline = min(deadline, _next(dates, now, begun))
         holding = Holding(node_uuid, now, held, tuple(bookings), deadline)
         holding.check(asked)
-        # NOTE: nobody holds a node that is not mirrored yet.
-        return dataclasses.replace(admission.open_for_change(
+        # Nobody holds a node that is not mirrored yet.
+        return admission.begin(
             engine,
-            node or mirrored_node.Node(node_uuid, provision_state=None), void,
-            now, deadline, dates), held=holding.of(asked).had)
-    return admission.let_through(attempt)
+            node or mirrored_node.Node(node_uuid, provision_state=None), None,
+            None, now, deadline, dates, void, act=in_flight.CHANGE,
+            had=holding.of(asked).had)
+    return admission.let_through(engine, plan)
 
 
 def _next(dates: Iterable[datetime.datetime], now: datetime.datetime,

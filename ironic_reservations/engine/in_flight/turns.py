@@ -13,7 +13,7 @@
 """The instants at which a decision about a node may become wrong.
 
 When a promise begins or ends by the clock, no generation changes.  So a
-decision has to be checked against the clock once more before it is committed.
+decision is compared with the clock once more before it is committed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 import datetime
 
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_reservation
@@ -42,18 +41,3 @@ def of_node(held: node_reservation.Reservation | None,
     if held is not None and held.state is node_reservation.State.RESERVED:
         found.append(held.expires_at)
     return found
-
-
-def check(turns: Iterable[datetime.datetime], decided: datetime.datetime,
-          moment: datetime.datetime) -> None:
-    """Check that no promise has begun or ended since a decision.
-
-    Comes last in the transaction that writes the decision.
-
-    :param decided: the time of the decision.
-    :param moment: the present time.
-    :raises Conflict: one has.
-    """
-    if any(decided < each <= moment for each in turns):
-        raise db_connection.Conflict(
-            'a promise of the node has begun or ended meanwhile')

@@ -19,16 +19,17 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
-
-import sqlalchemy as sa
+from typing import Any
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature
 from ironic_reservations.engine import seen
-from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.lifecycle import handover
 from ironic_reservations.lifecycle import lease_cycle
@@ -80,6 +81,7 @@ class Context:
     :ivar claimed_by: the claim on the lease, as in its row.
     :ivar looked_elsewhere: the bookings, with their nodes, for which another
         node has been searched.
+    :ivar memory: of features, from one step to the next.
     """
 
     engine: Engine
@@ -89,7 +91,7 @@ class Context:
     claimed_by: str = ''
     looked_elsewhere: set[tuple[int, str]] = dataclasses.field(
         default_factory=set)
-    _done: set[str] = dataclasses.field(default_factory=set)
+    memory: feature.Memory = dataclasses.field(default_factory=dict)
     # NOTE: what was said of conductors that do not answer; ``None``: of all.
     _silent: dict[str | None, str] = dataclasses.field(default_factory=dict)
 
@@ -199,62 +201,43 @@ class Context:
             found = db_leases.read(connection, (self.lease_id,))
         return found[0] if found else None
 
-    def update(self, connection: sa.Connection, before: leases.Lease,
-               after: leases.Lease) -> leases.Lease:
-        """Write the lease, if nobody else has since it was read.
+    def commit(self, before: leases.Lease, after: leases.Lease | None,
+               nodes: seen.Seen, now: datetime.datetime,
+               reason: str | None = None, **more: Any) -> leases.Lease:
+        """Commit a step: the lease as it was read, and as it will be.
 
-        :returns: the lease with its new generation.
-        :raises Conflict: somebody has.
+        :param nodes: the generations of the nodes whose bookings differ.
+        :param now: the time of the decision.
+        :param reason: a sentence for the owner, where the lease is broken.
+        :param more: other parts of the change.
+        :returns: the lease as it has been written.
+        :raises Conflict: the lease or one of its nodes has changed.
         """
-        if after == before:
-            return after
-        generation = db_leases.update(connection, before, after, self.due_at)
-        if not generation:
-            raise db_connection.Conflict('the lease has changed meanwhile')
-        return dataclasses.replace(after, generation=generation)
-
-    def committed(self, nodes: seen.Seen, lease: leases.Lease,
-                  bookings: Mapping[leases.NodeBooking,
-                                    leases.NodeBooking | None]) -> None:
-        """Put what was committed into the snapshot of this process.
-
-        :param nodes: the generations that the commit named.
-        :param bookings: the bookings of the lease that it changed, as they
-            were read and as they are now; ``None`` for one that is gone.
-        """
-        self.engine.snapshots.commit(
-            nodes, bookings, snapshots.promised(
-                lease, [each for each in bookings.values()
-                        if each is not None]))
-
-    def tell(self, event: str, lease: leases.Lease,
-             reason: str | None = None) -> None:
-        """Send a notification of a change that is about to be committed.
-
-        NOTE: before the commit, so that it is not lost if this process dies;
-        and once in a context, however often the commit is tried.
-        """
-        self.once(f'{event} {reason}', lambda: (
-            self.engine.announcer.tell_lease(event, lease, reason)))
-
-    def once(self, what: str, action: Callable[[], None]) -> None:
-        """Do something only the first time in this context."""
-        if what not in self._done:
-            self._done.add(what)
-            action()
+        step = change.Change(
+            now, difference.Difference(nodes),
+            [change.Write(before, after, change.Cause.STEP, self.due_at,
+                          reason)], **more)
+        if not change.carry_out_once(self.engine, step, self.memory):
+            raise db_connection.Conflict(
+                'the lease, or one of its nodes, has changed meanwhile')
+        return before if after is None else dataclasses.replace(
+            after, generation=step.lease_generations.get(
+                after.id, after.generation))
 
 
 def with_bookings(lease: leases.Lease,
-                  bookings: Mapping[int, leases.NodeBooking | None]
+                  bookings: Mapping[leases.NodeBooking,
+                                    leases.NodeBooking | None]
                   ) -> leases.Lease:
     """Return a lease with some of its bookings replaced.
 
-    :param bookings: the new ones by id; ``None`` for one that is gone.
+    :param bookings: the new ones, by the bookings as they were read; ``None``
+        for one that is gone.
     """
     return dataclasses.replace(lease, reservations=tuple(
         dataclasses.replace(each, bookings=tuple(
             kept for booking in each.bookings
-            if (kept := bookings.get(booking.id, booking)) is not None))
+            if (kept := bookings.get(booking, booking)) is not None))
         for each in lease.reservations))
 
 

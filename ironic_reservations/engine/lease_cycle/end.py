@@ -17,28 +17,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 import datetime
+import functools
 
 from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import in_flight_requests as db_in_flight
-from ironic_reservations.db import lease_usage as db_lease_usage
 from ironic_reservations.db import lease_work as db_lease_work
-from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
-from ironic_reservations.engine import enforced
-from ironic_reservations.engine import enforcement_commits
-from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import handover as lease_handover
-from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import handovers
@@ -67,20 +58,13 @@ def tell_before_end(context: lease_context.Context,
     :raises Conflict: somebody has changed the lease meanwhile.
     """
     now = context.engine.clock()
-    after = _notified(context, lease, now)
-    with context.engine.database.write() as connection:
-        after = context.update(connection, lease, after)
-        notices.write(context.engine.conf, connection,
-                      notices.Kind.BEFORE_END, after, now)
-    return lease_context.Outcome(True, lease=after)
+    return lease_context.Outcome(True, lease=context.commit(
+        lease, _notified(lease, now), seen.Seen(), now))
 
 
-def _notified(context: lease_context.Context, lease: leases.Lease,
-          now: datetime.datetime) -> leases.Lease:
-    kind = leases.EventType.BEFORE_END
-    after = lease_context.with_event(lease, kind, leases.EventStatus.DONE, now)
-    context.tell(announce.LEASE_EVENTS[kind], after)
-    return after
+def _notified(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
+    return lease_context.with_event(lease, leases.EventType.BEFORE_END,
+                                    leases.EventStatus.DONE, now)
 
 
 def close(context: lease_context.Context,
@@ -90,44 +74,27 @@ def close(context: lease_context.Context,
     :raises Conflict: somebody has changed the lease meanwhile.
     """
     now = context.engine.clock()
-    untouched = [booking for booking in lease.bookings if not booking.begun]
-    started = [booking for booking in lease.bookings
-               if booking.begun
-               and booking.state is not leases.BookingState.ENDING]
-    after = lease
-    if lease.status is not _DELETING:
-        after = _closed(context, lease, now)
+    after = lease if lease.status is _DELETING else _closed(lease, now)
     with context.engine.database.read() as connection:
         nodes = seen.read_again(connection, lease.bookings)
-    with context.engine.database.write() as connection:
-        commit.commit(connection, nodes, now)
-        held = lease_hold.let_go(context.engine, connection, untouched)
-        db_lease_usage.add(connection, lease, untouched)
-        db_bookings.delete_planned(connection, untouched)
-        db_bookings.update_state(connection, started,
-                                 leases.BookingState.ENDING, now)
-        after = context.update(connection, lease, after)
-        enforcement_commits.write(context.engine.conf, connection,
-                                  [lease.id], now)
     ended = {booking: dataclasses.replace(
-        booking, state=leases.BookingState.ENDING)
-        if booking.begun else None for booking in lease.bookings}
-    context.committed(nodes, lease, ended)
-    lease_hold.take_back(context.engine, held)
-    return lease_context.Outcome(True, lease=lease_context.with_bookings(
-        after, {row.id: booking for row, booking in ended.items()}))
+        booking, state=leases.BookingState.ENDING,
+        ends_at=min(booking.ends_at, now))
+        if booking.begun else None for booking in lease.bookings
+        if booking.state is not leases.BookingState.ENDING}
+    return lease_context.Outcome(True, lease=context.commit(
+        lease, lease_context.with_bookings(after, ended), nodes, now))
 
 
-def _closed(context: lease_context.Context, lease: leases.Lease,
-            now: datetime.datetime) -> leases.Lease:
+def _closed(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
     if lease_context.undone(lease, leases.EventType.START):
-        # NOTE: no reconciler was running to start it.
+        # No reconciler was running to start it.
         LOG.warning('The lease %s is over and never started', lease.id)
         for kind in (leases.EventType.START, leases.EventType.BEFORE_END):
             lease = lease_context.with_event(lease, kind,
                                              leases.EventStatus.ERROR, now)
     elif lease_context.undone(lease, leases.EventType.BEFORE_END):
-        lease = _notified(context, lease, now)
+        lease = _notified(lease, now)
     return lease_context.with_event(dataclasses.replace(
         lease, status=leases.LeaseStatus.TERMINATING, updated_at=now),
         leases.EventType.END, leases.EventStatus.IN_PROGRESS, now)
@@ -228,48 +195,32 @@ def take_back(context: lease_context.Context,
             found.waits.append(lease_context.about(
                 node, booking.node_uuid, f'cannot be freed: {exc}'))
     after = lease
-    broken = found.flag and lease.status.over and not lease.degraded
-    if broken:
+    if found.flag and lease.status.over and not lease.degraded:
         after = dataclasses.replace(lease, degraded=True, updated_at=now)
-        context.tell(announce.LEASE_UPDATE, after, announce.DEGRADED)
     if not found.gone and not found.untouched and after == lease:
         return lease_context.Outcome(found.again, tuple(found.waits),
                                      until=found.until, polled=found.polled)
-    written = [*found.gone, *found.untouched]
     with engine.database.read() as connection:
-        # NOTE: other bookings of the nodes do not matter here, and they change
-        # too often during the requests to Ironic to use the generations from
+        # Other bookings of the nodes do not matter here, and they change too
+        # often during the requests to Ironic to use the generations from
         # before.
-        nodes = seen.read_again(connection, written)
-    with engine.database.write() as connection:
-        commit.commit(connection, nodes, now)
-        held = lease_hold.let_go(engine, connection, found.gone)
-        if not lease.puts_back:
-            db_lease_usage.add(connection, lease, found.gone)
-        db_handovers.delete(connection, [
-            booking for booking in found.gone
-            if booking.node_uuid in handed or booking in found.begun])
-        db_bookings.delete(connection, found.gone)
-        db_bookings.update_lessees(connection, dict.fromkeys(
-            found.untouched, (None, None)))
-        after = context.update(connection, lease, after)
-        # NOTE: the mirror made leases due that wait for these nodes when
-        # Ironic freed them, which was too soon.
-        db_lease_work.wake(connection, {booking.node_uuid
-                                        for booking in found.gone}, now)
-        if broken:
-            notices.write(engine.conf, connection, notices.Kind.BROKEN, after,
-                          now, lease_context.sentence(found.waits))
+        nodes = seen.read_again(connection, [*found.gone, *found.untouched])
     changed: dict[leases.NodeBooking, leases.NodeBooking | None] = {
         **dict.fromkeys(found.gone),
         **{booking: dataclasses.replace(booking, lessee=None,
                                         lessee_before=None)
            for booking in found.untouched}}
-    context.committed(nodes, lease, changed)
-    lease_hold.take_back(engine, held)
-    return lease_context.Outcome(
-        True, tuple(found.waits), lease_context.with_bookings(after, {
-            row.id: booking for row, booking in changed.items()}))
+    after = context.commit(
+        lease, lease_context.with_bookings(after, changed), nodes, now,
+        lease_context.sentence(found.waits), statements=[
+            functools.partial(db_handovers.delete, bookings=[
+                booking for booking in found.gone
+                if booking.node_uuid in handed or booking in found.begun]),
+            # The mirror made leases due that wait for these nodes when Ironic
+            # freed them, which was too soon.
+            functools.partial(db_lease_work.wake, node_uuids={
+                booking.node_uuid for booking in found.gone}, now=now)])
+    return lease_context.Outcome(True, tuple(found.waits), after)
 
 
 def _busy(context: lease_context.Context,
@@ -367,16 +318,8 @@ def finish(context: lease_context.Context,
     kept = lease_instances.finish(context, lease)
     if kept:
         return lease_context.Outcome(waits=tuple(kept.values()), polled=True)
-    if not lease.puts_back:
-        context.once('on_end', lambda: (
-            enforced.on_end(context.engine, lease)))
     if lease.status is _DELETING:
-        with context.engine.database.write() as connection:
-            if not db_leases.delete(connection, lease):
-                raise db_connection.Conflict('the lease has changed')
-            if not lease.puts_back:
-                notices.write(context.engine.conf, connection,
-                              notices.Kind.ENDED, lease, now)
+        context.commit(lease, None, seen.Seen(), now)
         return lease_context.Outcome(changed=True)
     after = lease_context.with_event(dataclasses.replace(
         lease, status=leases.LeaseStatus.TERMINATED, updated_at=now,
@@ -384,10 +327,6 @@ def finish(context: lease_context.Context,
             each, status=leases.ReservationStatus.DELETED, updated_at=now)
             for each in lease.reservations)),
         leases.EventType.END, leases.EventStatus.DONE, now)
-    context.tell(announce.LEASE_EVENTS[leases.EventType.END], after)
-    with context.engine.database.write() as connection:
-        after = context.update(connection, lease, after)
-        notices.write(context.engine.conf, connection, notices.Kind.ENDED,
-                      after, now)
+    after = context.commit(lease, after, seen.Seen(), now)
     LOG.info('The lease %s is over', lease.id)
     return lease_context.Outcome(True, lease=after)

@@ -26,13 +26,13 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_release
-from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import flavors
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node

@@ -27,9 +27,11 @@ from collections.abc import Iterable
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.engine.placement import lease_provider_flavors
-from ironic_reservations.engine.placement import lease_provider_sync
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement import lease_provider_flavors
+from ironic_reservations.features.placement import lease_provider_sync
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 from ironic_reservations.model import leases
 
 _ENDING = leases.BookingState.ENDING

@@ -33,21 +33,17 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import in_flight_requests as db_in_flight
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
-from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.engine.placement import compute_mirror
+from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.features.placement import compute_mirror
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
@@ -314,25 +310,15 @@ def _write_intents(context: lease_context.Context, lease: leases.Lease,
                    observed: _Observed, binding: Sequence[leases.NodeBooking],
                    intents: Mapping[int, tuple[str | None, str | None]],
                    now: datetime.datetime) -> leases.Lease:
-    uuids = {booking.node_uuid for booking in binding
-             if booking.id in intents}
-    after = _starting(lease, now)
-    nodes = observed.looked.only(uuids)
-    with context.engine.database.write() as connection:
-        commit.commit(connection, nodes, now)
-        # NOTE: bookings that have been used already, and so are bound, are
-        # planned again until it has been written, and still never move.
-        db_bookings.update_lessees(connection, {
-            booking: intents[booking.id] for booking in binding
-            if booking.id in intents}, _PLANNED)
-        after = context.update(connection, lease, after)
+    # Bookings that have been used already, and so are bound, are planned again
+    # until it has been written, and still never move.
     written = {booking: dataclasses.replace(
         booking, state=_PLANNED, lessee=intents[booking.id][0],
         lessee_before=intents[booking.id][1])
         for booking in binding if booking.id in intents}
-    context.committed(nodes, lease, written)
-    return lease_context.with_bookings(after, {
-        booking.id: booking for booking in written.values()})
+    return context.commit(
+        lease, lease_context.with_bookings(_starting(lease, now), written),
+        observed.looked.only({booking.node_uuid for booking in written}), now)
 
 
 def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
@@ -381,52 +367,29 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
             after = leases.with_flavors(after)
     if not given and after == lease:
         return lease
-    starts = (after.status is leases.LeaseStatus.ACTIVE
-              and lease_context.undone(lease, leases.EventType.START))
-    if starts:
-        context.tell(announce.LEASE_EVENTS[leases.EventType.START], after)
     rows = {booking.id: booking for booking in lease.bookings}
-    new = [booking for booking in given
-           if rows[booking.id].state is _PLANNED]
-    as_it_was = {rows[booking.id]: (booking.project_id, booking.project_id)
-                 for booking in given if booking.lessee is None
-                 and booking.project_id is not None
-                 and booking.id not in intents}
-    # NOTE: a row that says what is written to its node does not move, and
-    # what else is planned there is of no account to it.
-    there = {rows[booking.id] for booking in new} | as_it_was.keys()
-    kept = {booking for booking in there if booking.begun}
+    bound = {rows[booking.id]: dataclasses.replace(
+        rows[booking.id], state=leases.BookingState.BOUND) for booking in given
+        if rows[booking.id].state is _PLANNED}
+    for booking in given:
+        if (booking.lessee is None and booking.project_id is not None
+                and booking.id not in intents):
+            row = rows[booking.id]
+            bound[row] = dataclasses.replace(
+                bound.get(row, row), lessee=booking.project_id,
+                lessee_before=booking.project_id)
+    # A row that says what is written to its node does not move, and other
+    # plans for the node do not matter to it.
+    kept = {booking for booking in bound if booking.begun}
     with context.engine.database.read() as connection:
         nodes = seen.read_again(connection, kept).also(observed.looked.only(
-            {booking.node_uuid for booking in there - kept}))
-    with context.engine.database.write() as connection:
-        commit.commit(connection, nodes, now)
-        db_bookings.update_lessees(connection, as_it_was)
-        db_bookings.update_state(
-            connection, [rows[booking.id] for booking in new],
-            leases.BookingState.BOUND, now)
-        after = context.update(connection, lease, after)
-        # NOTE: until now its hosts may have moved to others, of classes that
-        # cost more or less.
-        enforcement_commits.write(context.engine.conf, connection,
-                                  [lease.id], now)
-        if starts:
-            notices.write(context.engine.conf, connection,
-                          notices.Kind.STARTED, after, now)
-        if after.degraded and not lease.degraded:
-            notices.write(context.engine.conf, connection,
-                          notices.Kind.BROKEN, after, now,
-                          lease_context.sentence(list(why)))
+            {booking.node_uuid for booking in bound.keys() - kept}))
+    written = context.commit(
+        lease, lease_context.with_bookings(after, bound), nodes, now,
+        lease_context.sentence(list(why)))
     if after.status is not lease.status:
         LOG.info('The lease %s is %s', lease.id, after.status)
-    bound = {booking.id: dataclasses.replace(
-        rows[booking.id], state=leases.BookingState.BOUND)
-        for booking in given}
-    for row, (lessee, before) in as_it_was.items():
-        bound[row.id] = dataclasses.replace(bound[row.id], lessee=lessee,
-                                            lessee_before=before)
-    context.committed(nodes, lease, {row: bound[row.id] for row in there})
-    return lease_context.with_bookings(after, bound)
+    return written
 
 
 def _settled(lease: leases.Lease,

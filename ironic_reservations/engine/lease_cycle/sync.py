@@ -36,8 +36,8 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import end as lease_end
-from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
 from ironic_reservations.engine.lease_cycle import start as lease_start
+from ironic_reservations.features.no_show import no_show as lease_no_show
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
 from ironic_reservations.model import proofs

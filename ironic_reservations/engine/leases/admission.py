@@ -22,13 +22,13 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
-from ironic_reservations.engine import limits
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.engine.leases import slides as lease_slides
+from ironic_reservations.features.limits import lease_limits
+from ironic_reservations.features.limits import limits
+from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements

@@ -20,19 +20,19 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import limits
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.leases import change_offers
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.engine.leases import new_terms
 from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.engine.leases import slides as lease_slides
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
+from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
 
 #: A lease, and what moves to make room for its change.

@@ -22,10 +22,10 @@ from typing import Any
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.engine import limits
-from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers
 from ironic_reservations.engine.leases import request_checks
+from ironic_reservations.features.limits import lease_limits
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text

@@ -26,19 +26,19 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import limits
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.leases import admission
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.engine.leases import limit_checks
-from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.engine.leases import slides as lease_slides
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.limits import lease_limits
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
+from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
 
 #: A lease, and what moves to make room for it.

@@ -22,11 +22,11 @@ from typing import Any
 
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import limits
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.lifecycle.placement import node_flavors
+from ironic_reservations.features.limits import lease_limits as limits
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_flavors
 from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import bookings

@@ -20,7 +20,7 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.engine.leases import slides as lease_slides
+from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
 
 

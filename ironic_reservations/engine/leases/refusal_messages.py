@@ -24,8 +24,8 @@ from ironic_reservations import errors
 from ironic_reservations.db import lease_names
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import limits
 from ironic_reservations.engine.leases import offers
+from ironic_reservations.features.limits import lease_limits as limits
 from ironic_reservations.model import count_text
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instants

@@ -23,7 +23,7 @@ import datetime
 
 from ironic_reservations.db import lease_names
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.leases import slides
+from ironic_reservations.features.open_dates import slides
 from ironic_reservations.model import leases
 
 _UNMOVED = datetime.timedelta()

@@ -22,19 +22,12 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 
-import sqlalchemy as sa
-
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import leases as db_leases
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
-from ironic_reservations.engine import notices
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import asked_back as lease_asked_back
-from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
@@ -131,30 +124,6 @@ def on(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
     raise db_connection.Conflict(f'node {node.uuid} is no host any more')
 
 
-def write_notices(engine: Engine, connection: sa.Connection,
-                  made: Displacement, now: datetime.datetime) -> None:
-    """Write notices to the owners of leases that lose a node.
-
-    Comes after the commit in the transaction that makes the room.
-    """
-    if made.lost and notices.wanted(engine.conf):
-        for lease in db_leases.read_of_reservations(connection, made.lost):
-            notices.write(
-                engine.conf, connection, notices.Kind.BROKEN, lease, now,
-                'A node that was promised to the lease is used by somebody '
-                'else, as the operator allows.')
-
-
-def tell(engine: Engine, made: Displacement) -> None:
-    """Send notifications of the leases that have lost a node."""
-    if made.lost:
-        with engine.database.read() as connection:
-            degraded = db_leases.read_of_reservations(connection, made.lost)
-        for lease in degraded:
-            engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
-                                        announce.DEGRADED)
-
-
 def _instant(until: datetime.datetime | None) -> int:
     return host_states.ALWAYS[1] if until is None else instants.instant(until)
 
@@ -171,30 +140,10 @@ def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[mirrored_node.Node]
             yield there[node.uuid], node
 
 
-def read_lessees(engine: Engine,
-                 room: Displacement | None
-                 ) -> Sequence[lease_asked_back.Lessee]:
-    """Return the lessees of nodes that moving leases of their owners get.
-
-    Comes before the transaction.
-    """
-    return [] if room is None else lease_asked_back.find(
-        engine, room.snapshot, room.difference.homes)
-
-
-def check_ahead(room: Displacement | None, planned: datetime.datetime,
-                moment: datetime.datetime) -> None:
-    """Check that no lease that makes room has begun meanwhile.
-
-    Comes last in the transaction.
-
-    :param planned: when the room was planned.
-    :param moment: the present time.
-    :raises Conflict: one has begun, and must stay where it is.
-    """
-    if room is not None:
-        lease_dates.check_movable(
-            (*room.difference.homes, *room.difference.lost), planned, moment)
+def difference(room: Displacement | None) -> difference_module.Difference:
+    """Return the moves that make room on a node, if any."""
+    return (difference_module.Difference() if room is None
+            else room.difference)
 
 
 def _check(snapshot: snapshots.Snapshot, number: int,

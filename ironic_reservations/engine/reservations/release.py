@@ -14,22 +14,21 @@
 
 from __future__ import annotations
 
+import datetime
+import functools
+
 from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import handovers as db_handovers
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_release
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import put_back
 from ironic_reservations.model import node_condition
@@ -53,15 +52,7 @@ def release(engine: Engine, uuid: str,
         that.
     :raises OutcomeUnknown: it may or may not have been ended.
     """
-    tried: list[tuple[node_reservation.Reservation, bool]] = []
-
-    def look() -> tuple[node_reservation.Reservation, bool] | None:
-        with engine.database.read() as connection:
-            there = db_reservations.read_by_uuid(connection, uuid)
-        return (tried[-1] if there is None or not there.same(tried[-1][0])
-                else None)
-
-    def attempt() -> tuple[node_reservation.Reservation, bool]:
+    def plan() -> change.Planned[None]:
         now = engine.clock()
         with engine.database.read() as connection:
             held, here = find.live(connection, uuid, now, permitted)
@@ -74,20 +65,27 @@ def release(engine: Engine, uuid: str,
                 f'reservation {uuid}, so that it has to be put back as it '
                 'was. The reservation ends by itself when the node is '
                 'undeployed; there is nothing else to do.')
-        puts_back = held.acted and not used
-        tried.append((held, puts_back))
-        with engine.database.write() as connection:
-            commit.commit(connection, here, now)
-            put_back.end(connection, held, now, puts_back)
-            db_handovers.delete_of_node(connection, acts)
-            if engine.placement is not None and not puts_back:
-                db_holds.release(connection, [uuid], now,
-                                 hold_calls.deadline(engine))
-        return held, puts_back
-    ended, puts_back = retry.until_committed(attempt, look)
-    engine.announcer.tell(announce.DELETE, ended)
-    if engine.placement is not None and not puts_back:
-        _take_back(engine, uuid)
+        ending = _ending(held, here, now, held.acted and not used)
+        ending.statements.append(functools.partial(
+            db_handovers.delete_of_node, before=acts))
+        return change.Planned(None, ending)
+    change.carry_out(engine, plan)
+
+
+def _ending(held: node_reservation.Reservation, here: seen.Seen,
+            now: datetime.datetime, puts_back: bool,
+            cause: change.Cause = change.Cause.ENDED,
+            reason: str | None = None) -> change.Change:
+    """Return the change that ends a reservation.
+
+    :param puts_back: whether the node is put back first.
+    """
+    return change.Change(
+        now, difference.Difference(here),
+        [change.Write(held, None, cause, reason=reason),
+         *([change.Write(None, put_back.lease(held, now),
+                         change.Cause.PUT_BACK, now)] if puts_back else [])],
+        subject=held.uuid)
 
 
 def _used(connection: sa.Connection,
@@ -100,15 +98,6 @@ def _used(connection: sa.Connection,
     return node is not None and node_condition.occupied(node)
 
 
-def _take_back(engine: Engine, uuid: str) -> None:
-    try:
-        hold_release.take_back(engine, [uuid])
-    except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        # NOTE: the reservation is over nevertheless, so this is no error.
-        LOG.warning('The hold of a deleted reservation could not be released '
-                    'yet, and will be later: %s', exc)
-
-
 def release_on(engine: Engine, reservation: node_reservation.Reservation,
                generation: int, reason: str) -> bool:
     """End a reservation, unless the bookings of its node have changed.
@@ -117,19 +106,13 @@ def release_on(engine: Engine, reservation: node_reservation.Reservation,
     :param reason: why it ends.
     :returns: whether it was ended.
     """
-    try:
-        with retry.found_if_lost(lambda: is_gone(engine, reservation)), (
-                engine.database.write()) as connection:
-            now = engine.clock()
-            commit.commit(connection, seen.Seen(
-                {reservation.node_uuid: generation}), now)
-            put_back.end(connection, reservation, now, reservation.acted)
-    except db_connection.Conflict as exc:
-        LOG.debug('The reservation for instance %s is checked again later: %s',
-                  reservation.instance_uuid, exc)
-        return False
-    engine.announcer.tell(announce.DELETE, reservation, reason)
-    return True
+    ended = change.carry_out_once(engine, _ending(
+        reservation, seen.Seen({reservation.node_uuid: generation}),
+        engine.clock(), reservation.acted, change.Cause.OVER, reason))
+    if not ended:
+        LOG.debug('The reservation for instance %s has changed, and is '
+                  'checked again later', reservation.instance_uuid)
+    return ended
 
 
 def end_over(engine: Engine,
@@ -143,13 +126,3 @@ def end_over(engine: Engine,
                                                      reservation.uuid)
     return (known is not None and known[0] == reservation and release_on(
         engine, reservation, known[1], announce.EXPIRED))
-
-
-def is_gone(engine: Engine, reservation: node_reservation.Reservation) -> bool:
-    """Return whether a reservation that was read is in the database no more.
-
-    :raises DatabaseUnavailable: it cannot be known.
-    """
-    with engine.database.read() as connection:
-        there = db_reservations.read_by_uuid(connection, reservation.uuid)
-    return there is None or not there.same(reservation)

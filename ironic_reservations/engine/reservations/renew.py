@@ -19,21 +19,16 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import maintenance as db_maintenance
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
-from ironic_reservations.engine import limits
-from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.leases import asked_back as lease_asked_back
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
+from ironic_reservations.features.limits import limits
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
@@ -66,12 +61,12 @@ def renew(engine: Engine, uuid: str,
     :raises Contention: others changed the node each time.
     :raises OutcomeUnknown: it may or may not have been renewed.
     """
-    def attempt() -> node_reservation.Reservation:
+    def plan() -> change.Planned[node_reservation.Reservation]:
         now = engine.clock()
         end = lifetime.expiry(engine.conf, now, expires_at, ttl)
         with engine.database.read() as connection:
-            # NOTE: the reservation and the generation of its node are read at
-            # one moment, and everything else after it.
+            # The reservation and the generation of its node are read at one
+            # moment, and everything else after it.
             held, here = find.live(connection, uuid, now, permitted)
             limits.check_lifetime(allowed, held, end)
             node = db_nodes.read_nodes(
@@ -79,30 +74,24 @@ def renew(engine: Engine, uuid: str,
             )[held.node_uuid]
             promised = db_bookings.read_of_node(connection, node.uuid, now)
             windows = db_maintenance.read_of_nodes(connection, (node.uuid,))
-        # NOTE: raises a conflict if the node has changed since.
+        # Raises a conflict if the node has changed since.
         looked = here.also(seen.of_nodes([node]))
         occupancy = node_timeline.Occupancy(leased=dataclasses.replace(
             leases.of_node(promised, now),
             maintained=maintenance.of_node(windows.get(node.uuid, ()), now)))
         room = _make_room(engine, held, node, occupancy, now, end)
-        lessees = displacement.read_lessees(engine, room)
-        with engine.database.write() as connection:
-            # NOTE: so that a lease that was planned after the old end cannot
-            # commit any more.
-            commit.commit(connection, looked, now,
-                          None if room is None else room.difference)
-            told = lease_asked_back.write(engine, connection, lessees, now)
-            extended = db_reservations.update_expiry(connection, held, end,
-                                                     now)
-            moment = engine.clock()
-            if not held.live(moment):
-                raise db_connection.Conflict('it is over meanwhile')
-            displacement.check_ahead(room, now, moment)
-        lease_asked_back.tell(engine, told, now)
-        return extended
-    renewed = retry.until_committed(attempt, repeatable=True)
-    engine.announcer.tell(announce.UPDATE, renewed)
-    return renewed
+        extended = dataclasses.replace(held, expires_at=end, updated_at=now)
+        moves = displacement.difference(room)
+        # The node is among them, so that a lease that was planned after the
+        # old end cannot commit any more.
+        renewal = change.Change(
+            now, dataclasses.replace(moves, seen=looked.also(moves.seen)),
+            [change.Write(held, extended)],
+            None if room is None else room.snapshot, uuid)
+        if held.expires:
+            renewal.wrong_from(held.expires_at)
+        return change.Planned(extended, renewal)
+    return change.carry_out(engine, plan)
 
 
 def _make_room(engine: Engine, held: node_reservation.Reservation,

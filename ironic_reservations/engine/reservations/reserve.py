@@ -14,12 +14,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
-import functools
 import uuid as uuid_module
 
 import sqlalchemy as sa
@@ -28,25 +26,20 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import holds as db_holds
-from ironic_reservations.db import request_keys as db_keys
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import limits
-from ironic_reservations.engine import request_keys
-from ironic_reservations.engine import retry
+from ironic_reservations.engine import feature
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.leases import asked_back as lease_asked_back
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import reservation_holds
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.keys import rows as db_keys
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text
@@ -56,18 +49,8 @@ from ironic_reservations.planner import pick
 #: How many nodes are tried one by one that cannot be held in Placement.
 _TRIES = 3
 
-
-@dataclasses.dataclass(frozen=True)
-class _Made:
-    """A reservation in the database.
-
-    :ivar before: whether an earlier request has made it.
-    :ivar hold: its hold in Placement, if it has one.
-    """
-
-    reservation: node_reservation.Reservation
-    before: bool = False
-    hold: holds.Hold | None = None
+#: A reservation, and the ids of the rows that are inserted, by uuid.
+_Made = tuple[node_reservation.Reservation, Mapping[str, int]]
 
 
 def reserve(engine: Engine, request: pick.NodeRequest,
@@ -105,117 +88,159 @@ def reserve(engine: Engine, request: pick.NodeRequest,
     """
     unheld: dict[str, reasons.Reason] = {}
     while True:
-        # NOTE: chosen before the first attempt, so that the reservation can be
-        # found after a COMMIT without an answer.
-        uuid = request.uuid or str(uuid_module.uuid4())
-        attempt = functools.partial(_attempt, engine, request, sees, observer,
-                                    unheld, uuid, allowed, key)
-        made = retry.until_committed(
-            functools.partial(_refuse_if_unserved, engine, request, attempt),
-            functools.partial(_look, engine, request, uuid))
-        obstacle = (_hold(engine, made) if isinstance(made, _Made)
-                    else made)
-        if obstacle is None:
-            break
-        unheld[obstacle.node_uuid] = obstacle
+        making = _Request(engine, request, sees, observer, unheld, allowed,
+                          key)
+        try:
+            made, ids = change.carry_out(engine, making.plan,
+                                         refused=making.check_unserved)
+            return dataclasses.replace(made, id=ids.get(made.uuid, made.id))
+        except feature.Obstacle as obstacle:
+            unheld[obstacle.reason.node_uuid] = obstacle.reason
         if len(unheld) == _TRIES:
-            # NOTE: otherwise this could go on for all nodes.
-            for uuid, why in reservation_holds.without_room(
-                    engine, request).items():
-                unheld.setdefault(uuid, why)
-    assert isinstance(made, _Made)
-    if not made.before:
-        engine.announcer.tell(announce.CREATE, made.reservation)
-    return made.reservation
+            # Otherwise this could go on for all nodes.
+            for each in engine.features:
+                for uuid, why in each.obstacles(engine, request).items():
+                    unheld.setdefault(uuid, why)
 
 
-def _hold(engine: Engine, made: _Made) -> reasons.Reason | None:
-    """Hold the node in Placement if it is enabled.
+class _Request:
+    """A request for a reservation, and its memory between attempts.
 
-    :returns: why it cannot be held, if so.
+    :ivar unheld: the nodes that features could not use for it.
     """
-    if made.hold is None:
-        return None
-    with retry.committed():
-        return reservation_holds.hold(engine, made.hold, made.reservation)
 
+    def __init__(self, engine: Engine, request: pick.NodeRequest,
+                 sees: visibility.Visibility,
+                 observer: ironic_client.Ironic | None,
+                 unheld: Mapping[str, reasons.Reason],
+                 allowed: limits.Limits,
+                 key: request_keys.Key | None) -> None:
+        self._engine = engine
+        self._request = request
+        self._sees = sees
+        self._observer = observer
+        self._unheld = unheld
+        self._allowed = allowed
+        self._key = key
+        self._uuid = request.uuid or str(uuid_module.uuid4())
+        self._tried = False
 
-def _attempt(engine: Engine, request: pick.NodeRequest,
-             sees: visibility.Visibility,
-             observer: ironic_client.Ironic | None,
-             unheld: Mapping[str, reasons.Reason], uuid: str,
-             allowed: limits.Limits,
-             key: request_keys.Key | None) -> _Made | reasons.Reason:
-    now = engine.clock()
-    with engine.database.read() as connection:
-        # NOTE: the key first: a copy that is served later is found when the
-        # key is kept, and one that was served before is among the rest.
-        known = None if key is None else request_keys.read(connection, key,
-                                                           now)
-        full = limits.read_full(allowed, connection, request.project_id, now)
-        need = plan.Need(_lasts(engine, request, now), unheld=unheld,
-                         full=frozenset(full))
-        view = plan.look(engine, connection, request, sees, now, need)
-        kept = known is not None and _exists(connection, known, view.related,
-                                             now)
-    existing = _served_before(request, view.related, now)
-    if existing is not None and existing.over(now):
-        release.end_over(engine, existing)
-        raise db_connection.Conflict(
-            f'the reservation {existing.uuid} has just ended')
-    if existing is not None:
-        lost = (None if engine.placement is None
-                else reservation_holds.ensure(engine, existing))
-        if lost is None and known is not None and not kept:
-            _keep(engine, known, existing)
-        return lost or _Made(existing, before=True)
-    try:
-        choice = pick_and_confirm.choose(engine, request, view, sees,
-                                         observer, need)
-    except errors.NoNodeAvailable as exc:
-        if any(each['code'] == plan.CLASS_LIMIT
-               for each in exc.details['reasons']):
-            raise limits.class_limit(allowed, full) from exc
-        raise
-    if engine.placement is None:
-        return _commit(engine, request, choice, now, None, uuid, allowed, full,
-                       known)
-    class_name = reservation_holds.class_of(choice.node)
-    if isinstance(class_name, reasons.Reason):
-        return class_name
-    return _commit(engine, request, choice, now, class_name, uuid, allowed,
-                   full, known)
-
-
-def _refuse_if_unserved(engine: Engine, request: pick.NodeRequest,
-                        attempt: Callable[[], _Made | reasons.Reason]
-                        ) -> _Made | reasons.Reason:
-    """Make an attempt; a limit refuses it only if it was not served.
-
-    NOTE: a copy of the request may have been served after this one has looked
-    for it, and what the copy has got counts for the limit.
-    """
-    try:
-        return attempt()
-    except db_connection.Conflict as exc:
-        if request.uuid is not None:
-            with engine.database.read() as connection:
-                booked = db_bookings.read_with_uuid(connection, request.uuid)
-            if booked:
-                raise errors.UuidInUse(
-                    f'The uuid {request.uuid} was that of a reservation '
-                    'whose node is still being put back. Choose a new uuid, '
-                    'or leave it out.') from exc
-        raise
-    except errors.ReservationLimit as exc:
-        with engine.database.read() as connection:
-            related = db_reservations.read_related(
-                connection, request.uuid, request.instance_uuid, ())
+    def plan(self) -> change.Planned[_Made]:
+        """Read, and pick a node, unless the request was served before."""
+        engine, request, key = self._engine, self._request, self._key
         now = engine.clock()
+        with engine.database.read() as connection:
+            # The key first: a copy that is served later is found when the key
+            # is kept, and one that was served before is among the rest.
+            known = None if key is None else request_keys.read(connection, key,
+                                                               now)
+            full = limits.read_full(self._allowed, connection,
+                                    request.project_id, now)
+            need = plan.Need(_lasts(engine, request, now), unheld=self._unheld,
+                             full=frozenset(full))
+            view = plan.look(engine, connection, request, self._sees, now,
+                             need)
+            kept = known is not None and _exists(connection, known,
+                                                 view.related, now)
+            if self._tried:
+                self._check_uuid(connection)
+        self._tried = True
+        existing = _served_before(request, view.related, now)
+        if existing is not None:
+            return self._served(existing, None if kept else known, now)
+        try:
+            choice = pick_and_confirm.choose(engine, request, view, self._sees,
+                                             self._observer, need)
+        except errors.NoNodeAvailable as exc:
+            if any(each['code'] == plan.CLASS_LIMIT
+                   for each in exc.details['reasons']):
+                raise limits.class_limit(self._allowed, full) from exc
+            raise
+        made = self._made(choice)
+        making = self._making(choice, made, now)
+        making.given = [each for each in (
+            self._allowed, limits.FullClasses(full), choice.node, known)
+            if each is not None]
+        return change.Planned((made, making.row_ids), making)
+
+    def _check_uuid(self, connection: sa.Connection) -> None:
+        """Check that no booking has the uuid, after an attempt was outrun."""
+        uuid = self._request.uuid
+        if uuid is not None and db_bookings.read_with_uuid(connection, uuid):
+            raise errors.UuidInUse(
+                f'The uuid {uuid} was that of a reservation whose node is '
+                'still being put back. Choose a new uuid, or leave it out.')
+
+    def _served(self, existing: node_reservation.Reservation,
+                known: request_keys.Known | None,
+                now: datetime.datetime) -> change.Planned[_Made]:
+        """Return a reservation that an earlier request has made.
+
+        :param known: the record of a key that is not kept for it yet.
+        """
+        engine = self._engine
+        if existing.over(now):
+            release.end_over(engine, existing)
+            raise db_connection.Conflict(
+                f'the reservation {existing.uuid} has just ended')
+        for each in engine.features:
+            each.confirm_again(engine, existing)
+        if known is None:
+            return change.Planned((existing, {}))
+        assert existing.id is not None
+        ids = {existing.uuid: existing.id}
+        return change.Planned((existing, ids), change.Change(
+            now, subject=existing.uuid, given=[known], row_ids=ids))
+
+    def _made(self, choice: pick_and_confirm.Choice
+              ) -> node_reservation.Reservation:
+        # The time to live counts from here, since the confirmation may have
+        # taken long.
+        made_at = self._engine.clock()
+        request = self._request
+        return node_reservation.Reservation(
+            uuid=self._uuid, node_uuid=choice.node.uuid,
+            instance_uuid=request.instance_uuid, created_at=made_at,
+            updated_at=None,
+            expires_at=_end(self._engine, request, choice, made_at),
+            project_id=request.project_id, user_id=request.user_id)
+
+    def _making(self, choice: pick_and_confirm.Choice,
+                made: node_reservation.Reservation,
+                now: datetime.datetime) -> change.Change:
+        """Return the change that reserves a node."""
+        void = [row for row in dict.fromkeys(choice.view.related)
+                if not row.live(now) and (
+                    row.node_uuid == made.node_uuid or row.uuid == made.uuid
+                    or row.instance_uuid == made.instance_uuid)]
+        moves = displacement.difference(choice.room)
+        making = change.Change(
+            now, dataclasses.replace(moves, seen=seen.picked(
+                choice.node, choice.view.confirmed).also(moves.seen)),
+            [change.Write(None, made),
+             *(change.Write(row, None, change.Cause.OVER,
+                            reason=announce.EXPIRED) for row in void)],
+            None if choice.room is None else choice.room.snapshot, made.uuid)
+        making.wrong_from(made.expires_at)
+        return making
+
+    def check_unserved(self, refusal: errors.ReservationError) -> None:
+        """Check that no copy of the refused request was served meanwhile.
+
+        What the copy has got counts for the limit.
+
+        :raises Conflict: one was.
+        """
+        if not isinstance(refusal, errors.ReservationLimit):
+            return
+        with self._engine.database.read() as connection:
+            related = db_reservations.read_related(
+                connection, self._request.uuid, self._request.instance_uuid,
+                ())
+        now = self._engine.clock()
         if any(each.live(now) for each in related):
             raise db_connection.Conflict(
-                'a copy of the request has been served') from exc
-        raise
+                'a copy of the request has been served') from refusal
 
 
 def _exists(connection: sa.Connection, known: request_keys.Known,
@@ -231,35 +256,6 @@ def _exists(connection: sa.Connection, known: request_keys.Known,
     if not db_keys.read_undone(connection, made.number):
         raise known.ended()
     return False
-
-
-def _keep(engine: Engine, known: request_keys.Known,
-          existing: node_reservation.Reservation) -> None:
-    """Keep the key of a request that gets a reservation made before."""
-    with engine.database.write() as connection:
-        _keep_for(connection, known, existing, engine.clock())
-
-
-def _keep_for(connection: sa.Connection, known: request_keys.Known,
-              reservation: node_reservation.Reservation,
-              now: datetime.datetime) -> None:
-    assert reservation.id is not None
-    request_keys.keep(connection, known, reservation.uuid, reservation.id,
-                      now)
-
-
-def _look(engine: Engine, request: pick.NodeRequest,
-          uuid: str) -> _Made | reasons.Reason | None:
-    """Return the reservation of an earlier attempt, if there is one."""
-    with engine.database.read() as connection:
-        made = db_reservations.read_by_uuid(connection, uuid)
-    if made is None or not made.live(engine.clock()) or (
-            made.instance_uuid, made.project_id) != (
-                request.instance_uuid, request.project_id):
-        return None
-    lost = (None if engine.placement is None
-            else reservation_holds.ensure(engine, made))
-    return lost or _Made(made)
 
 
 def _served_before(request: pick.NodeRequest,
@@ -315,50 +311,3 @@ def _end(engine: Engine, request: pick.NodeRequest,
         raise db_connection.Conflict(
             f'node {choice.node.uuid} is promised to a lease before the end')
     return end
-
-
-def _commit(engine: Engine, request: pick.NodeRequest,
-            choice: pick_and_confirm.Choice, now: datetime.datetime,
-            class_name: str | None, uuid: str, allowed: limits.Limits,
-            full: Mapping[str, int],
-            known: request_keys.Known | None) -> _Made:
-    """Write the reservation."""
-    # NOTE: the time to live counts from here, since the confirmation may have
-    # taken long.
-    made_at = engine.clock()
-    node, view = choice.node, choice.view
-    reservation = node_reservation.Reservation(
-        uuid=uuid, node_uuid=node.uuid, instance_uuid=request.instance_uuid,
-        created_at=made_at, updated_at=None,
-        expires_at=_end(engine, request, choice, made_at),
-        project_id=request.project_id, user_id=request.user_id)
-    void = {row for row in view.related if not row.live(now)
-            and (row.node_uuid == node.uuid or row.uuid == reservation.uuid
-                 or row.instance_uuid == request.instance_uuid)}
-    lessees = displacement.read_lessees(engine, choice.room)
-    with engine.database.write() as connection:
-        limits.check_one_more(allowed, connection, request.project_id, made_at,
-                              node.resource_class, full)
-        commit.commit(connection, seen.picked(node, view.confirmed), now,
-                      choice.difference)
-        db_reservations.delete_void(connection, void, now)
-        reservation = db_reservations.insert(connection, reservation)
-        if known is not None:
-            _keep_for(connection, known, reservation, engine.clock())
-        intended = None
-        if class_name is not None:
-            db_holds.release(connection, [row.uuid for row in void
-                                          if row.node_uuid != node.uuid],
-                             made_at, hold_calls.deadline(engine))
-            intended = reservation_holds.intend(engine, connection,
-                                                class_name, reservation)
-        told = lease_asked_back.write(engine, connection, lessees, now)
-        moment = engine.clock()
-        if not reservation.live(moment):
-            raise db_connection.Conflict(
-                'the reservation would be over by now')
-        displacement.check_ahead(choice.room, now, moment)
-    lease_asked_back.tell(engine, told, now)
-    for row in void:
-        engine.announcer.tell(announce.DELETE, row, announce.EXPIRED)
-    return _Made(reservation, hold=intended)

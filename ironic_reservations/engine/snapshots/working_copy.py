@@ -24,8 +24,8 @@ import uuid as uuid_module
 from oslo_config import cfg
 
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.snapshots import lent_hosts
 from ironic_reservations.engine.snapshots import node_versions
+from ironic_reservations.features.owners import lent_hosts
 from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases

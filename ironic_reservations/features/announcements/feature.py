@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Notifies the message bus of leases that have been changed."""
+"""Notifies the message bus of leases and reservations that have changed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import dataclasses
 
 from ironic_reservations.db import lease_work as db_lease_work
@@ -22,6 +23,8 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 
 _REASONS = {change_module.Cause.SLID: announce.SLID,
             change_module.Cause.FIXED: announce.FIXED,
@@ -36,10 +39,12 @@ class _Part(feature.Part):
     change: change_module.Change
 
     def committed(self) -> None:
-        """Send one notification for each lease that was changed."""
+        """Send one notification for each lease and reservation."""
         announcer = self.engine.announcer
-        for write in self.change.writes:
+        for write in self.change.of_leases:
             reason = _reason(write)
+            if write.cause is change_module.Cause.STEP:
+                continue
             if write.cause is change_module.Cause.ENDED:
                 announcer.tell_lease(announce.LEASE_DELETE,
                                      change_module.ended(self.change, write))
@@ -49,8 +54,42 @@ class _Part(feature.Part):
                 announcer.tell_lease(
                     announce.LEASE_CREATE if write.before is None
                     else announce.LEASE_UPDATE, write.after, reason)
+        for number, pair in enumerate(self.change.of_reservations):
+            if number or not self.change.undone:
+                self._tell_of(pair)
+        self._tell_of_lost()
         for event in self.change.events:
-            self._tell_rehoused(event)
+            if isinstance(event, change_module.Rehoused):
+                self._tell_rehoused(event)
+            elif isinstance(event, change_module.Concern):
+                if event.notified is None:
+                    announcer.tell_lease(announce.LEASE_UPDATE, event.lease,
+                                         event.word)
+                else:
+                    announcer.tell_lease(*event.notified)
+
+    def _tell_of(self, write: change_module.Write[node_reservation.Reservation]
+                 ) -> None:
+        """Notify of a reservation that was made, changed, or is over."""
+        announcer = self.engine.announcer
+        if write.cause is change_module.Cause.USED:
+            return
+        if write.after is None:
+            assert write.before is not None
+            announcer.tell(announce.DELETE, write.before, write.reason)
+        else:
+            announcer.tell(announce.CREATE if write.before is None
+                           else announce.UPDATE, write.after, write.reason)
+
+    def _tell_of_lost(self) -> None:
+        """Notify of leases that have lost a node and get no other."""
+        lost = {row.reservation_id for row in self.change.difference.lost}
+        if lost:
+            with self.engine.database.read() as connection:
+                degraded = db_leases.read_of_reservations(connection, lost)
+            for lease in degraded:
+                self.engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
+                                                 announce.DEGRADED)
 
     def _tell_rehoused(self, event: change_module.Rehoused) -> None:
         with self.engine.database.snapshot() as connection:
@@ -64,7 +103,19 @@ class _Part(feature.Part):
                                              announce.REPLACED)
 
 
-def _reason(write: change_module.Write) -> str | None:
+def _of_step(write: change_module.Write[leases.Lease]
+             ) -> Iterator[tuple[str, str | None]]:
+    """Yield the names and reasons of the notifications of a step."""
+    if write.cause is change_module.Cause.STEP:
+        for kind, name in announce.LEASE_EVENTS.items():
+            if change_module.is_done(write, kind):
+                yield name, None
+        if change_module.is_broken(write) and not change_module.is_done(
+                write, leases.EventType.START):
+            yield announce.LEASE_UPDATE, announce.DEGRADED
+
+
+def _reason(write: change_module.Write[leases.Lease]) -> str | None:
     """Return why a lease was changed, if nobody has asked for it."""
     if write.cause is change_module.Cause.FLAGGED:
         return (announce.DEGRADED if write.after is not None
@@ -74,6 +125,19 @@ def _reason(write: change_module.Write) -> str | None:
 
 class Announcements(feature.Feature):
     """Notifications on the message bus."""
+
+    def before(self, engine: Engine, change: change_module.Change,
+               memory: feature.Memory) -> None:
+        """Notify of steps before they are committed, once.
+
+        So no step is left out if the process dies after the commit.
+        """
+        for write in change.of_leases:
+            for event, reason in _of_step(write):
+                key = 'announced', event, reason
+                if key not in memory and write.after is not None:
+                    memory[key] = True
+                    engine.announcer.tell_lease(event, write.after, reason)
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:

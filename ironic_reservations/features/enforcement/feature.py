@@ -15,16 +15,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from collections.abc import Iterable
 import dataclasses
+from typing import Any
 
 import sqlalchemy as sa
 
-from ironic_reservations.clouds import enforcement
 from ironic_reservations.engine import change as change_module
-from ironic_reservations.engine import enforced
-from ironic_reservations.engine import enforcement_commits
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.enforcement import client as enforcement
+from ironic_reservations.features.enforcement import enforced
+from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.enforcement import loops
 from ironic_reservations.model import leases
 
 
@@ -38,13 +41,13 @@ class _Part(feature.Part):
     def write(self, connection: sa.Connection) -> None:
         """Write the reports of leases whose terms have changed."""
         enforcement_commits.write(self.engine.conf, connection, {
-            lease.id for write in self.change.writes
+            lease.id for write in self.change.of_leases
             if (lease := write.after or write.before) is not None},
             self.change.planned_at)
 
     def committed(self) -> None:
         """Report leases that are gone at once."""
-        for write in self.change.writes:
+        for write in self.change.of_leases:
             if change_module.is_over_at_once(write):
                 enforced.on_end(self.engine,
                                 change_module.ended(self.change, write))
@@ -59,8 +62,15 @@ class Enforcement(feature.Feature):
 
         :raises LeaseNotPermitted: the service refuses them.
         """
-        for write in change.writes:
+        for write in change.of_leases:
             before, after = write.before, write.after
+            if before is not None and change_module.is_over(write):
+                # Before the commit, so that it is not left out if the process
+                # dies after that.
+                if 'over' not in memory:
+                    memory['over'] = True
+                    enforced.on_end(engine, before)
+                continue
             if (write.cause is not change_module.Cause.REQUESTED
                     or after is None or _is_renamed(before, after)):
                 continue
@@ -77,7 +87,12 @@ class Enforcement(feature.Feature):
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the reports of a change."""
-        return _Part(engine, change) if change.writes else None
+        return _Part(engine, change) if change.of_leases else None
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loops that report leases."""
+        return (loops.reports(engine)
+                if enforcement_commits.wanted(engine.conf) else [])
 
 
 def _is_renamed(before: leases.Lease | None, after: leases.Lease) -> bool:

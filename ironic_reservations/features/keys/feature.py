@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine import request_keys
+from ironic_reservations.features.keys import request_keys
 
 
 @dataclasses.dataclass
@@ -34,7 +34,9 @@ class _Part(feature.Part):
 
     def write(self, connection: sa.Connection) -> None:
         """Keep the key; see :func:`request_keys.keep`."""
-        request_keys.keep(connection, self.known, self.change.subject, 0,
+        subject = self.change.subject
+        request_keys.keep(connection, self.known, subject,
+                          self.change.row_ids.get(subject, 0),
                           self.engine.clock())
 
 

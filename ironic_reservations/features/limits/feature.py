@@ -15,62 +15,97 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
-import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine import limits
-from ironic_reservations.engine.leases import limit_checks
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
+
+_LeaseWrite = change_module.Write[leases.Lease]
 
 
 @dataclasses.dataclass
 class _Part(feature.Part):
-    """The leases of one change that limits count."""
+    """The leases and reservations of one change that limits count."""
 
-    writes: Sequence[tuple[change_module.Write, limits.Limits]]
-    now: datetime.datetime
+    writes: Sequence[tuple[_LeaseWrite, limits.Limits]]
+    made: Sequence[node_reservation.Reservation]
+    change: change_module.Change
 
     def write(self, connection: sa.Connection) -> None:
-        """Check each lease.
+        """Check each of them.
 
         :raises Conflict: one would exceed a limit, since its project has got
             something else meanwhile.
+        :raises ReservationLimit: a reservation exceeds one.
         """
+        now = self.change.planned_at
         for write, allowed in self.writes:
             assert write.after is not None
             if write.cause is change_module.Cause.SLID:
                 limit_checks.check_slid(allowed, connection, write.after,
-                                        self.now)
+                                        now)
             else:
                 limit_checks.check_again(allowed, connection, write.after,
-                                         self.now, write.before)
+                                         now, write.before)
+        for made in self.made:
+            self._check_made(connection, made)
+
+    def _check_made(self, connection: sa.Connection,
+                    made: node_reservation.Reservation) -> None:
+        allowed = self.change.given_of(limits.Limits)
+        picked = self.change.given_of(mirrored_node.Node)
+        full = self.change.given_of(limits.FullClasses)
+        assert allowed is not None
+        limits.check_made(allowed, connection, made,
+                          None if picked is None else picked.resource_class,
+                          () if full is None else full.names)
 
 
 class Limits(feature.Feature):
-    """The limits of projects on their leases."""
+    """The limits of projects on their leases and reservations."""
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
-        """Lock the projects whose leases are counted, and check them again."""
+        """Lock the projects whose promises are counted, and check again."""
         counted = [
-            (write, allowed) for write in change.writes if _counts(write)
+            (write, allowed) for write in change.of_leases
+            if _counts(write)
             if (allowed := _allowed(engine, change, write)).counted]
         change.locks.update(
             (limit_checks.KIND, write.after.project_id)
             for write, _ in counted if write.after is not None)
-        return _Part(counted, change.planned_at) if counted else None
+        given = change.given_of(limits.Limits)
+        made = [] if given is None or not given.counts_reservations else [
+            write.after for write in change.of_reservations
+            if write.before is None and write.after is not None]
+        change.locks.update((limits.RESERVATIONS, each.project_id)
+                            for each in made)
+        return _Part(counted, made, change) if counted or made else None
+
+    def routes(self, api: Any) -> Iterable[Any]:
+        """Return the paths below ``/v1``."""
+        from ironic_reservations.api.controllers import rest
+        from ironic_reservations.features.limits import controller
+        served = controller.LimitsController(api.engine, api.enforcer)
+        return [rest.Route(('limits',), served, rest.single(served))]
 
 
-def _counts(write: change_module.Write) -> bool:
+def _counts(write: _LeaseWrite) -> bool:
     """Return whether a lease gets something that limits count."""
     before, after = write.before, write.after
-    return (write.cause is not change_module.Cause.ENDED
+    return (write.cause not in (change_module.Cause.ENDED,
+                                change_module.Cause.STEP)
             and after is not None and (
                 before is None or _counted(before) != _counted(after)))
 
@@ -87,7 +122,7 @@ def _counted(lease: leases.Lease) -> Hashable:
 
 
 def _allowed(engine: Engine, change: change_module.Change,
-             write: change_module.Write) -> limits.Limits:
+             write: _LeaseWrite) -> limits.Limits:
     """Return the limits for a lease: of the caller, or of its project."""
     given = change.given_of(limits.Limits)
     if given is not None and write.cause is change_module.Cause.REQUESTED:

@@ -14,14 +14,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import dataclasses
+from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine import notices
+from ironic_reservations.features.notices import loops
+from ironic_reservations.features.notices import outbox
+from ironic_reservations.features.notices import outbox_claims
+from ironic_reservations.features.notices import writing as notices
+from ironic_reservations.model import leases
 
 
 @dataclasses.dataclass
@@ -34,7 +41,7 @@ class _Part(feature.Part):
     def write(self, connection: sa.Connection) -> None:
         """Write a notice for each lease whose owner has to know."""
         conf, change = self.engine.conf, self.change
-        for write in change.writes:
+        for write in change.of_leases:
             if write.cause is change_module.Cause.MOVED_EARLIER:
                 assert write.after is not None
                 notices.write(conf, connection, notices.Kind.MOVED_EARLIER,
@@ -45,15 +52,51 @@ class _Part(feature.Part):
                 notices.write(conf, connection, notices.Kind.FIXED,
                               write.after, change.planned_at,
                               occurrence=change.id)
-            elif change_module.is_broken(write):
+            elif (write.cause is change_module.Cause.FLAGGED
+                  and change_module.is_broken(write)):
                 assert write.after is not None
                 notices.write(conf, connection, notices.Kind.BROKEN,
                               write.after, change.planned_at, write.reason,
                               occurrence=change.id)
+            elif write.cause is change_module.Cause.STEP:
+                self._write_step(connection, write)
             elif change_module.is_over_at_once(write):
                 notices.write(conf, connection, notices.Kind.ENDED,
                               change_module.ended(change, write),
                               change.planned_at)
+        lost = {row.reservation_id for row in change.difference.lost}
+        for lease in (db_leases.read_of_reservations(connection, lost)
+                      if lost else ()):
+            notices.write(
+                conf, connection, notices.Kind.BROKEN, lease,
+                change.planned_at,
+                'A node that was promised to the lease is used by somebody '
+                'else, as the operator allows.')
+        for event in change.events:
+            if isinstance(event, change_module.Concern):
+                notices.write(conf, connection, notices.Kind(event.word),
+                              event.lease, change.planned_at, event.text,
+                              event.occurrence or change.id, **event.details)
+
+
+    def _write_step(self, connection: sa.Connection,
+                    write: change_module.Write[leases.Lease]) -> None:
+        """Write the notices of a step at the start or the end of a lease."""
+        lease = write.after or write.before
+        assert lease is not None
+        for kind, happened in (
+                (notices.Kind.BEFORE_END, change_module.is_done(
+                    write, leases.EventType.BEFORE_END)),
+                (notices.Kind.STARTED, change_module.is_done(
+                    write, leases.EventType.START)),
+                (notices.Kind.BROKEN, change_module.is_broken(write)),
+                (notices.Kind.ENDED, change_module.is_over(write))):
+            if happened:
+                notices.write(
+                    self.engine.conf, connection, kind, lease,
+                    self.change.planned_at,
+                    write.reason if kind is notices.Kind.BROKEN else None,
+                    occurrence=self.change.id)
 
 
 class Notices(feature.Feature):
@@ -63,3 +106,20 @@ class Notices(feature.Feature):
              change: change_module.Change) -> feature.Part | None:
         """Return the notices of a change."""
         return _Part(engine, change) if notices.wanted(engine.conf) else None
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loops that write notices, and send them."""
+        options = engine.conf.notices
+        return [
+            *([loops.soon(engine)] if notices.wanted(engine.conf) else []),
+            *([] if options.mail_host is None else [loops.mail(engine)]),
+            *(loops.webhook(engine, number, url) for number, url in
+              enumerate(dict.fromkeys(options.webhook_urls), 1))]
+
+    def clean_up(self, engine: Engine) -> None:
+        """Give up notices that nobody takes, and delete old ones."""
+        outbox.clean_up(engine)
+
+    def stop(self, engine: Engine) -> None:
+        """Give back notices that this process was sending."""
+        outbox_claims.let_go(engine, at_once=True)

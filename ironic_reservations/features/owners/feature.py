@@ -22,8 +22,8 @@ import sqlalchemy as sa
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.engine.leases import asked_back
-from ironic_reservations.engine.leases import slides
+from ironic_reservations.features.open_dates import slides
+from ironic_reservations.features.owners import asked_back
 
 
 @dataclasses.dataclass
@@ -57,10 +57,11 @@ class Owners(feature.Feature):
         if change.snapshot is None:
             return None
         sliding = [
-            slides.Change(write.before, write.after) for write in change.writes
+            slides.Change(write.before, write.after)
+            for write in change.of_leases
             if write.cause is change_module.Cause.SLID
             and write.before is not None and write.after is not None]
-        written = [write for write in change.writes
+        written = [write for write in change.of_leases
                    if write.cause is not change_module.Cause.SLID]
         lessees = asked_back.find(
             engine, change.snapshot, change.difference.homes, sliding,

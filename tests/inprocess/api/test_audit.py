@@ -30,8 +30,8 @@ from pycadf import identifier
 from pycadf import reason as cadf_reason
 from pycadf import resource
 
-from ironic_reservations.engine import audit
 from ironic_reservations.engine import sweep
+from ironic_reservations.features.audit import audit
 from tests.inprocess.api import asking
 from tests.inprocess.api import world
 

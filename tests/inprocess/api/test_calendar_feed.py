@@ -24,9 +24,9 @@ import icalendar
 import sqlalchemy as sa
 import testtools
 
-from ironic_reservations.api.calendar import feed
 from ironic_reservations.db import tables
-from ironic_reservations.engine.calendar import tokens as calendar_tokens
+from ironic_reservations.features.calendar import tokens as calendar_tokens
+from ironic_reservations.features.calendar.page import feed
 from ironic_reservations.model import leases
 from tests.inprocess.api import asking
 from tests.inprocess.api import on_its_own

@@ -21,7 +21,7 @@ import uuid
 import testtools
 
 from ironic_reservations import errors
-from ironic_reservations.engine import key_limit
+from ironic_reservations.features.keys import key_limit
 from tests.inprocess.api import asking
 
 

@@ -19,8 +19,8 @@ import uuid
 
 import testtools
 
-from ironic_reservations.engine import limit_usage
-from ironic_reservations.engine import limits
+from ironic_reservations.features.limits import limit_usage
+from ironic_reservations.features.limits import limits
 from tests.inprocess.api import asking
 from tests.inprocess.api import world
 

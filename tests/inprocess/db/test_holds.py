@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import datetime
 
-from ironic_reservations.db import holds as db_holds
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement.decisions import holds
 from tests import servers
 from tests import world
 

@@ -22,8 +22,8 @@ from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.features.limits import limits
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world

@@ -17,7 +17,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.db import usage_periods
+from ironic_reservations.features.usage import periods as usage_periods
 from tests import world
 from tests.inprocess.db import base
 

@@ -14,7 +14,6 @@
 
 import dataclasses
 import datetime
-import pathlib
 
 import sqlalchemy as sa
 
@@ -109,8 +108,10 @@ class TestWatch(world.TestCase):
                 lambda to: db_bookings.insert_many(to, [dataclasses.replace(
                     bookings[0], uuid='', place=7)], None, now),
                 lambda to: db_reservations.delete(to, self.held),
-                lambda to: db_reservations.update_expiry(
-                    to, self.held, now + datetime.timedelta(hours=9), now),
+                lambda to: db_reservations.update(
+                    to, self.held, dataclasses.replace(
+                        self.held, expires_at=now + datetime.timedelta(
+                            hours=9)), now),
                 lambda to: db_in_flight.insert(to, self.node, world.new_uuid(),
                                               None, None, now)):
             self.assertIn('has not raised', self._wrong(act))
@@ -166,14 +167,15 @@ class TestSources(world.TestCase):
             if 'migrations' in path.parts:
                 continue
             for writer, names in timeline_writes.written_in(
-                    path.read_text(), path.stem).items():
+                    path.read_text(),
+                    timeline_writes.name_of(path)).items():
                 found[writer] = (path, names)
         return found
 
     def test_all_of_them_are_in_the_room_for_sql(self):
         self.assertEqual(set(), {
             path for path, _ in self._found().values()
-            if path.parent != pathlib.Path(tables.__file__).parent})
+            if not timeline_writes.has_statements(str(path))})
 
     def test_all_of_them_are_known(self):
         """Whoever adds one thinks of what it has to name, and tests it."""
@@ -195,30 +197,29 @@ class TestSources(world.TestCase):
 #: Every function that writes the timeline; ``file.`` for a statement that is
 #: put together once in it.
 _WRITERS = {
-    'bookings.', 'bookings.move', 'claimed_rows.drop',
-    'claimed_rows.take', 'claims.delete_over', 'claims.drop',
-    'claims._queue_up', 'claims.take', 'holds._release', 'holds.change',
-    'holds.delete', 'holds.insert', 'hosts.delete', 'hosts.insert',
-    'hosts.update', 'instance_reservations.',
+    'bookings.', 'bookings.move', 'claimed_rows.drop', 'claimed_rows.take',
+    'claims._queue_up', 'claims.delete_over', 'claims.drop', 'claims.take',
+    'hosts.delete', 'hosts.insert', 'hosts.update', 'in_flight_requests.',
+    'in_flight_requests.delete', 'in_flight_requests.delete_as_read',
+    'in_flight_requests.delete_settled', 'in_flight_requests.insert',
+    'in_flight_requests.insert_ticket', 'in_flight_requests.mark',
+    'in_flight_requests.take_ticket', 'in_flight_requests.void_acts',
+    'in_flight_requests.void_ticket', 'in_flight_requests.void_tickets',
+    'in_flight_requests.write_seen', 'instance_reservations.',
     'instance_reservations.delete_many', 'instance_reservations.update',
+    'keys.rows.insert', 'keys.rows.insert_undone', 'keys.rows.replace',
     'leasable.insert', 'leasable.update', 'lease_flags._outdate',
     'lease_flags.degrade', 'lease_flags.flag_replaced', 'lease_work.extend',
     'lease_work.give_back', 'lease_work.make_due', 'leases.',
-    'leases.delete_many',
-    'leases.update', 'maintenance._update', 'maintenance.delete_many',
-    'maintenance.insert', 'maintenance.end_window', 'maintenance.write_end',
+    'leases.delete_many', 'leases.update', 'maintenance.rows._update',
+    'maintenance.rows.delete_many', 'maintenance.rows.end_window',
+    'maintenance.rows.insert', 'maintenance.rows.write_end',
     'migration_turn._give_back', 'migration_turn._is_mine_after',
-    'migration_turn._look', 'migration_turn._renew', 'no_shows.begin',
-    'no_shows.finish', 'nodes.', 'nodes._advance', 'nodes.delete_node',
+    'migration_turn._look', 'migration_turn._renew', 'no_show.rows.begin',
+    'no_show.rows.finish', 'nodes.', 'nodes._advance', 'nodes.delete_node',
     'nodes.doubt', 'nodes.insert_node', 'nodes.update_facts',
-    'in_flight_requests.', 'in_flight_requests.delete',
-    'in_flight_requests.delete_as_read',
-    'in_flight_requests.delete_settled', 'in_flight_requests.insert',
-    'in_flight_requests.insert_ticket', 'in_flight_requests.mark',
-    'in_flight_requests.take_ticket', 'in_flight_requests.void_ticket',
-    'in_flight_requests.void_tickets', 'in_flight_requests.void_acts',
-    'in_flight_requests.write_seen', 'request_keys.insert',
-    'request_keys.insert_undone', 'request_keys.replace',
+    'placement.hold_rows._release', 'placement.hold_rows.change',
+    'placement.hold_rows.delete', 'placement.hold_rows.insert',
     'reservations.', 'reservations._update', 'reservations.delete',
     'reservations.delete_void'
 }

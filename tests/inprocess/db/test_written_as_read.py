@@ -21,9 +21,9 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import maintenance as db_maintenance
-from ironic_reservations.db import no_shows as db_no_shows
 from ironic_reservations.db import tables
+from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.features.no_show import rows as db_no_shows
 from ironic_reservations.model import maintenance
 from tests import servers
 from tests import world

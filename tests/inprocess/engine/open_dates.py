@@ -14,8 +14,8 @@
 
 import datetime
 
-from ironic_reservations.db import open_dates as db_open_dates
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world

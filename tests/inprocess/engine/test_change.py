@@ -18,11 +18,16 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.db import changes as db_changes
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import feature
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import heal
-from ironic_reservations.engine.leases import pull
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import release
+from ironic_reservations.engine.reservations import renew
+from ironic_reservations.features.queue import pull
 from tests import leasing
 from tests import servers
 from tests.inprocess.engine import timelines
@@ -71,9 +76,9 @@ class TestCommitThatBecomesVisibleLate(timelines.TestCase):
         super().setUp()
         self.node, = self.leasing.hosts()
         self.told = []
-        self.engine.announcer.tell_lease = (
-            lambda event, lease, reason=None: self.told.append(
-                (event, lease.id, reason)))
+        self.engine.announcer.tell = self.engine.announcer.tell_lease = (
+            lambda event, what, reason=None: self.told.append(
+                (event, getattr(what, 'uuid', None) or what.id, reason)))
 
     def late(self, call):
         """Carry out a change whose COMMIT is seen at the second look."""
@@ -130,6 +135,25 @@ class TestCommitThatBecomesVisibleLate(timelines.TestCase):
         self.assertEqual([(announce.LEASE_UPDATE, lease.id,
                            announce.REPLACED)], self.told)
 
+    def test_reservation_is_made_renewed_and_ended_once(self):
+        made = self.late(lambda: self.world.reserve(self.node))
+        self.assertEqual([(announce.CREATE, made.uuid, None)], self.told)
+        self.assertIsNotNone(made.id)
+        self.late(lambda: renew.renew(self.engine, made.uuid, ttl=60))
+        self.assertEqual([(announce.UPDATE, made.uuid, None)], self.told)
+        self.late(lambda: release.release(self.engine, made.uuid))
+        self.assertEqual([(announce.DELETE, made.uuid, None)], self.told)
+        self.assertEqual([], find.page(self.engine, find.Query()))
+
+    def test_request_is_let_through_once(self):
+        self.late(lambda: admission.admit(self.engine, self.node))
+        with self.engine.database.read() as connection:
+            self.assertEqual([self.node], list(
+                db_in_flight.read_busy(connection)))
+            self.assertEqual(1, len(db_in_flight.read_overdue(
+                connection, self.world.clock() + datetime.timedelta(days=1),
+                9)))
+
 
 class TestCarryOut(timelines.TestCase):
 
@@ -151,9 +175,9 @@ class TestCarryOut(timelines.TestCase):
 
     def test_feature_is_told_of_the_attempt_that_is_committed(self):
         """Another request comes first, and its memory lasts."""
-        joined = self.with_feature()
         other = self.another()
         self.leasing.hosts()
+        joined = self.with_feature()
         self.world.before_next_write(lambda: other.create(1, 2))
         self.leasing.create(1, 2)
         self.assertEqual(['before 1', 'before 2', 'write', 'committed'],

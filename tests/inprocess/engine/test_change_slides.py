@@ -22,7 +22,7 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.engine.leases import fix as lease_fix
+from ironic_reservations.features.open_dates import fix as lease_fix
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import servers

@@ -15,7 +15,7 @@
 from unittest import mock
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import enforcement
+from ironic_reservations.features.enforcement import client as enforcement
 from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import open_dates

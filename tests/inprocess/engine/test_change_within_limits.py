@@ -17,7 +17,7 @@ planned with "max", which the project might not have.
 """
 
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.engine.leases import pull as lease_pull
+from ironic_reservations.features.queue import pull as lease_pull
 from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import open_dates

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from ironic_reservations import errors
 from ironic_reservations.engine import availability
-from ironic_reservations.engine import class_admission
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.engine.leases import limits as lease_limits
+from ironic_reservations.features.limits import class_admission
+from ironic_reservations.features.limits import lease_limits
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import condition_text
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements

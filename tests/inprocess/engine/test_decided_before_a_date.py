@@ -23,8 +23,8 @@ from ironic_reservations import errors
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.in_flight import protect
-from ironic_reservations.engine.maintenance import create
 from ironic_reservations.engine.reservations import find
+from ironic_reservations.features.maintenance import create
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as judge
 from ironic_reservations.planner import pick

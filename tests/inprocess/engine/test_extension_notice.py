@@ -13,8 +13,8 @@
 """A lease that has started is extended in time, or not at all."""
 
 from ironic_reservations import errors
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import change
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
 from tests import leasing

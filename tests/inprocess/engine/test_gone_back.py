@@ -26,14 +26,14 @@ import fixtures
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.lease_cycle import health
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement.decisions import holds
 from tests import gone_back
 from tests import leasing
 from tests import servers

@@ -20,10 +20,10 @@ nobody, until the ttl ended.
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.features.keys import request_keys
 from ironic_reservations.planner import pick
 from tests import cuts
 from tests import servers

@@ -23,10 +23,10 @@ from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import tables
 from ironic_reservations.engine import claims
-from ironic_reservations.engine import limits
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.features.limits import limits
 from tests import cuts
 from tests import leasing
 from tests import servers

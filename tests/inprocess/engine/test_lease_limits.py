@@ -13,8 +13,8 @@
 """What the operator allows: how long, how far ahead, how many."""
 
 from ironic_reservations import errors
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import timelines

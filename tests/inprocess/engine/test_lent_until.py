@@ -14,9 +14,9 @@
 
 import datetime
 
-from ironic_reservations.engine import calendar
-from ironic_reservations.engine.leases import lent
-from ironic_reservations.model import calendar as model
+from ironic_reservations.features.calendar import document as calendar
+from ironic_reservations.features.calendar import values as model
+from ironic_reservations.features.owners import lent
 from tests import leasing
 from tests import servers
 from tests.inprocess.engine import owned_nodes

@@ -12,7 +12,7 @@
 
 import datetime
 
-from ironic_reservations.engine.leases import pull as lease_pull
+from ironic_reservations.features.queue import pull as lease_pull
 from tests.inprocess.engine import open_dates
 
 _MANY = 101

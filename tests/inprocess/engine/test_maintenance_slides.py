@@ -17,7 +17,7 @@ from unittest import mock
 from ironic_reservations import errors
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import retry
-from ironic_reservations.engine.maintenance import find
+from ironic_reservations.features.maintenance import find
 from tests import leasing
 from tests import servers
 from tests.inprocess.engine import open_dates

@@ -16,8 +16,8 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_reservations import errors
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import change
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
 from tests import examples

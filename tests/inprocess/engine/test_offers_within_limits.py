@@ -18,9 +18,9 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_reservations import errors
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
 from tests import examples
 from tests import leasing

@@ -21,13 +21,13 @@ from testtools import matchers
 from ironic_reservations import errors
 from ironic_reservations.db import tables
 from ironic_reservations.engine import availability
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import create
 from ironic_reservations.engine.leases import heal
-from ironic_reservations.engine.leases import pull
-from ironic_reservations.engine.maintenance import create as maintenance
 from ironic_reservations.engine.reservations import renew
+from ironic_reservations.features.limits import limits
+from ironic_reservations.features.maintenance import create as maintenance
+from ironic_reservations.features.queue import pull
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import planning

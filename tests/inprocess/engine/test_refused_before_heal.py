@@ -18,6 +18,7 @@ missing to a request that came before that pass, which was told that there is
 proof of there being no room.
 """
 
+import dataclasses
 from unittest import mock
 
 from ironic_reservations.db import nodes as db_nodes
@@ -48,8 +49,8 @@ class TestRefusedBeforeHeal(timelines.TestCase):
             node = db_nodes.read_nodes(connection, (self.gold,))[self.gold]
             commit.commit(connection, seen.of_nodes([node]),
                           self.world.clock())
-            db_reservations.update_expiry(connection, held, leasing.at(until),
-                                          self.world.clock())
+            db_reservations.update(connection, held, dataclasses.replace(
+                held, expires_at=leasing.at(until)), self.world.clock())
 
     def test_lease_that_finds_room_when_others_have_been_planned_anew(self):
         """It is made at once, and they have another host."""

@@ -18,9 +18,9 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.features.limits import limits
 from ironic_reservations.planner import pick
 from tests import servers
 from tests import world

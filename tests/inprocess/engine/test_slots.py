@@ -18,8 +18,8 @@ import random
 from ironic_reservations import errors
 from ironic_reservations.engine import availability
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import timelines

@@ -22,11 +22,11 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.lease_cycle import health
-from ironic_reservations.engine.leases import fix
 from ironic_reservations.engine.leases import heal
-from ironic_reservations.engine.leases import pull
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
+from ironic_reservations.features.open_dates import fix
+from ironic_reservations.features.queue import pull
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import leases
 from tests import leasing

@@ -19,7 +19,7 @@ import random
 from ironic_reservations import errors
 from ironic_reservations.engine import announce
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.engine.leases import pull as lease_pull
+from ironic_reservations.features.queue import pull as lease_pull
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import servers

@@ -19,7 +19,7 @@ import uuid
 
 import sqlalchemy as sa
 
-from ironic_reservations.engine import audit
+from ironic_reservations.features.audit import audit
 from ironic_reservations.guard import node_acts
 from tests.inprocess.guard import act_spellings
 from tests.inprocess.guard import acts

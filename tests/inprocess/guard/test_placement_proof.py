@@ -26,10 +26,12 @@ import testtools
 from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations.clouds import placement
-from ironic_reservations.engine.placement import lease_provider_calls
-from ironic_reservations.engine.placement import lease_provider_sync
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement import lease_provider_sync
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 from ironic_reservations.guard import middleware
-from ironic_reservations.lifecycle.placement import lease_providers as machine
 from ironic_reservations.model import flavors
 from tests import world
 from tests.inprocess.guard import base

@@ -22,7 +22,7 @@ from typing import Any
 import fixtures
 
 from ironic_reservations.db import tables
-from ironic_reservations.engine import notices
+from ironic_reservations.features.notices import writing as notices
 from tests.inprocess.reconciler import leases
 
 

@@ -20,7 +20,7 @@ import fixtures
 from keystoneauth1 import fixture as ksa_fixture
 from keystoneauth1 import loading
 
-from ironic_reservations.clouds import mail_addresses
+from ironic_reservations.features.notices import mail_addresses
 from tests import world
 
 

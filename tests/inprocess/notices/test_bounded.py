@@ -18,8 +18,8 @@ import fixtures
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.engine import notices
-from ironic_reservations.engine.notices import outbox
+from ironic_reservations.features.notices import outbox
+from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import notices as model_notices
 from tests import servers
 from tests.inprocess.notices import base

@@ -22,9 +22,9 @@ import fixtures
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import tables
-from ironic_reservations.engine import enforcement_commits
-from ironic_reservations.engine.notices import outbox
 from ironic_reservations.features.announcements import feature as last_feature
+from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.notices import outbox
 from tests import leasing
 from tests import servers
 from tests.inprocess.notices import base
@@ -391,7 +391,8 @@ class TestService(_Case):
                          {row['outcome'] for row in self.outbox()})
 
     def test_died_before_it_marked(self):
-        with mock.patch('ironic_reservations.db.outbox.finish',
+        with mock.patch('ironic_reservations.features.notices.'
+                        'outbox_rows.finish',
                         side_effect=SystemExit):
             self.assertRaises(SystemExit, self.deliver)
         self.assertEqual(0, self.deliver())
@@ -412,7 +413,8 @@ class TestCatchUp(_Case):
     def batch(self, size):
         """Have so many leases be told of in a transaction."""
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.engine.enforcement_commits._BATCH', size))
+            'ironic_reservations.features.enforcement.'
+            'enforcement_commits._BATCH', size))
 
     def made_before(self, count):
         """Return leases, one after the other, that nobody was told of."""
@@ -445,7 +447,8 @@ class TestCatchUp(_Case):
             written.append(len(lease_ids))
             write(conf, connection, lease_ids, now)
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.engine.enforcement_commits.write', counted))
+            'ironic_reservations.features.enforcement.'
+            'enforcement_commits.write', counted))
         self.catch_up()
         self.deliver()
         self.assertEqual({each.id for each in made},
@@ -464,7 +467,8 @@ class TestCatchUp(_Case):
                 raise failing.pop()
             write(*args)
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.engine.enforcement_commits.write',
+            'ironic_reservations.features.enforcement.'
+            'enforcement_commits.write',
             disturbed))
         self.catch_up()
         self.assertEqual(3, self.deliver())
@@ -537,7 +541,7 @@ class TestCatchUp(_Case):
             self.leasing.change(made, end=5)
             return found
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.db.enforcement_terms.read_unlike',
+            'ironic_reservations.features.enforcement.terms.read_unlike',
             meanwhile))
         enforcement_commits.catch_up(engine, lambda: True)
         self.assert_told((1, 'granted'))

@@ -18,8 +18,8 @@ import time
 
 import fixtures
 
-from ironic_reservations.engine import notices
-from ironic_reservations.engine.notices import mail_digests
+from ironic_reservations.features.notices import mail_digests
+from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import notices as values
 from tests import servers
 from tests.inprocess.notices import base

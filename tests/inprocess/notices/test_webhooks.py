@@ -24,17 +24,17 @@ import fixtures
 from ironic_reservations import errors
 from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import ironic
-from ironic_reservations.clouds import webhook
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import tables
-from ironic_reservations.engine import notices
 from ironic_reservations.engine.leases import create
-from ironic_reservations.engine.notices import before_start
-from ironic_reservations.engine.notices import deliveries
-from ironic_reservations.engine.notices import notice_text
-from ironic_reservations.engine.notices import outbox
-from ironic_reservations.engine.notices import webhooks
+from ironic_reservations.features.notices import before_start
+from ironic_reservations.features.notices import deliveries
+from ironic_reservations.features.notices import notice_text
+from ironic_reservations.features.notices import outbox
+from ironic_reservations.features.notices import outbox_rows as db_outbox
+from ironic_reservations.features.notices import webhook
+from ironic_reservations.features.notices import webhooks
+from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import servers
@@ -234,7 +234,7 @@ class TestOutbox(_Case):
                 raise FileNotFoundError('no template')
             return real(conf, notice)
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.engine.notices.notice_text.line', line))
+            'ironic_reservations.features.notices.notice_text.line', line))
         self.world.clock.advance(1)
         self._write(occurrence='another')
         self.assertEqual(1, self.deliver())

@@ -24,10 +24,10 @@ from oslo_config import cfg
 from ironic_reservations import build
 from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
-from ironic_reservations.db import holds as db_holds
-from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.decisions import holds
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import served

@@ -20,14 +20,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.clouds import placement
-from ironic_reservations.db import holds as db_holds
-from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_recovery
-from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.engine.placement import repair as placement_repair
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement import repair as placement_repair
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import holds
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory

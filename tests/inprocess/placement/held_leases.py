@@ -18,7 +18,7 @@ import dataclasses
 from typing import Any
 
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing

@@ -18,9 +18,9 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import node_reservation
 from ironic_reservations.planner import pick
 from tests import world

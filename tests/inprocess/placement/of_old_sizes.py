@@ -18,7 +18,7 @@ import dataclasses
 from typing import Any
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.engine.placement import class_heal
+from ironic_reservations.features.placement import class_heal
 from tests import world
 from tests.inprocess.placement import ground
 from tests.inprocess.placement import in_memory

@@ -19,14 +19,16 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import seen
-from ironic_reservations.lifecycle.placement import holds
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases

@@ -23,13 +23,13 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
-from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_recovery
-from ironic_reservations.engine.placement import hold_release
-from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.engine.placement import repair as placement_repair
-from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement import repair as placement_repair
+from ironic_reservations.features.placement.decisions import hold_audit
 from tests import leasing
 from tests import world
 from tests.inprocess.placement import faults

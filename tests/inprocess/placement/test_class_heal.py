@@ -20,8 +20,8 @@ import itertools
 from typing import Any
 
 from ironic_reservations import errors
-from ironic_reservations.engine.placement import class_heal
-from ironic_reservations.engine.placement import consumers
+from ironic_reservations.features.placement import class_heal
+from ironic_reservations.features.placement import consumers
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory

@@ -28,7 +28,7 @@ import fixtures
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
-from ironic_reservations.engine.placement import class_heal
+from ironic_reservations.features.placement import class_heal
 from ironic_reservations.model import mirrored_node
 from tests import world
 from tests.inprocess.placement import beside

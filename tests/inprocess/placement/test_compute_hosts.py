@@ -18,8 +18,8 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import lease_provider_calls
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import lease_provider_calls
 from ironic_reservations.model import inventories
 from ironic_reservations.model import mirrored_node
 from tests import leasing

@@ -21,13 +21,13 @@ from testtools import content
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.db import holds as db_holds
-from ironic_reservations.engine.placement import deployed_holds
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import hold_recovery
-from ironic_reservations.engine.placement import hold_release
-from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import deployed_holds
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement.decisions import holds
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import ground
@@ -94,7 +94,7 @@ class TestUncertainHold(ground.TestCase):
             self.network.deliver()
             return made
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.db.holds.insert', intend))
+            'ironic_reservations.features.placement.hold_rows.insert', intend))
         result = self.hold(node)
         self.assertIs(Verdict.TAKEN, result.verdict)
         self.recover()
@@ -134,7 +134,7 @@ class TestUncertainHold(ground.TestCase):
                     intended.consumer_uuid: in_memory.wanted({})})
             return put(engine, intended)
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.placement.hold_calls.put',
+            'ironic_reservations.features.placement.hold_calls.put',
             poisoned_put))
         held = self.held(node)
         self.assertNotEqual(poisoned, [held.consumer_uuid])

@@ -23,9 +23,11 @@ from typing import Any
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine.placement import compute_mirror
-from ironic_reservations.engine.placement import lease_provider_calls
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement import compute_mirror
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases

@@ -17,15 +17,15 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.db import tables
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import deployed_holds
-from ironic_reservations.engine.placement import hold_recovery
-from ironic_reservations.engine.placement import hold_release
-from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import deployed_holds
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement.decisions import holds
 from tests import world
 from tests.inprocess.placement import ground
 from tests.inprocess.placement import in_memory

@@ -24,13 +24,14 @@ from ironic_reservations import errors
 from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.cmd import manage
-from ironic_reservations.db import placement_drift
 from ironic_reservations.db import tables
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import drift as placement_drift
+from ironic_reservations.features.placement import loops as placement_loops
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
 from tests import servers
@@ -48,7 +49,7 @@ class TestCase(held_reservations.TestCase):
 
     def new_keeper(self) -> loop.Loop:
         """Return the keeper of one process more."""
-        made = loops.placement(self.engine)
+        made = placement_loops.holds(self.engine)
         self.addCleanup(made.stop)
         return made
 
@@ -209,7 +210,9 @@ class TestPasses(TestCase):
             return placement_drift.read(opened)
 
     def test_without_placement_nobody_keeps_holds(self) -> None:
-        self.assertIsNone(loops.Reconciler(self.world.engine).placement)
+        self.assertNotIn('placement', [
+            each.name for each in loops.Reconciler(self.world.engine)._all
+            if isinstance(each, loop.Loop)])
 
 
 @servers.also

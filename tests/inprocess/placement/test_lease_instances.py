@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world

@@ -20,12 +20,14 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import lease_provider_calls
-from ironic_reservations.engine.placement import repair as placement_repair
-from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement import repair as placement_repair
+from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import servers

@@ -26,9 +26,11 @@ import testtools
 from ironic_reservations import build
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import nova
-from ironic_reservations.engine.placement import lease_provider_calls
-from ironic_reservations.engine.placement import lease_provider_sync
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement import lease_provider_sync
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 from tests import small_nova
 from tests import world
 from tests.inprocess.placement import in_memory

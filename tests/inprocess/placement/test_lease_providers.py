@@ -18,8 +18,10 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.engine.placement import lease_provider_calls
-from ironic_reservations.lifecycle.placement import lease_providers as machine
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory

@@ -19,11 +19,11 @@ from unittest import mock
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_calls
-from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world

@@ -18,7 +18,7 @@ import collections
 import itertools
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing

@@ -33,11 +33,11 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_recovery
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.planner import pick
 from tests import world
 from tests.inprocess.placement import beside
@@ -236,7 +236,7 @@ class _Consumers(_TestCase):
             self.client.delete_allocations(consumer)
         fresh = consumers.fresh
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.placement.consumers.fresh',
+            'ironic_reservations.features.placement.consumers.fresh',
             lambda: stuck.pop() if len(stuck) > left else fresh()))
         while stuck:
             left = len(stuck) - 1

@@ -30,9 +30,9 @@ from testtools import content
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.engine.placement import sync as placement_sync
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.planner import pick
 from tests import world
 from tests.inprocess.placement import beside

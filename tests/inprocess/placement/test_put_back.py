@@ -17,9 +17,9 @@ from __future__ import annotations
 import dataclasses
 
 from ironic_reservations.engine.in_flight import acted
-from ironic_reservations.engine.placement import sync
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import sync
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.reconciler import lease_workers
 from tests.inprocess.placement import held_reservations
 

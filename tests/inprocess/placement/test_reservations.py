@@ -26,14 +26,14 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import tables
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_recovery
-from ironic_reservations.engine.placement import hold_release
-from ironic_reservations.engine.placement import holds as hold_cases
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from tests import servers
@@ -304,7 +304,7 @@ class TestUnansweredWrites(held_reservations.TestCase):
                 action()
             return real(*arguments)
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.placement.holds.hold_node',
+            'ironic_reservations.features.placement.holds.hold_node',
             hold_node))
         return times
 
@@ -390,7 +390,7 @@ class TestUnansweredWrites(held_reservations.TestCase):
 
     def patch_pause(self) -> None:
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.placement.reservation_holds._PAUSE',
+            'ironic_reservations.features.placement.reservation_holds._PAUSE',
             0.001))
 
     def test_request_again_holds_what_has_lost_its_hold(self) -> None:
@@ -507,7 +507,7 @@ class TestDatabaseThatFailsLate(held_reservations.TestCase):
         def fails(*_: object) -> bool:
             raise errors.DatabaseUnavailable('It has just gone away.')
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.engine.placement.holds.take_back', fails))
+            'ironic_reservations.features.placement.holds.take_back', fails))
         release.release(self.engine, made.uuid)
         self.assert_nothing_left()
         self.recover()

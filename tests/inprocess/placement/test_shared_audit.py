@@ -22,13 +22,13 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import hold_release
-from ironic_reservations.engine.placement import lease_provider_calls
-from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import holds
 from tests import leasing
 from tests import world
 from tests.inprocess.placement import in_memory

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine.placement import compute_mirror
-from ironic_reservations.engine.placement import hold_release
-from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.features.placement import compute_mirror
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world

@@ -19,13 +19,13 @@ import dataclasses
 import itertools
 
 from ironic_reservations.clouds import placement_answers
-from ironic_reservations.db import holds as db_holds
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.lease_cycle import health as lease_health
-from ironic_reservations.engine.placement import compute_mirror
-from ironic_reservations.engine.placement import consumers
-from ironic_reservations.engine.placement import holds as hold_cases
-from ironic_reservations.engine.placement import sync as placement_sync
+from ironic_reservations.features.placement import compute_mirror
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world

@@ -27,9 +27,9 @@ import time
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine.placement import audit as placement_audit
-from ironic_reservations.engine.placement import sync as placement_sync
-from ironic_reservations.lifecycle.placement import hold_audit
+from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing

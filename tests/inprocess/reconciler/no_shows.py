@@ -15,9 +15,9 @@
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.engine import usage
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.lease_cycle import no_show
+from ironic_reservations.features.no_show import no_show
+from ironic_reservations.features.usage import usage
 from ironic_reservations.lifecycle import admit
 from tests import leasing
 from tests import world

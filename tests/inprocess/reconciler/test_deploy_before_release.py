@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.lease_cycle import no_show
+from ironic_reservations.features.no_show import no_show
 from tests.inprocess.reconciler import no_shows
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from ironic_reservations.engine.maintenance import find
+from ironic_reservations.features.maintenance import find
 from tests import leasing
 from tests import servers
 from tests.inprocess.reconciler import windows

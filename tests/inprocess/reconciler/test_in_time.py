@@ -26,7 +26,7 @@ from ironic_reservations.engine import hosts as host_cases
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.lease_cycle import health as lease_health
-from ironic_reservations.engine.maintenance import sync as maintenance_sync
+from ironic_reservations.features.maintenance import sync as maintenance_sync
 from tests import leasing
 from tests import servers
 from tests.inprocess.reconciler import leases

@@ -15,8 +15,8 @@
 from unittest import mock
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import enforcement
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.features.enforcement import client as enforcement
 from ironic_reservations.model import leases as values
 from tests import leasing
 from tests import servers

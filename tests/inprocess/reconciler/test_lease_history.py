@@ -13,10 +13,10 @@
 """What a lease's history tells of its life, on each database."""
 
 from ironic_reservations.db import tables
-from ironic_reservations.db import usage_periods
-from ironic_reservations.engine.leases import history
-from ironic_reservations.engine.notices import webhooks
-from ironic_reservations.model import lease_history
+from ironic_reservations.features.history import history
+from ironic_reservations.features.history import values as lease_history
+from ironic_reservations.features.notices import webhooks
+from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.model import notices
 from tests import leasing
 from tests import servers

@@ -14,8 +14,8 @@
 
 import testtools
 
-from ironic_reservations.engine.placement import lease_provider_flavors
-from ironic_reservations.lifecycle.placement import lease_providers
+from ironic_reservations.features.placement import lease_provider_flavors
+from ironic_reservations.features.placement.decisions import lease_providers
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations

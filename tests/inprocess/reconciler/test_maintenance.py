@@ -26,8 +26,8 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health
-from ironic_reservations.engine.maintenance import find
-from ironic_reservations.engine.maintenance import waits
+from ironic_reservations.features.maintenance import find
+from ironic_reservations.features.maintenance import waits
 from ironic_reservations.guard import inward
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import maintenance

@@ -18,7 +18,7 @@ import testscenarios
 from ironic_reservations import errors
 from ironic_reservations.db import lease_work
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.lease_cycle import no_show
+from ironic_reservations.features.no_show import no_show
 from tests import leasing
 from tests import servers
 from tests import world

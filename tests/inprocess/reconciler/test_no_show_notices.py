@@ -17,10 +17,10 @@ import datetime
 from unittest import mock
 
 from ironic_reservations.db import tables
-from ironic_reservations.engine import notices
-from ironic_reservations.engine.lease_cycle import no_show
-from ironic_reservations.engine.notices import mail_digests
-from ironic_reservations.engine.notices import webhooks
+from ironic_reservations.features.no_show import no_show
+from ironic_reservations.features.notices import mail_digests
+from ironic_reservations.features.notices import webhooks
+from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import time_text
 from tests import leasing
 from tests import servers

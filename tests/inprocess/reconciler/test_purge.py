@@ -21,12 +21,12 @@ from unittest import mock
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.db import lease_usage
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import find
 from ironic_reservations.engine.leases import purge
+from ironic_reservations.features.usage import lease_usage
 from ironic_reservations.model import leases as values
 from tests import servers
 from tests.inprocess.reconciler import leases

@@ -17,7 +17,7 @@ from __future__ import annotations
 import datetime
 
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.engine.leases import pull
+from ironic_reservations.features.queue import pull
 from ironic_reservations.model import leases as values
 from tests import leasing
 from tests.inprocess.reconciler import leases

@@ -20,11 +20,11 @@ import fixtures
 
 from ironic_reservations import errors
 from ironic_reservations.engine import counts
-from ironic_reservations.engine import usage
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import purge
+from ironic_reservations.features.usage import usage
+from ironic_reservations.features.usage import values
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import usage as values
 from tests import leasing
 from tests import servers
 from tests import world
@@ -147,7 +147,7 @@ class TestOne(_Usage):
             self.assertRaises(errors.InvalidValue, self.told, first=first,
                               last=last)
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.engine.usage.MOST_ROWS', 9))
+            'ironic_reservations.features.usage.usage.MOST_ROWS', 9))
         refused = self.assertRaises(errors.InvalidValue, self.told)
         self.assertIn('10 rows', str(refused))
         self.told(by=[values.Group.CLASS])

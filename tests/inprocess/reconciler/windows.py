@@ -17,8 +17,8 @@ import dataclasses
 
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.engine.maintenance import find
-from ironic_reservations.engine.maintenance import sync
+from ironic_reservations.features.maintenance import find
+from ironic_reservations.features.maintenance import sync
 from ironic_reservations.guard import tickets as guard_tickets
 from ironic_reservations.model import maintenance
 from tests import guarded

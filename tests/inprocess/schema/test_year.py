@@ -29,11 +29,11 @@ from benchmarks import over
 from benchmarks import periodic
 from ironic_reservations.db import claims
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import lease_history
 from ironic_reservations.db import leases
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
-from ironic_reservations.db import usage_periods
+from ironic_reservations.features.history import rows as lease_history
+from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.model import visibility
 from tests.inprocess.schema import each_database
 from tests.real import databases

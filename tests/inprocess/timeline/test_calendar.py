@@ -16,9 +16,9 @@ import random
 from unittest import mock
 
 from ironic_reservations import errors
-from ironic_reservations.engine import calendar
 from ironic_reservations.engine.snapshots import cache
-from ironic_reservations.model import calendar as model
+from ironic_reservations.features.calendar import document as calendar
+from ironic_reservations.features.calendar import values as model
 from tests import leasing
 from tests import servers
 from tests.inprocess.engine import timelines

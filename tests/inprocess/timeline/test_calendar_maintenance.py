@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import Any
 from unittest import mock
 
-from ironic_reservations.db import maintenance as db_maintenance
-from ironic_reservations.engine.maintenance import find
 from ironic_reservations.engine.snapshots import cache
+from ironic_reservations.features.maintenance import find
+from ironic_reservations.features.maintenance import rows as db_maintenance
 from tests import servers
 from tests.inprocess.api import world as api_world
 from tests.inprocess.reconciler import windows

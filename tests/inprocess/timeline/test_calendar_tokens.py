@@ -17,7 +17,7 @@ from __future__ import annotations
 from concurrent import futures
 
 from ironic_reservations import errors
-from ironic_reservations.engine.calendar import tokens as calendar_tokens
+from ironic_reservations.features.calendar import tokens as calendar_tokens
 from tests import servers
 from tests.inprocess.engine import timelines
 

@@ -17,7 +17,7 @@ taken a second time.
 """
 
 from ironic_reservations import errors
-from ironic_reservations.engine.maintenance import find
+from ironic_reservations.features.maintenance import find
 from ironic_reservations.model import maintenance
 from tests import cuts
 from tests import servers

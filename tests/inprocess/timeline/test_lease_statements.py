@@ -29,12 +29,12 @@ from benchmarks import booked
 from ironic_reservations import errors
 from ironic_reservations.db import lease_parts
 from ironic_reservations.engine import availability
-from ironic_reservations.engine import calendar
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.leases import history
 from ironic_reservations.engine.snapshots import cache
-from ironic_reservations.model import calendar as calendar_model
+from ironic_reservations.features.calendar import document as calendar
+from ironic_reservations.features.calendar import values as calendar_model
+from ironic_reservations.features.history import history
+from ironic_reservations.features.limits import limits
 from tests import leasing
 from tests import world
 from tests.inprocess.engine import timelines

@@ -17,9 +17,9 @@ from __future__ import annotations
 from concurrent import futures
 
 from ironic_reservations import errors
-from ironic_reservations.engine import limits
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.features.limits import limits
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import servers

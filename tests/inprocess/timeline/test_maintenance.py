@@ -22,10 +22,10 @@ from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.engine.maintenance import create
-from ironic_reservations.engine.maintenance import find
-from ironic_reservations.engine.maintenance import holdings
 from ironic_reservations.engine.reservations import renew
+from ironic_reservations.features.maintenance import create
+from ironic_reservations.features.maintenance import find
+from ironic_reservations.features.maintenance import holdings
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import time_text

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.engine.leases import pull as lease_pull
-from ironic_reservations.engine.maintenance import find
-from ironic_reservations.engine.maintenance import sync
+from ironic_reservations.features.maintenance import find
+from ironic_reservations.features.maintenance import sync
+from ironic_reservations.features.queue import pull as lease_pull
 from tests import examples
 from tests import leasing
 from tests import servers

@@ -19,7 +19,7 @@ node of it, in between.
 from __future__ import annotations
 
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.maintenance import find
+from ironic_reservations.features.maintenance import find
 from tests import leasing
 from tests.inprocess.timeline import windows
 

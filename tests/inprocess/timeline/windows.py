@@ -14,8 +14,8 @@
 """Maintenance windows that are booked over nodes, with leases and without."""
 
 from ironic_reservations import errors
-from ironic_reservations.engine import request_keys
-from ironic_reservations.engine.maintenance import create
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.maintenance import create
 from tests import leasing
 from tests.inprocess.reconciler import leases
 

@@ -17,8 +17,8 @@ import pathlib
 import ironic_reservations
 from tests.processes.browser import base
 
-_STATIC = (pathlib.Path(ironic_reservations.__file__).parent / 'calendar'
-           / 'static')
+_STATIC = (pathlib.Path(ironic_reservations.__file__).parent
+           / 'features/calendar/static')
 _ORIGIN = 'http://calendar.example/'
 #: A fleet of six hosts, two on a page; each request for hosts is answered
 #: when a story wants it.

@@ -18,7 +18,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ironic_reservations.engine import limits
+from ironic_reservations.features.limits import limits
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

@@ -19,8 +19,8 @@ import dataclasses
 import datetime
 from typing import Any
 
-from ironic_reservations.db import open_dates as db_open_dates
-from ironic_reservations.engine.leases import slides
+from ironic_reservations.features.open_dates import rows as db_open_dates
+from ironic_reservations.features.open_dates import slides
 from ironic_reservations.model import leases
 from tests.processes import mix
 
@@ -49,8 +49,7 @@ def apply() -> None:
         found, is_all = whole(*arguments)
         return [dataclasses.replace(each, between=dataclasses.replace(
             each.between, fix_at=_NEVER)) for each in found], is_all
-    assert db_open_dates._loose and slides.check and slides.fixed_from
+    assert db_open_dates._loose and slides.fixed_from
     db_open_dates._loose = of_all
     db_open_dates.read_loose = as_if_loose
-    slides.check = lambda *arguments: None
     slides.fixed_from = lambda *arguments: ()

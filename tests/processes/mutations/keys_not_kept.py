@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from ironic_reservations.engine import request_keys
+from ironic_reservations.features.keys import request_keys
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

@@ -19,9 +19,9 @@ from typing import Any
 
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.engine import change
-from ironic_reservations.engine import limits
-from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.features.limits import feature
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -39,20 +39,15 @@ KEPT_BY = (
 def apply() -> None:
     """Break this process."""
     check = feature._Part.write
-    queue_up, one_more = db_claims.queue_up, limits.check_one_more
+    queue_up = db_claims.queue_up
 
     def early(part: Any, connection: Any) -> None:
         check(part, connection)
-        queue_up(connection, limit_checks.KIND, {
-            write.after.project_id for write, _ in part.writes}, part.now)
+        for kind, projects in ((limit_checks.KIND, {
+                write.after.project_id for write, _ in part.writes}),
+                (limits.RESERVATIONS, {each.project_id
+                                       for each in part.made})):
+            queue_up(connection, kind, projects, part.change.planned_at)
     change.db_claims = types.SimpleNamespace(  # type: ignore[assignment]
         queue_up=lambda *arguments: None)
     feature._Part.write = early  # type: ignore[method-assign]
-
-    def one_more_early(allowed: Any, connection: Any, project_id: Any,
-                       now: Any, *arguments: Any) -> None:
-        one_more(allowed, connection, project_id, now, *arguments)
-        queue_up(connection, 'reservations', (project_id,), now)
-    limits.db_claims = types.SimpleNamespace(  # type: ignore[assignment]
-        queue_up=lambda *arguments: None)
-    limits.check_one_more = one_more_early

@@ -15,8 +15,8 @@
 
 from __future__ import annotations
 
-from ironic_reservations.engine.leases import limit_checks
 from ironic_reservations.features.limits import feature
+from ironic_reservations.features.limits import limit_checks
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

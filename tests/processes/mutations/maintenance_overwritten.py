@@ -17,8 +17,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ironic_reservations.engine.maintenance import permitted
-from ironic_reservations.engine.maintenance import sync
+from ironic_reservations.features.maintenance import permitted
+from ironic_reservations.features.maintenance import sync
 from ironic_reservations.model import maintenance
 from tests.processes import mix
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.lease_cycle import no_show
+from ironic_reservations.features.no_show import no_show
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

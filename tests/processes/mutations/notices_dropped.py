@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from ironic_reservations.engine.notices import webhooks
+from ironic_reservations.features.notices import webhooks
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

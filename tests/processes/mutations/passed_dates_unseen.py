@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from ironic_reservations.engine import change
 from ironic_reservations.engine.leases import dates
-from ironic_reservations.engine.leases import slides
+from ironic_reservations.features.open_dates import slides
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

@@ -19,7 +19,7 @@ import dataclasses
 import datetime
 from typing import Any
 
-from ironic_reservations.engine.leases import pull
+from ironic_reservations.features.queue import pull
 from tests.processes import mix
 
 _LATER = datetime.timedelta(seconds=7)

@@ -17,8 +17,8 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from ironic_reservations.engine import limits
-from ironic_reservations.engine.leases import pull
+from ironic_reservations.features.limits import limits
+from ironic_reservations.features.queue import pull
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

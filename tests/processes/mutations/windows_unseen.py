@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from ironic_reservations.db import maintenance
+from ironic_reservations.features.maintenance import rows as maintenance
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

@@ -20,8 +20,8 @@ from typing import Any
 
 import testtools
 
-from ironic_reservations.lifecycle.placement import hold_audit
-from ironic_reservations.lifecycle.placement import holds
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import inventories
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.lifecycle import mail_digests
+from ironic_reservations.features.notices import mail_times as mail_digests
 from ironic_reservations.model import notices
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)

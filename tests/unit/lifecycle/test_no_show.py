@@ -21,7 +21,7 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.lifecycle import no_show
+from ironic_reservations.features.no_show import decisions as no_show
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 TERMS = no_show.Terms({'gold': 7200, '*': 36000}, 3600, False)

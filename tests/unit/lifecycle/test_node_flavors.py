@@ -16,8 +16,8 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import flavors
+from ironic_reservations.model import node_flavors
 
 NO_SIZES = {'resources:VCPU': '0', 'resources:MEMORY_MB': '0',
             'resources:DISK_GB': '0'}

@@ -21,8 +21,8 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.lifecycle import usage as lifecycle
-from ironic_reservations.model import usage
+from ironic_reservations.features.usage import sums as lifecycle
+from ironic_reservations.features.usage import values as usage
 
 FIRST = datetime.date(2026, 3, 1)
 BEGIN = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)

@@ -20,8 +20,8 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.engine.placement import lease_provider_flavors
-from ironic_reservations.lifecycle.placement import lease_providers
+from ironic_reservations.features.placement import lease_provider_flavors
+from ironic_reservations.features.placement.decisions import lease_providers
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations

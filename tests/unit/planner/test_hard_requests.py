@@ -19,6 +19,7 @@ from unittest import mock
 import testtools
 
 from benchmarks import feasible
+from ironic_reservations.features.open_dates import planning as slides
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import host_sets
@@ -26,7 +27,6 @@ from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import search
-from ironic_reservations.planner import slides
 from ironic_reservations.planner import timeline
 
 _HOSTS = 64

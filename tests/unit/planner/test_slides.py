@@ -19,9 +19,9 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
+from ironic_reservations.features.open_dates import planning as slides
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
-from ironic_reservations.planner import slides
 from tests import examples
 from tests.judges import oracle
 

@@ -22,14 +22,9 @@ from ironic_reservations.api import identity
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers import version
 from ironic_reservations.api.controllers.v1 import availability
-from ironic_reservations.api.controllers.v1 import calendar
-from ironic_reservations.api.controllers.v1 import calendar_token
 from ironic_reservations.api.controllers.v1 import hosts
 from ironic_reservations.api.controllers.v1 import leases
-from ironic_reservations.api.controllers.v1 import limits
-from ironic_reservations.api.controllers.v1 import maintenances
 from ironic_reservations.api.controllers.v1 import reservations
-from ironic_reservations.api.controllers.v1 import usage
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.engine import Engine
 
@@ -49,15 +44,11 @@ class Controller(rest.Controller):
         setattr(self, 'os-hosts', self.hosts)
         self.availability = availability.AvailabilityController(
             engine, enforcer)
-        self.calendar = calendar.CalendarController(
-            engine, enforcer, fingerprint)
-        self.feed = calendar_token.FeedController(
-            engine, enforcer, fingerprint)
-        setattr(self, 'leases.ics', self.feed)
-        self.limits = limits.LimitsController(engine, enforcer)
-        self.usage = usage.UsageController(engine, enforcer)
-        self.maintenances = maintenances.MaintenancesController(
-            engine, enforcer)
+        api = rest.Api(engine, enforcer, fingerprint, self.leases.find)
+        self.of_features: list[rest.Route] = [
+            route for each in engine.features for route in each.routes(api)]
+        for route in self.of_features:
+            route.attach(self)
 
     @expose.expose()
     def get(self, call: expose.Call) -> pecan.Response:

@@ -29,9 +29,9 @@ from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.types import dates
 from ironic_reservations.engine.leases import rehearsal
-from ironic_reservations.lifecycle.placement import node_flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_flavors
 
 #: The size of the cache, in kilobytes of leases: 5000 leases of one node each.
 _MOST = 35_000

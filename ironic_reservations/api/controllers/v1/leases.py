@@ -33,7 +33,6 @@ from ironic_reservations.api import request_key
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.controllers.v1 import lease_history
 from ironic_reservations.api.controllers.v1 import lease_shape
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
@@ -42,16 +41,16 @@ from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import default_condition
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.leases import lent as lease_lent
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import rehearsal
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.owners import lent as lease_lent
 from ironic_reservations.model import leases
 
 _PATH = f'/v{versions.MAJOR}/leases'
@@ -65,8 +64,6 @@ class LeasesController(rest.Controller):
     def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
         super().__init__(engine, enforcer)
         self._texts = lease_shape.Texts()
-        self.history = lease_history.HistoryController(engine, enforcer,
-                                                       self._find)
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
@@ -138,12 +135,12 @@ class LeasesController(rest.Controller):
     @expose.expose(query=basic.BlazarQuery)
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Return the lease."""
-        return self._answer(call, self._find(call, ident))
+        return self._answer(call, self.find(call, ident))
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def put(self, call: expose.Call, ident: str) -> pecan.Response:
         """Change the lease, or return what a dry run would do."""
-        found = self._find(call, ident, 'update')
+        found = self.find(call, ident, 'update')
         change = lease_body.sent_back(call.document, lease_body.lease_change(
             call.document, self._engine.clock(),
             functools.partial(self._nodes_of, found), call.own_minor), found)
@@ -226,7 +223,7 @@ class LeasesController(rest.Controller):
                 for host in hosts.page(self._engine, ids=ids)
                 if host.node.uuid in own}
 
-    def _find(self, call: expose.Call, ident: str,
+    def find(self, call: expose.Call, ident: str,
               action: str | None = None) -> leases.Lease:
         """Return a lease that the caller may see, and perhaps change."""
         lease = lease_find.get(self._engine, _uuid(ident))

@@ -32,13 +32,13 @@ from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.api.types import basic
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import limits
-from ironic_reservations.engine import request_keys
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.limits import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick

@@ -21,11 +21,11 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases.replan import pending as replan_pending
 from ironic_reservations.engine.leases.replan import started as replan_started
 from ironic_reservations.engine.leases.replan import task as task_module
+from ironic_reservations.features.limits import lease_limits
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 

@@ -23,8 +23,8 @@ import datetime
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
-from ironic_reservations.engine.leases import slides as lease_slides
 from ironic_reservations.engine.leases.replan import task as task_module
+from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import offers

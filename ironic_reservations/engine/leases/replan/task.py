@@ -24,13 +24,13 @@ from ironic_reservations import errors
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
-from ironic_reservations.engine import limits
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
-from ironic_reservations.engine.leases import limits as lease_limits
 from ironic_reservations.engine.leases import placeholders
 from ironic_reservations.engine.leases import refusal_messages
-from ironic_reservations.engine.leases import slides as lease_slides
+from ironic_reservations.features.limits import lease_limits
+from ironic_reservations.features.limits import limits
+from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements

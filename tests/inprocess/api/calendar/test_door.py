@@ -19,7 +19,7 @@ import pathlib
 
 import fixtures
 
-from ironic_reservations.api.calendar import static_files
+from ironic_reservations.features.calendar.page import static_files
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import base
 

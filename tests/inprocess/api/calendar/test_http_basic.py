@@ -25,10 +25,10 @@ import fixtures
 import sqlalchemy as sa
 import testtools
 
-from ironic_reservations.api.calendar import attempts
-from ironic_reservations.api.calendar import password_file
 from ironic_reservations.db import tables
-from ironic_reservations.engine.calendar import tokens as calendar_tokens
+from ironic_reservations.features.calendar import tokens as calendar_tokens
+from ironic_reservations.features.calendar.page import attempts
+from ironic_reservations.features.calendar.page import password_file
 from tests.inprocess.api import on_its_own
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import base

@@ -1,1 +1,0 @@
-"""Maintenance windows: book them, end them, and keep nodes in maintenance."""

@@ -1,1 +1,0 @@
-"""Keeps Placement and Nova in agreement with the timeline."""

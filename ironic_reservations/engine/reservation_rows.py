@@ -1,0 +1,62 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Write reservations, from what was read and what will be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.model import node_reservation
+
+#: A reservation as it was read, and as it will be.
+Pair = tuple[node_reservation.Reservation | None,
+             node_reservation.Reservation | None]
+
+
+def write(connection: sa.Connection, pairs: Sequence[Pair],
+          now: datetime.datetime) -> dict[str, int]:
+    """Write the differences between two states of reservations.
+
+    The generations of their nodes have been raised before, except where a
+    reservation was void: it gives nobody a right to its node.
+
+    :param pairs: ``None`` before: it is made; ``None`` after: it is deleted.
+    :returns: the ids of the rows that were inserted, by uuid.
+    :raises Conflict: one of them has changed since.
+    :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
+        instance of a new one has one already.
+    """
+    gone = [before for before, after in pairs
+            if before is not None and after is None]
+    void = [row for row in gone if not row.live(now)]
+    if db_reservations.delete_void(connection, void, now) != len(void):
+        raise db_connection.Conflict('a reservation has changed meanwhile')
+    for row in gone:
+        if row.live(now):
+            db_reservations.delete(connection, row)
+    ids = {}
+    for before, after in pairs:
+        if after is None:
+            continue
+        if before is None:
+            made = db_reservations.insert(connection, after)
+            assert made.id is not None
+            ids[made.uuid] = made.id
+        else:
+            db_reservations.update(connection, before, after, now)
+    return ids

@@ -1,0 +1,1 @@
+"""The audit of every act on a promise."""

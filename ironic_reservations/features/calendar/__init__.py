@@ -1,0 +1,1 @@
+"""The calendar page, and the calendar of a project."""

@@ -1,0 +1,82 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Chooses how users of the calendar sign in: as callers of the API do."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from oslo_config import cfg
+
+from ironic_reservations import errors
+from ironic_reservations.api import wsgi
+from ironic_reservations.clouds import keystone
+from ironic_reservations.features.calendar.page import password_file
+from ironic_reservations.features.calendar.page import sessions
+from ironic_reservations.features.calendar.page import tokens
+
+
+class NoAuth:
+    """Sessions without a sign-in; the cookie is only for the CSRF token."""
+
+    name = 'noauth'
+
+    def begin(self) -> str:
+        """Return a random value for the cookie."""
+        return secrets.token_urlsafe(32)
+
+    def fingerprint(self, user_id: str | None) -> str:
+        """Return an empty fingerprint: there are no passwords."""
+        return ''
+
+    def sign_in(self, document: Any, environ: wsgi.Environ) -> str:
+        """Refuse, since there is no authentication.
+
+        :raises InvalidValue: always.
+        """
+        raise errors.InvalidValue(
+            'This service has no authentication (auth_strategy is noauth), so '
+            'there is no sign-in. Use it without one.')
+
+    def look(self, value: str | None,
+             environ: wsgi.Environ) -> sessions.Session:
+        """Return an anonymous session."""
+        return sessions.Session()
+
+    def credentials(self, value: str | None) -> wsgi.Environ:
+        """Return no credentials, since the API needs none."""
+        return {}
+
+    def sign_out(self, value: str) -> None:
+        """Do nothing: the session is only the cookie."""
+
+
+def make(auth_strategy: str, settings: cfg.ConfigOpts, conf: cfg.ConfigOpts,
+         identify: tokens.Identify | None) -> sessions.Strategy:
+    """Return the strategy.
+
+    :param auth_strategy: how callers of the API are authenticated.
+    :param settings: the configuration with the options of authentication:
+        Ironic's, where this runs inside its API.
+    :param conf: our own configuration.
+    :param identify: checks the credentials of a request; ``None`` for noauth.
+    """
+    if auth_strategy == 'http_basic':
+        return password_file.PasswordFile(
+            settings.http_basic_auth_user_file,
+            conf.api.calendar_session_time)
+    if auth_strategy == 'keystone':
+        assert identify is not None
+        return tokens.Tokens(keystone.Keystone(settings, conf), identify)
+    return NoAuth()

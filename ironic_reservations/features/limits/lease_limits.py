@@ -1,0 +1,496 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Apply the limits of a project to its leases."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import copy
+import dataclasses
+import datetime
+import json
+
+from ironic_reservations import errors
+from ironic_reservations.features.limits import class_admission
+from ironic_reservations.features.limits import limits
+from ironic_reservations.model import count_text
+from ironic_reservations.model import leases
+from ironic_reservations.planner import allowance
+
+_HOUR = 3600
+_TICK = datetime.timedelta(microseconds=1)
+_ANY_TIME = datetime.datetime.min
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    """Something that is counted, and the options that limit it.
+
+    :ivar what: its name in the singular.
+    :ivar at_once: how many a project may have at the same time; 0: any
+        number.
+    :ivar hours: how many hours of it a project may have ahead; 0: any number.
+    :ivar resource_class: count only hosts that may be of this class; ``None``:
+        all hosts.
+    """
+
+    whole: bool
+    what: str
+    at_once_option: str
+    hours_option: str
+    at_once: int
+    hours: int
+    resource_class: str | None = None
+
+    @property
+    def plural(self) -> str:
+        """Return its name in the plural."""
+        return f'{self.what}s{self._of_class}'
+
+    @property
+    def _of_class(self) -> str:
+        return ('' if self.resource_class is None
+                else f' of the class {self.resource_class}')
+
+    def text(self, number: int) -> str:
+        """Return a number with its name."""
+        return count_text.counted(number, self.what) + self._of_class
+
+    def counts(self, whole: bool, classes: Collection[str]) -> bool:
+        """Check whether a booking is of this kind."""
+        if self.resource_class is None:
+            return whole is self.whole
+        return self.resource_class in classes
+
+
+def _kinds(allowed: limits.Limits) -> tuple[_Kind, ...]:
+    """Return the kinds for which there is a limit."""
+    return tuple(kind for kind in (
+        _Kind(True, 'host', 'max_hosts_per_project',
+              'max_host_hours_per_project', allowed.max_hosts_per_project,
+              allowed.max_host_hours_per_project),
+        _Kind(False, 'instance', 'max_instances_per_project',
+              'max_instance_hours_per_project',
+              allowed.max_instances_per_project,
+              allowed.max_instance_hours_per_project),
+        *(_Kind(True, 'host', 'max_hosts_per_class',
+                'max_host_hours_per_class',
+                allowed.max_hosts_per_class.get(name, 0),
+                allowed.max_host_hours_per_class.get(name, 0), name)
+          for name in allowed.classes)) if kind.at_once or kind.hours)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Room:
+    """The rest of a limit.
+
+    :ivar left: the number of hosts, or instances, over the whole window.
+    """
+
+    option: str
+    allowed: int
+    used: int
+    left: int
+    sentence: str
+
+
+class Project:
+    """The holdings of a project, and the rest of its limits.
+
+    :param allowed: the limits of the caller.
+    :param held: the bookings of the project that are not over.
+    :param count: the number of its leases that are not over.
+    """
+
+    def __init__(self, allowed: limits.Limits,
+                 held: Sequence[allowance.Held], count: int,
+                 now: datetime.datetime) -> None:
+        self._limits = allowed
+        self._kinds = _kinds(allowed)
+        self._count = count
+        self._now = now
+        self._classes = tuple(allowed.classes)
+        self._admitted: dict[tuple[bool, str, str], frozenset[str]] = {}
+        self._held: dict[_Kind, list[allowance.Held]] = {
+            kind: [] for kind in self._kinds}
+        self._ahead = dict.fromkeys(self._kinds, 0.0)
+        self._add(held)
+
+    def beside(self, held: Iterable[allowance.Held]) -> Project:
+        """Return the same project as if it held more."""
+        project = copy.copy(self)
+        project._held = {kind: [*there] for kind, there in self._held.items()}
+        project._ahead = dict(self._ahead)
+        project._add(held)
+        return project
+
+    def of_class(self, resource_class: str) -> Project:
+        """Return the same project, limited only for hosts of one class."""
+        project = copy.copy(self)
+        try:
+            # NOTE: counted as for a lease that asks for the class, so that
+            # "4" is the same class as "4.0".
+            counted = class_admission.of('', json.dumps(
+                ['==', '$resource_class', resource_class]), self._classes)
+        except ValueError:
+            # NOTE: no lease can ask for a name that begins with "$".
+            counted = frozenset({resource_class})
+        project._kinds = tuple(kind for kind in self._kinds if (
+            kind.resource_class is None or kind.resource_class in counted))
+        return project
+
+    def check_one_more(self) -> None:
+        """Check that the project may have one more lease.
+
+        :raises LeaseLimit: it may not.
+        """
+        most = self._limits.max_leases_per_project
+        if most and self._count >= most:
+            raise errors.LeaseLimit(
+                'The project has '
+                f'{count_text.counted(self._count, "lease")}, and [leases] '
+                f'max_leases_per_project allows {most}. End one of them '
+                'first.', limit='max_leases_per_project', allowed=most,
+                used=self._count, asked=1)
+
+    def mosts(self, requests: Sequence[leases.LeaseReservationRequest],
+              begin: datetime.datetime, end: datetime.datetime) -> list[int]:
+        """Return the largest number that is allowed for each reservation.
+
+        :raises LeaseLimit: not even the least of all reservations is allowed.
+        """
+        mosts = [requested.most for requested in requests]
+        for kind in self._kinds:
+            places = self._places(kind, requests)
+            least = sum(requests[place].least for place in places)
+            self._check(kind, least, begin, end)
+            for room in self._rooms(kind, begin, end):
+                spare = room.left - least
+                for place in places:
+                    more = min(mosts[place] - requests[place].least, spare)
+                    mosts[place] = requests[place].least + more
+                    spare -= more
+        return mosts
+
+    def mosts_of(self, lease: leases.Lease, before: leases.Lease,
+                 counts: Mapping[str, int]) -> dict[str, int]:
+        """Return the largest number for each reservation of a changed lease.
+
+        :param lease: the lease with its new terms.
+        :param before: the lease as it was; what the project holds must be
+            without it.
+        :param counts: the least number for each of its reservations, by id.
+        :returns: numbers by id; ``counts`` if not even these are allowed.
+        """
+        more = {each.id: max(0, each.most - counts[each.id])
+                for each in lease.reservations}
+        for kind in self._kinds:
+            counted = [each.id for each in lease.reservations
+                       if self._counts(kind, each)]
+            least = sum(counts[ident] for ident in counted)
+            had = self._taken(kind, before)
+            for room in self._rooms(kind, lease.start, lease.end):
+                # NOTE: a lease keeps what it had, as in check_lease.
+                left = room.left
+                if room.option == kind.hours_option:
+                    kept = _lasts(before, self._now) * had
+                    left = max(left, kept // max(_lasts(lease, self._now),
+                                                 _TICK))
+                elif _is_within(lease, before):
+                    left = max(left, had)
+                spare = max(0, left - least)
+                for ident in counted:
+                    more[ident] = min(more[ident], spare)
+                    spare -= more[ident]
+        return {ident: count + more[ident]
+                for ident, count in counts.items()}
+
+    def check_lease(self, lease: leases.Lease,
+                    before: leases.Lease | None = None) -> None:
+        """Check the limits for a lease, unless it takes no more than before.
+
+        The number at the same time and the hours are checked separately: a
+        lease that moves takes no more hours, but the project may have other
+        leases at its new time.
+
+        :param before: the lease as it was; what the project holds must be
+            without it.
+        :raises LeaseLimit: the project may not have that much.
+        """
+        for kind in self._kinds:
+            asked = self._taken(kind, lease)
+            kept = set()
+            if before is not None:
+                had = self._taken(kind, before)
+                if asked <= had and _is_within(lease, before):
+                    kept.add(kind.at_once_option)
+                if asked * _lasts(lease, self._now) <= (
+                        had * _lasts(before, self._now)):
+                    kept.add(kind.hours_option)
+            self._check(kind, asked, lease.start, lease.end, kept)
+
+    def permits_change(self, lease: leases.Lease,
+                       before: leases.Lease) -> bool:
+        """Return whether the limits allow a change of a lease."""
+        try:
+            self.check_lease(lease, before)
+        except errors.LeaseLimit:
+            return False
+        return True
+
+    def permits(self, request: leases.LeaseRequest) -> bool:
+        """Return whether the limits allow the least of a request."""
+        begin = request.start or self._now
+        try:
+            self.mosts(request.reservations, begin, request.end)
+        except errors.LeaseLimit:
+            return False
+        return True
+
+    def permits_lease(self, lease: leases.Lease, begin: datetime.datetime,
+                      end: datetime.datetime) -> bool:
+        """Return whether the limits allow a lease at another time.
+
+        :param lease: the lease; what the project holds must be without it.
+        """
+        try:
+            for kind in self._kinds:
+                self._check(kind, self._taken(kind, lease), begin, end)
+        except errors.LeaseLimit:
+            return False
+        return True
+
+    def next_start(self,
+                   request: leases.LeaseRequest) -> datetime.datetime | None:
+        """Return a later start at which the limits may allow a request.
+
+        :returns: ``None`` if a later start makes no difference.
+        """
+        begin = start = request.start or self._now
+        for kind in self._kinds:
+            asked = sum(request.reservations[place].least
+                        for place in self._places(kind, request.reservations))
+            if not (asked and kind.at_once):
+                continue
+            full = allowance.beyond(self._held[kind], begin, request.end,
+                                    kind.at_once - asked)
+            if full is not None:
+                start = max(start, full[1])
+        return start if start > begin else None
+
+    def latest_end(self, lease: leases.Lease,
+                   end: datetime.datetime) -> datetime.datetime:
+        """Return the latest end that the limits allow, ``end`` at most.
+
+        :param lease: the lease; what the project holds must be without it.
+        """
+        begin = max(lease.start, self._now)
+        for kind in self._kinds:
+            count = self._taken(kind, lease)
+            if not count:
+                continue
+            full = allowance.beyond(
+                self._held[kind], begin, end, kind.at_once - count
+            ) if kind.at_once else None
+            if full is not None:
+                end = full[0]
+            if kind.hours:
+                left = (kind.hours * _HOUR - self._ahead[kind]) // count
+                end = min(end, begin + datetime.timedelta(
+                    seconds=max(0, left)))
+        return end
+
+    def alternatives(
+            self, request: leases.LeaseRequest, begin: datetime.datetime
+    ) -> Iterator[tuple[str, leases.LeaseRequest]]:
+        """Yield similar requests within the limits, the best first.
+
+        :returns: the kind of the offer (``shorter`` or ``fewer``), and the
+            request.
+        """
+        seconds = [(request.end - begin).total_seconds()]
+        if self._limits.max_duration:
+            seconds.append(self._limits.max_duration)
+        if self._limits.max_horizon:
+            seconds.append(self._limits.max_horizon
+                           - (begin - self._now).total_seconds())
+        longest = min(seconds)
+        for kind in self._kinds:
+            least = sum(request.reservations[place].least
+                        for place in self._places(kind, request.reservations))
+            if kind.hours and least:
+                seconds.append((kind.hours * _HOUR - self._ahead[kind])
+                               // least)
+        for length in sorted({longest, min(seconds)}, reverse=True):
+            if length < 1:
+                continue
+            end = begin + datetime.timedelta(seconds=length)
+            requests = self._fewer(request.reservations, begin, end)
+            if requests is None:
+                continue
+            within = _ending(request, end, requests)
+            if within != request:
+                yield ('shorter' if requests == request.reservations
+                       else 'fewer'), within
+
+    def _fewer(self, requests: tuple[leases.LeaseReservationRequest, ...],
+               begin: datetime.datetime, end: datetime.datetime
+               ) -> tuple[leases.LeaseReservationRequest, ...] | None:
+        """Return smaller requests that are allowed, or ``None``."""
+        reduced = list(requests)
+        for kind in self._kinds:
+            places = self._places(kind, requests)
+            for room in self._rooms(kind, begin, end):
+                left, others = room.left, len(places)
+                if left < others:
+                    return None
+                for place in places:
+                    others -= 1
+                    requested = reduced[place]
+                    least = min(requested.least, left - others)
+                    left -= least
+                    if least < requested.least:
+                        reduced[place] = dataclasses.replace(
+                            requested, least=least, most=least)
+        return tuple(reduced)
+
+    def _check(self, kind: _Kind, asked: int, begin: datetime.datetime,
+               end: datetime.datetime, kept: Collection[str] = ()) -> None:
+        """Check the limits of one kind."""
+        for room in self._rooms(kind, begin, end):
+            if asked and asked > room.left and room.option not in kept:
+                of_class = {} if kind.resource_class is None else {
+                    'resource_class': kind.resource_class}
+                raise errors.LeaseLimit(
+                    f'{room.sentence} This request needs {asked}. '
+                    + _instead(kind), limit=room.option, allowed=room.allowed,
+                    used=room.used, asked=asked, **of_class)
+
+    def _rooms(self, kind: _Kind, begin: datetime.datetime,
+               end: datetime.datetime) -> Iterator[_Room]:
+        if kind.at_once:
+            used = allowance.most_at_once(self._held[kind],
+                                          max(begin, self._now), end)
+            yield _Room(
+                kind.at_once_option, kind.at_once, used,
+                max(0, kind.at_once - used),
+                f'The project may have {kind.text(kind.at_once)} at the same '
+                f'time ([leases] {kind.at_once_option}), and has {used} of '
+                'them in that window.')
+        if kind.hours:
+            ahead = self._ahead[kind]
+            length = (end - max(begin, self._now)).total_seconds()
+            left = max(0, int((kind.hours * _HOUR - ahead) // max(1, length)))
+            yield _Room(
+                kind.hours_option, kind.hours, round(ahead / _HOUR), left,
+                'The project may have '
+                f'{count_text.counted(kind.hours, "hour")} of {kind.plural} '
+                'ahead in all of its leases together ([leases] '
+                f'{kind.hours_option}), and has {ahead / _HOUR:.0f}; for '
+                f'{length / _HOUR:.1f} hours it can have {left} more.')
+
+    def _add(self, held: Iterable[allowance.Held]) -> None:
+        """Count bookings by kind."""
+        for each in held:
+            classes = self._may_be_of(each)
+            seconds = allowance.seconds_ahead((each,), self._now)
+            for kind, there in self._held.items():
+                if kind.counts(each.whole, classes):
+                    there.append(each)
+                    self._ahead[kind] += seconds
+
+    def _may_be_of(self, held: allowance.Held) -> frozenset[str]:
+        """Return the classes that the host of a booking may have."""
+        key = (held.whole, held.hypervisor_properties,
+               held.resource_properties)
+        found = self._admitted.get(key)
+        if found is None:
+            found = self._admitted[key] = class_admission.of_held(
+                held, self._classes)
+        return found
+
+    def _places(
+            self, kind: _Kind,
+            requests: Sequence[leases.LeaseReservationRequest]) -> list[int]:
+        return [place for place, requested in enumerate(requests)
+                if self._counts(kind, requested)]
+
+    def _taken(self, kind: _Kind, lease: leases.Lease) -> int:
+        return sum(_there(each) for each in lease.reservations
+                   if self._counts(kind, each))
+
+    def _counts(
+        self, kind: _Kind,
+        asked: leases.LeaseReservationRequest | leases.LeaseReservation
+    ) -> bool:
+        one = _one(asked, _ANY_TIME, _ANY_TIME)
+        return kind.counts(one.whole, self._may_be_of(one))
+
+
+def held(lease: leases.Lease, begin: datetime.datetime,
+         end: datetime.datetime) -> list[allowance.Held]:
+    """Return what a lease would hold at another time."""
+    return [one for each in lease.reservations
+            for one in [_one(each, begin, end)] * _there(each)]
+
+
+def least(request: leases.LeaseRequest,
+          begin: datetime.datetime) -> list[allowance.Held]:
+    """Return the least that a request would hold."""
+    return [one for requested in request.reservations
+            for one in [_one(requested, begin, request.end)] * requested.least]
+
+
+def _one(asked: leases.LeaseReservationRequest | leases.LeaseReservation,
+         begin: datetime.datetime, end: datetime.datetime) -> allowance.Held:
+    return allowance.Held(
+        begin, end, asked.resource_type == leases.PHYSICAL_HOST,
+        asked.hypervisor_properties, asked.resource_properties)
+
+
+def _there(each: leases.LeaseReservation) -> int:
+    return sum(booking.state is not leases.BookingState.ENDING
+               for booking in each.bookings)
+
+
+def _instead(kind: _Kind) -> str:
+    """Return the advice for a request that exceeds a limit of this kind."""
+    if kind.resource_class is None:
+        return 'Ask for less, or end leases that are not needed any more.'
+    return ('Ask for less, or for hosts of another class with ["!=", '
+            f'"$resource_class", {json.dumps(kind.resource_class)}] in '
+            'resource_properties: a reservation counts for each class that '
+            'its properties do not exclude. Or end leases that are not needed '
+            'any more.')
+
+
+def _lasts(lease: leases.Lease, now: datetime.datetime) -> datetime.timedelta:
+    return lease.end - max(lease.start, now)
+
+
+def _is_within(lease: leases.Lease, before: leases.Lease) -> bool:
+    return before.start <= lease.start and lease.end <= before.end
+
+
+def _ending(
+    request: leases.LeaseRequest, end: datetime.datetime,
+    requests: tuple[leases.LeaseReservationRequest,
+                    ...]) -> leases.LeaseRequest:
+    before = request.before_end
+    return dataclasses.replace(
+        request, end=end, reservations=requests, key=None,
+        before_end=None if before is None or before > end else before)

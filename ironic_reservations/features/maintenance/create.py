@@ -1,0 +1,429 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Book nodes for maintenance (``POST /v1/maintenances``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+import functools
+from typing import Any
+import uuid as uuid_module
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import hosts as db_hosts
+from ironic_reservations.db import lease_names as db_lease_names
+from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import change
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
+from ironic_reservations.engine.leases import request_checks
+from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.maintenance import (
+    holdings as holdings_module,
+)
+from ironic_reservations.features.maintenance import homes as homes_module
+from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.features.open_dates import slides as lease_slides
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
+from ironic_reservations.model import reasons
+from ironic_reservations.model import requirements
+from ironic_reservations.model import time_text
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import host_states
+
+#: How many nodes a sentence names.
+_TOLD = 20
+_TOO_LATE = datetime.datetime(instants.LAST_YEAR + 1, 1, 1,
+                              tzinfo=datetime.UTC)
+#: All nodes, and the hosts by their nodes.
+_There = tuple[Mapping[str, mirrored_node.Node], Mapping[str, db_hosts.Row]]
+
+
+@dataclasses.dataclass(frozen=True)
+class WindowRequest:
+    """A request for a maintenance window.
+
+    :ivar starts_at: the start; ``None``: now.
+    :ivar nodes: names or uuids; ``None``: all nodes that match the rest.
+    :ivar resource_class: the class of the nodes.
+    :ivar properties: their properties, in the language of leases.
+    :ivar drain: whether the window waits for leases that have started.
+    :ivar force: whether to book it although bookings cannot move.
+    """
+
+    name: str
+    reason: str
+    ends_at: datetime.datetime
+    starts_at: datetime.datetime | None = None
+    nodes: tuple[str, ...] | None = None
+    resource_class: str | None = None
+    properties: str = ''
+    drain: bool = False
+    force: bool = False
+    project_id: str | None = None
+    user_id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Booked:
+    """A booking that has not started, in the way of a window.
+
+    :ivar to: the uuid of its new node; ``None`` if there is none.
+    """
+
+    row: leases.NodeBooking
+    to: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Planned:
+    """A maintenance window, and its effect on others.
+
+    :ivar bound: the holders of its nodes at its start.
+    :ivar moves: the bookings that get other nodes.
+    :ivar cannot_move: the bookings for which there is no other node.
+    :ivar reasons: why it is refused, if it is.
+    :ivar lease_ids: the ids of leases by that of their reservations.
+    :ivar slides: the leases whose dates change.
+    """
+
+    window: maintenance.Window
+    bound: Sequence[holdings_module.Bound]
+    moves: Sequence[Booked]
+    cannot_move: Sequence[Booked]
+    reasons: Sequence[dict[str, Any]]
+    lease_ids: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    slides: Sequence[lease_rehearsal.Moved] = ()
+
+
+def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
+           key: request_keys.Key | None = None) -> Planned:
+    """Book nodes for maintenance.
+
+    Bookings of leases that have not started move to other nodes.  If there
+    are not enough, leases with open dates slide within theirs.  A repeated
+    request returns the same window, without its effects on others.
+
+    :param dry_run: plan and answer, but book nothing; a refusal is returned
+        in ``reasons`` then, and not raised.
+    :param key: the idempotency key of the request, if it has one.
+    :raises InvalidValue: the request is not valid.
+    :raises MaintenanceEnded: the window that the same request booked is over.
+    :raises MaintenanceKeyReused: the key was sent with another request before.
+    :raises MaintenanceRefused: something is in the way; with ``reasons``.
+    :raises Contention: others changed the nodes each time.
+    :raises OutcomeUnknown: it may or may not have been booked.
+    """
+    ident = str(uuid_module.uuid4())
+    keys: list[request_keys.Known | None] = []
+
+    def plan() -> change.Planned[Planned]:
+        with engine.database.snapshot() as connection:
+            known = None
+            if key is not None and not dry_run:
+                known = request_keys.read(connection, key, engine.clock())
+            keys[:] = [known]
+            if known is not None and known.again is not None:
+                return change.Planned(
+                    Planned(_booked(connection, known), (), (), (), ()))
+            there = _read(connection)
+        planned = _Plan(engine, request, ident, there)
+        if planned.made.cannot_move:
+            others = lease_slides.read_others(
+                engine, engine.clock(), planned.made.window.starts_at,
+                planned.made.window.ends_at)
+            if others.leases:
+                planned = _Plan(engine, request, ident, there, others)
+        if dry_run:
+            return change.Planned(planned.made)
+        planned.check()
+        return change.Planned(planned.made, planned.change(known))
+
+    def refused(exc: errors.ReservationError) -> None:
+        for known in keys:
+            request_keys.check_unserved(engine, known, exc)
+    return change.carry_out(engine, plan, refused=refused)
+
+
+def _booked(connection: sa.Connection,
+            known: request_keys.Known) -> maintenance.Window:
+    """Read the window that the same request has booked before."""
+    assert known.again is not None
+    now = known.planned_at
+    for window in db_maintenance.read(connection, (known.again.ident,)):
+        if any(each.stands(now) and not each.late(now)
+               for each in window.nodes):
+            return window
+    raise known.ended()
+
+
+def _read(connection: sa.Connection) -> _There:
+    """Read all nodes, and the hosts by their nodes."""
+    return db_nodes.read_nodes(connection), {
+        row.node_uuid: row for row in db_hosts.read(connection)}
+
+
+class _Plan:
+    """One attempt to plan a window, on the present state."""
+
+    def __init__(self, engine: Engine, request: WindowRequest, ident: str,
+                 there: _There,
+                 others: lease_slides.Others | None = None) -> None:
+        self._engine = engine
+        self._request = request
+        self._now = engine.clock()
+        start = max(request.starts_at or self._now, self._now)
+        if request.ends_at.year > instants.LAST_YEAR:
+            raise errors.InvalidValue(
+                f'ends_at: {time_text.moment(request.ends_at)} is too late; '
+                f'the last possible year is {instants.LAST_YEAR}.')
+        if request.ends_at <= start:
+            raise errors.InvalidValue(
+                'ends_at: the maintenance ends at '
+                f'{time_text.moment(request.ends_at)}, '
+                f'which is not after its start at {time_text.moment(start)}. '
+                'Send a later end.')
+        self._margin = engine.conf.leases.cleaning_time * instants.SECOND
+        nodes = self._nodes(*there)
+        self._names = {node.uuid: node.name or node.uuid for node in nodes}
+        self._told = {node.uuid: f'{node.name} ({node.uuid})'
+                      for node in nodes if node.name}
+        self._snapshot = engine.snapshots.snapshot(
+            engine.database, self._now,
+            () if others is None else others.wanted.values())
+        self._ground = holdings_module.look(engine, self._snapshot, nodes)
+        each = [self._window(ident, node.uuid, start) for node in nodes]
+        self._window_of = {one.node_uuid: one for one in each}
+        self._homes = self._find_homes(others)
+        self.made = self._made(maintenance.Window(
+            ident, request.name, request.reason, start,
+            max(one.ends_at for one in each), self._now, request.drain,
+            project_id=request.project_id, user_id=request.user_id,
+            nodes=tuple(each)))
+
+    def named(self, uuid: str) -> str:
+        """Return the name of a node with its uuid."""
+        return self._told.get(uuid, uuid)
+
+    def _nodes(self, known: Mapping[str, mirrored_node.Node],
+               hosts: Mapping[str, db_hosts.Row]) -> list[mirrored_node.Node]:
+        """Return the nodes of the window."""
+        request = self._request
+        wanted = request_checks.requirement('', request.properties)
+        there = [node for node in known.values() if not node.compute
+                 and node.provision_state != node_condition.GONE]
+        if request.nodes is not None:
+            named = {name: node for node in there
+                     for name in (node.name, node.uuid) if name is not None}
+            missing = [name for name in request.nodes if name not in named]
+            if missing:
+                raise errors.InvalidValue(
+                    'nodes: there is no node '
+                    + ', '.join(missing[:_TOLD])
+                    + '. Send names or UUIDs of nodes; a node that has just '
+                      'been enrolled is known within seconds, and compute '
+                      'hosts of Nova have no maintenance in Ironic.')
+            there = list({named[name].uuid: named[name]
+                          for name in request.nodes}.values())
+        there = [node for node in there if (
+            request.resource_class in (None, node.resource_class)) and (
+                not request.properties or wanted.met_by(requirements.describe(
+                    hosts[node.uuid].with_node(node) if node.uuid in hosts
+                    else leases.Host(0, node, self._now))))]
+        if not there:
+            raise errors.InvalidValue(
+                'No node has the requested resource class and properties.')
+        return there
+
+    def _window(self, ident: str, uuid: str,
+                start: datetime.datetime) -> maintenance.NodeWindow:
+        """Return the window of one node.
+
+        NOTE: if it waits for a lease, its length stays the same.
+        """
+        end = self._request.ends_at
+        later = [instants.moment(instants.instant(each.until) + self._margin)
+                 for each in self._ground.bound[uuid]
+                 if each.until is not None and each.until > start]
+        if self._request.drain and later:
+            free = max(later)
+            # NOTE: in integers, since datetime ends with the year 9999.
+            if instants.instant(end) + (
+                    instants.instant(free) - instants.instant(start)
+                    ) >= instants.instant(_TOO_LATE):
+                raise errors.InvalidValue(
+                    f'ends_at: node {self.named(uuid)} is in use, and cleaned '
+                    f'after that, until {time_text.moment(free)}, and a '
+                    'maintenance of this duration after that would end too '
+                    'late; the last possible year is '
+                    f'{instants.LAST_YEAR}. Send an earlier end, or leave '
+                    'this node out.')
+            start, end = free, end + (free - start)
+        return maintenance.NodeWindow(ident, uuid, start, end)
+
+    def _find_homes(self, others: lease_slides.Others | None
+                    ) -> homes_module.Homes:
+        """Find other nodes or dates for the bookings within the windows."""
+        snapshot = self._snapshot
+        windows: dict[int, tuple[datetime.datetime, datetime.datetime]] = {}
+        units: dict[str, list[snapshots.Displaced]] = {}
+        for uuid, number in self._ground.numbers.items():
+            here = snapshot.host_state(number)
+            window = self._window_of[uuid]
+            if here.unfit() is not None:
+                # NOTE: its bookings have been planned again already.
+                continue
+            windows[number] = window.starts_at, window.ends_at
+            for row, wanted in self._ground.planned[uuid]:
+                if (row.starts_at < window.ends_at
+                        and row.ends_at > window.starts_at):
+                    units.setdefault(lease_demands.unit_of(here, row),
+                                     []).append((row, wanted))
+        leaving: dict[bookings.Demand, list[leases.NodeBooking]] = {}
+        for together in units.values():
+            row, wanted = together[0]
+            unit = [each for each, _ in together]
+            leaving[snapshot.loans.limit(lease_demands.of_rows(
+                f'{host_states.name(row)}:home', unit,
+                instants.instant(row.starts_at),
+                instants.instant(row.ends_at),
+                snapshot.eligible(wanted) & snapshot.usable, self._margin,
+                snapshot.host_state(snapshot.host_set.number(row.node_uuid))),
+                row.project_id)] = unit
+        return homes_module.find(self._engine, snapshot, windows, leaving,
+                                 others)
+
+    def _made(self, window: maintenance.Window) -> Planned:
+        holdings = self._ground
+        bound = [each for uuid, there in holdings.bound.items()
+                 for each in there if self._concerns(each, uuid)]
+        told: list[reasons.Reason] = []
+        for uuid, windows in holdings.windows.items():
+            own = self._window_of[uuid]
+            told.extend(reasons.Reason(
+                uuid, reasons.MAINTENANCE,
+                f'is in the maintenance window {each.window_id} until '
+                f'{time_text.moment(each.ends_at)}', each.ends_at)
+                for each in windows if each.starts_at < own.ends_at
+                and (each.late(self._now) or each.ends_at > own.starts_at))
+        if not self._request.force:
+            if not self._request.drain:
+                told.extend(map(_why_bound, bound))
+            told.extend(reasons.Reason(
+                row.node_uuid, reasons.PROMISED,
+                'is promised to a lease from '
+                f'{time_text.moment(row.starts_at)} '
+                f'until {time_text.moment(row.ends_at)}, and no other node '
+                'was found for it', row.ends_at, row.starts_at)
+                for row in self._homes.stays)
+        moves = [Booked(row, to) for row, to
+                 in self._homes.difference.homes.items()]
+        with self._engine.database.read() as connection:
+            named = db_lease_names.read(connection, {
+                *self._window_of, *(each.row.node_uuid for each in moves)})
+        return Planned(window, bound, moves,
+                       [Booked(row) for row in self._homes.stays],
+                       [each.as_dict() for each in told],
+                       {key: each.id for key, each in named.items()},
+                       lease_rehearsal.slid(self._homes.slid))
+
+    def _concerns(self, bound: holdings_module.Bound, uuid: str) -> bool:
+        start = self._window_of[uuid].starts_at
+        return (self._request.drain or bound.until is None
+                or bound.until > start)
+
+    def _read_concerned(self) -> list[leases.Lease]:
+        """Read the leases that have nodes of the window."""
+        ids = {self.made.lease_ids[each.reservation_id]
+               for each in self.made.bound
+               if each.reservation_id is not None
+               and each.reservation_id in self.made.lease_ids}
+        if not ids:
+            return []
+        with self._engine.database.snapshot() as connection:
+            return db_leases.read(connection, ids)
+
+    def _notice(self, lease: leases.Lease) -> str:
+        """Return the sentence for the owner of a lease."""
+        own = sorted({row.node_uuid for row in lease.bookings}
+                     & self._window_of.keys())
+        first = min((self._window_of[uuid] for uuid in own),
+                    key=lambda each: each.starts_at)
+        more = f' and {len(own) - 1} more' if len(own) > 1 else ''
+        after = ('' if lease.end > first.starts_at else
+                 ', after the lease, which cannot be extended into it')
+        return (f'Node {self._names[first.node_uuid]}{more} of it will be in '
+                f'maintenance from {time_text.moment(first.starts_at)} until '
+                f'{time_text.moment(first.ends_at)}{after}: '
+                f'{self._request.reason}')
+
+    def check(self) -> None:
+        """Check that nothing is in the way.
+
+        :raises MaintenanceRefused: something is; with ``reasons``.
+        """
+        told = self.made.reasons
+        if told:
+            raise errors.MaintenanceRefused(
+                'Nothing was booked: ' + '; '.join(
+                    f'node {self.named(each["node_uuid"])} {each["detail"]}'
+                    for each in told[:_TOLD])
+                + ('.' if len(told) <= _TOLD else
+                   f'; and {len(told) - _TOLD} more.')
+                + ' Choose another time or other nodes; send "drain" to wait '
+                  'for leases that have started, or "force" to book the nodes '
+                  'nevertheless.', reasons=list(told))
+
+    def change(self, known: request_keys.Known | None) -> change.Change:
+        """Return the change that books the window and makes room for it."""
+        moves, slid = self._homes.difference, self._homes.slid
+        window = self.made.window
+        booking = change.Change(
+            self._now, dataclasses.replace(
+                moves, seen=self._ground.seen.also(moves.seen)),
+            lease_slides.writes(slid, self._now), self._snapshot, window.id,
+            [] if known is None else [known],
+            statements=[functools.partial(db_maintenance.insert,
+                                          window=window)],
+            opaque=True, events=[
+                change.Concern(lease, announce.MAINTENANCE,
+                               self._notice(lease), f'maintenance {window.id}')
+                for lease in self._read_concerned()])
+        booking.wrong_from(window.ends_at, *lease_slides.fixed_from(slid))
+        return booking
+
+
+def _why_bound(bound: holdings_module.Bound) -> reasons.Reason:
+    until = ('' if bound.until is None
+             else f' until {time_text.moment(bound.until)}')
+    code, told = {
+        holdings_module.Kind.LEASE: (reasons.LEASED, f'is leased{until}'),
+        holdings_module.Kind.RESERVATION: (
+            reasons.RESERVED, f'is reserved{until or " and in use"}'),
+        holdings_module.Kind.INSTANCE: (
+            reasons.INSTANCE_BOUND, 'is used without a lease'),
+    }[bound.kind]
+    return reasons.Reason(bound.node_uuid, code, told, bound.until)

@@ -1,0 +1,42 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Serves maintenance windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature
+from ironic_reservations.features.maintenance import loops
+
+
+class Maintenance(feature.Feature):
+    """Maintenance windows."""
+
+    def routes(self, api: Any) -> Iterable[Any]:
+        """Return the paths below ``/v1``."""
+        from ironic_reservations.api.controllers import rest
+        from ironic_reservations.api.middleware import strict
+        from ironic_reservations.features.maintenance import controller
+        windows = controller.MaintenancesController(api.engine, api.enforcer)
+        return [rest.Route(('maintenances',), windows,
+                           rest.collection(windows)),
+                rest.Route(('maintenances', strict.ANY), windows,
+                           rest.item(windows))]
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loop that works on nodes of windows."""
+        return ([] if engine.ironic is None
+                else [loops.nodes(engine, engine.ironic)])

@@ -1,0 +1,97 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Show maintenance windows, and end them."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+
+from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import seen
+from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.model import maintenance
+
+#: How many windows one transaction deletes.
+_BATCH = 200
+
+
+def page(engine: Engine) -> list[maintenance.Window]:
+    """Read all windows, in the order of their starts."""
+    with engine.database.snapshot() as connection:
+        return db_maintenance.read(connection)
+
+
+def get(engine: Engine, ident: str) -> maintenance.Window:
+    """Read one window.
+
+    :raises MaintenanceNotFound: there is none.
+    """
+    with engine.database.snapshot() as connection:
+        found = db_maintenance.read(connection, (ident,))
+    if not found:
+        raise errors.MaintenanceNotFound(
+            f'There is no maintenance window {ident}. "GET /v1/maintenances" '
+            'lists the windows.')
+    return found[0]
+
+
+def end(engine: Engine, ident: str) -> None:
+    """End a window, now or before it has started.
+
+    The reconciler then takes the nodes out of maintenance.
+
+    :raises MaintenanceNotFound: there is none.
+    :raises Contention: others changed the nodes each time.
+    """
+    def plan() -> change.Planned[None]:
+        now = engine.clock()
+        with engine.database.snapshot() as connection:
+            found = db_maintenance.read(connection, (ident,))
+            here = seen.read(connection, [
+                each.node_uuid for window in found for each in window.nodes])
+        window = found[0] if found else get(engine, ident)
+        left = [each for each in window.nodes
+                if each.state is not maintenance.State.OVER
+                and not each.late(now)]
+        if not left:
+            return change.Planned(None)
+        return change.Planned(None, change.Change(
+            now, difference.Difference(here.only(
+                [each.node_uuid for each in left])), opaque=True,
+            statements=[
+                *(functools.partial(db_maintenance.end, there=each, now=now)
+                  for each in left),
+                functools.partial(db_maintenance.end_window, window=window,
+                                  now=now)]))
+    change.carry_out(engine, plan)
+
+
+def purge(engine: Engine) -> None:
+    """Delete windows that ended as long ago as leases are kept."""
+    days = engine.conf.leases.retention
+    if not days:
+        return
+    before = engine.clock() - datetime.timedelta(days=days)
+    with engine.database.read() as connection:
+        over = db_maintenance.read_forgettable(connection, before, _BATCH)
+    if over:
+        try:
+            with engine.database.write() as connection:
+                db_maintenance.delete_many(connection, over, before)
+        except db_connection.Conflict:
+            return

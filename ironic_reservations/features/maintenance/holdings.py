@@ -1,0 +1,147 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The bookings and holders of nodes for which a window is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+import enum
+
+from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import seen as seen_module
+from ironic_reservations.engine import snapshots
+from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
+from ironic_reservations.planner import host_states
+
+
+class Kind(enum.StrEnum):
+    """The kinds of holders that do not move away."""
+
+    LEASE = 'lease'
+    RESERVATION = 'reservation'
+    #: An instance without either, also one that is being deployed.
+    INSTANCE = 'instance'
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """A present holder of a node.
+
+    :ivar until: when it gives the node back; ``None`` if this is unknown.
+    :ivar reservation_id: the lease reservation.
+    :ivar begun: ``False`` for a lease that is due and has not started.  It
+        does not start in a window that has begun, so no window waits for it.
+    """
+
+    node_uuid: str
+    kind: Kind
+    until: datetime.datetime | None
+    reservation_id: str | None = None
+    project_id: str | None = None
+    begun: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Holdings:
+    """The holders and bookings of nodes.
+
+    :ivar numbers: the numbers in the snapshot of nodes that are hosts.
+    :ivar bound: the present holders by node.
+    :ivar planned: the bookings that have not started by node.
+    :ivar windows: other maintenance windows by node.
+    :ivar seen: the generations of all of the nodes.
+    """
+
+    snapshot: snapshots.Snapshot
+    nodes: Sequence[mirrored_node.Node]
+    numbers: Mapping[str, int]
+    bound: Mapping[str, Sequence[Bound]]
+    planned: Mapping[str, Sequence[snapshots.Displaced]]
+    windows: Mapping[str, Sequence[maintenance.NodeWindow]]
+    seen: seen_module.Seen
+
+
+def look(engine: Engine, snapshot: snapshots.Snapshot,
+         nodes: Sequence[mirrored_node.Node]) -> Holdings:
+    """Read the holders and bookings of nodes.
+
+    :param nodes: the nodes, read before everything else.  Of those that are
+        hosts, the state in the snapshot counts.
+    """
+    now = snapshot.now
+    there = {
+        uuid: number
+        for number, uuid in enumerate(snapshot.host_set.uuids)
+        if snapshot.states[number] is not None
+    }
+    numbers = {node.uuid: there[node.uuid] for node in nodes
+               if node.uuid in there}
+    others = [node for node in nodes if node.uuid not in numbers]
+    uuids = [node.uuid for node in others]
+    with engine.database.snapshot() as connection:
+        known = db_nodes.read_nodes(connection, uuids, with_traits=False)
+        held = db_reservations.read_of_nodes(connection, uuids)
+        busy = db_in_flight.read_busy(connection, uuids)
+        windows = dict(db_maintenance.read_of_nodes(connection, uuids))
+    bound, planned = {}, {}
+    for node in others:
+        bound[node.uuid] = _bound(host_states.HostState(
+            leases.Host(0, known.get(node.uuid, node), now),
+            reservation=held.get(node.uuid), busy=node.uuid in busy), now)
+    for uuid, number in numbers.items():
+        here = snapshot.host_state(number)
+        bound[uuid] = _bound(here, now)
+        windows[uuid] = here.windows
+        planned[uuid] = [each for each in here.promised
+                         if not _has_begun(each[0], now)]
+    return Holdings(
+        snapshot, nodes, numbers, bound, planned,
+        {uuid: [each for each in found if each.stands(now)]
+         for uuid, found in windows.items()},
+        seen_module.of_nodes(known.values()).also(seen_module.Seen(dict(
+            snapshot.generation(number) for number in numbers.values()))))
+
+
+def _has_begun(row: leases.NodeBooking, now: datetime.datetime) -> bool:
+    return row.begun or row.starts_at <= now
+
+
+def _bound(here: host_states.HostState, now: datetime.datetime) -> list[Bound]:
+    uuid = here.host.node.uuid
+    found = [Bound(uuid, Kind.LEASE, max(row.ends_at, instants.moment(
+        host_states.late(now))) if row.ends_at <= now else row.ends_at,
+        row.reservation_id, row.project_id, row.begun)
+        for row, _ in here.promised if _has_begun(row, now)
+        and (row.begun or row.ends_at > now)]
+    held = here.reservation
+    if held is not None and held.live(now):
+        found.append(Bound(
+            uuid, Kind.RESERVATION, held.expires_at
+            if held.state is node_reservation.State.RESERVED else None,
+            project_id=held.project_id))
+    if not found and (here.busy and not here.maintained()
+                      or node_condition.occupied(here.host.node)):
+        found.append(Bound(uuid, Kind.INSTANCE, None))
+    return found

@@ -1,0 +1,295 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Put nodes into maintenance in Ironic for the time of their windows.
+
+Each change of a node is recorded before it is sent, so that after the death of
+a process the next one knows what was changed, and undoes nothing else.  Each
+request carries a ticket.  While the outcome of one is unknown, no other is
+sent for the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import datetime
+import functools
+
+from oslo_log import log
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import mirror
+from ironic_reservations.engine import seen as seen_module
+from ironic_reservations.engine.in_flight import tickets
+from ironic_reservations.features.maintenance import drained
+from ironic_reservations.features.maintenance import (
+    holdings as holdings_module,
+)
+from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.model import in_flight
+from ironic_reservations.model import maintenance
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
+
+LOG = log.getLogger(__name__)
+
+_ACTS = (in_flight.Act.SET_MAINTENANCE.value,
+         in_flight.Act.CLEAR_MAINTENANCE.value)
+State = maintenance.State
+#: How long to wait while Ironic is working on a node.
+_MOST_PATIENCE = datetime.timedelta(hours=1)
+
+
+def sync(engine: Engine, ironic: ironic_client.Ironic,
+         goes_on: Callable[[], bool] = lambda: True) -> None:
+    """Take the next step for each node of all windows.
+
+    :param goes_on: called before each node; ``False`` ends the pass.
+    """
+    drained.begin_earlier(engine)
+    now = engine.clock()
+    with engine.database.read() as connection:
+        due = db_maintenance.read_due(connection, now)
+    if not due:
+        return
+    shown = ironic.reasons()
+    silent: errors.IronicUnavailable | None = None
+    for there, reason, drain in due:
+        if not goes_on():
+            return
+        if _settled(there, shown) and there.ends_at > now:
+            continue
+        try:
+            _Sync(engine, ironic, there).work(
+                maintenance.marked(there.window_id, reason), drain)
+        except db_connection.Conflict as exc:
+            LOG.debug('The maintenance of node %s is looked at again: %s',
+                      there.node_uuid, exc)
+        except ironic_client.Refused as exc:
+            LOG.info('The maintenance of node %s waits: %s',
+                     there.node_uuid, exc)
+        except errors.IronicUnavailable as exc:
+            # NOTE: a dead conductor must not hold up the nodes of others.
+            silent = exc
+    if silent is not None:
+        raise silent
+
+
+def _settled(there: maintenance.NodeWindow,
+             shown: Mapping[str, str | None]) -> bool:
+    """Return whether nothing is left to do for a node."""
+    if there.state is State.FOREIGN:
+        return (there.node_uuid in shown
+                and maintenance.window_of(shown[there.node_uuid]) is None)
+    return there.state is State.ACTIVE and maintenance.is_marked(
+        there.window_id, shown.get(there.node_uuid))
+
+
+class _Sync:
+    """The steps for one node of one window.
+
+    :param there: the window of the node as it was read.
+    """
+
+    def __init__(self, engine: Engine, ironic: ironic_client.Ironic,
+                 there: maintenance.NodeWindow) -> None:
+        self._engine = engine
+        self._ironic = ironic
+        self._there = there
+
+    def work(self, reason: str, drain: bool) -> None:
+        """Take the next step."""
+        there, now = self._there, self._engine.clock()
+        over = there.ends_at <= now
+        if over and not there.written:
+            state = there.state
+            self._write(self._read(), State.OVER)
+            if state is State.PLANNED:
+                LOG.warning(
+                    'The maintenance window %s of node %s is over, and the '
+                    'node has not been in maintenance for it: somebody had '
+                    'the node, or Ironic was at work on it, until the end. '
+                    'Book another window.', there.window_id, there.node_uuid)
+            return
+        node = self._read()
+        if self._is_busy():
+            return
+        found = self._ironic.maintained(there.node_uuid)
+        if found is None:
+            # NOTE: the mirror finds out that a node was deleted; until then it
+            # may come back with its maintenance.
+            if over and node.provision_state == node_condition.GONE:
+                self._finish(node, False)
+            return
+        maintained = found[0].maintenance
+        ours = maintained and maintenance.is_marked(there.window_id, found[1])
+        if over:
+            self._finish(node, ours)
+        elif ours:
+            self._refresh()
+            self._write(self._read(), State.ACTIVE)
+        elif maintained:
+            # NOTE: maintenance that somebody else has set stays; that of
+            # another window is about to be cleared.
+            if not self._is_of_another(found[1]):
+                self._write(node, State.FOREIGN)
+        elif there.state is State.FOREIGN:
+            self._write(node, State.PLANNED)
+        elif not (self._has_to_wait(found[0]) or (
+                drain and there.state is State.PLANNED
+                and self._in_use(node, found[0]))):
+            self._set(node, reason)
+
+    def _read(self) -> mirrored_node.Node:
+        """Read the node, before everything else."""
+        uuid = self._there.node_uuid
+        with self._engine.database.read() as connection:
+            known = db_nodes.read_nodes(connection, (uuid,),
+                                        with_traits=False)
+        if uuid not in known:
+            raise db_connection.Conflict(f'node {uuid} is gone')
+        return known[uuid]
+
+    def _is_busy(self) -> bool:
+        """Return whether the outcome of a request for the node is unknown.
+
+        NOTE: unused tickets of other processes become void here.  Requests
+        that have reached Ironic are waited for.
+        """
+        uuid = self._there.node_uuid
+        with self._engine.database.write() as connection:
+            db_in_flight.void_acts(connection, uuid, _ACTS)
+        with self._engine.database.read() as connection:
+            return bool(db_in_flight.read_busy(connection, (uuid,)))
+
+    def _is_of_another(self, shown: str | None) -> bool:
+        """Return whether another window of the node has set a reason."""
+        uuid = self._there.node_uuid
+        with self._engine.database.read() as connection:
+            standing = db_maintenance.read_of_nodes(connection, (uuid,))
+        return maintenance.window_of(shown) in {
+            each.window_id for each in standing.get(uuid, ())
+            if each.written and each.window_id != self._there.window_id}
+
+    def _look_again(self, act: in_flight.Act) -> None:
+        """Check that nobody else has changed the maintenance of the node.
+
+        NOTE: the guard checks it again, but not every Ironic API has one.
+        """
+        there = self._there
+        found = self._ironic.maintained(there.node_uuid)
+        if found is None or (
+                not maintenance.is_marked(there.window_id, found[1])
+                if act is in_flight.Act.CLEAR_MAINTENANCE
+                else found[0].maintenance):
+            raise db_connection.Conflict(
+                'its maintenance was changed in Ironic')
+
+    def _has_to_wait(self, shown: mirrored_node.Node) -> bool:
+        """Return whether Ironic is working on the node.
+
+        NOTE: maintenance would abort this, and leave the node broken.
+        """
+        there = self._there
+        waited = self._engine.clock() - there.starts_at
+        return node_condition.at_work(shown) and waited < min(
+            _MOST_PATIENCE, (there.ends_at - there.starts_at) / 2)
+
+    def _in_use(self, node: mirrored_node.Node,
+                shown: mirrored_node.Node) -> bool:
+        """Return whether the node has a holder, or is being cleaned."""
+        engine, now = self._engine, self._engine.clock()
+        if node_condition.occupied(shown) or node_condition.coming(shown):
+            return True
+        snapshot = engine.snapshots.snapshot(engine.database, now)
+        return any(each.begun for each in holdings_module.look(
+            engine, snapshot, [node]).bound[node.uuid])
+
+    def _set(self, node: mirrored_node.Node, reason: str) -> None:
+        act = in_flight.Act.SET_MAINTENANCE
+
+        def send(token: str) -> None:
+            self._look_again(act)
+            self._ironic.set_maintenance(node.uuid, reason, token)
+        tickets.send(self._engine, self._issue(node, State.STARTING, act),
+                     send)
+        LOG.info('Node %s is in maintenance for the window %s', node.uuid,
+                 self._there.window_id)
+        self._refresh()
+        self._write(self._read(), State.ACTIVE)
+
+    def _finish(self, node: mirrored_node.Node, ours: bool) -> None:
+        if ours:
+            act = in_flight.Act.CLEAR_MAINTENANCE
+
+            def send(token: str) -> None:
+                self._look_again(act)
+                self._ironic.clear_maintenance(node.uuid, token)
+            tickets.send(self._engine,
+                         self._issue(node, self._there.state, act), send)
+        # NOTE: before the row changes, so that the mirror does not show
+        # maintenance that seems to be an operator's.
+        self._refresh()
+        self._write(self._read(), State.OVER)
+        LOG.info('The maintenance of node %s for the window %s is over',
+                 node.uuid, self._there.window_id)
+
+    def _issue(self, node: mirrored_node.Node, state: maintenance.State,
+               act: in_flight.Act) -> tickets.Ticket:
+        """Record a change, and issue the ticket for it."""
+        ticket = tickets.new(node.uuid, act)
+        self._record(node, state,
+                     functools.partial(tickets.write, self._engine, ticket))
+        return ticket
+
+    def _write(self, node: mirrored_node.Node,
+               state: maintenance.State) -> None:
+        if state is not self._there.state:
+            self._record(node, state)
+
+    def _record(self, node: mirrored_node.Node, state: maintenance.State,
+                *statements: Callable[[sa.Connection], None]) -> None:
+        """Write the state of the node in its window.
+
+        :param statements: more for the same transaction.
+        :raises Conflict: the node or its window has changed.
+        """
+        if not change.carry_out_once(self._engine, change.Change(
+                self._engine.clock(),
+                difference.Difference(seen_module.of_nodes([node])),
+                opaque=True, statements=[
+                    functools.partial(db_maintenance.update_state,
+                                      there=self._there, state=state),
+                    *statements])):
+            raise db_connection.Conflict(f'node {node.uuid} has changed')
+        self._now_is(state)
+
+    def _now_is(self, state: maintenance.State) -> None:
+        there = self._there
+        self._there = maintenance.NodeWindow(
+            there.window_id, there.node_uuid, there.starts_at, there.ends_at,
+            state)
+
+    def _refresh(self) -> None:
+        try:
+            mirror.refresh_node(self._engine, self._there.node_uuid)
+        except errors.Contention:
+            raise db_connection.Conflict('the node is being changed') from None

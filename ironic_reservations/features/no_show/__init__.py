@@ -1,0 +1,1 @@
+"""Leases that use none of their nodes."""

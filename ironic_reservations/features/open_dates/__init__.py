@@ -1,0 +1,1 @@
+"""Leases that leave their dates open."""

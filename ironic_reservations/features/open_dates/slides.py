@@ -1,0 +1,513 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Move the dates of leases that left them open, to make room for another.
+
+A lease that was asked for with ``between`` is planned as early as possible.
+Until it is fixed, it may start at any other time within its window.  It never
+moves to a start at which it would be fixed at once, so that its owner always
+gets the notice that was agreed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+from oslo_config import cfg
+
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import change as change_module
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hard_requests
+from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import granted as lease_granted
+from ironic_reservations.engine.leases import request_checks
+from ironic_reservations.features.limits import lease_limits
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
+from ironic_reservations.features.open_dates import planning as slides
+from ironic_reservations.features.open_dates import rows as db_open_dates
+from ironic_reservations.model import instants
+from ironic_reservations.model import leases
+from ironic_reservations.model import requirements
+from ironic_reservations.planner import allowance
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import host_states
+from ironic_reservations.planner import plans
+from ironic_reservations.planner import reach
+from ironic_reservations.planner import timeline
+
+#: How many leases slide for one request at most, and how many are read.
+_MOST = 5
+_LOOKED_AT = 100
+#: Starts in whole minutes are preferred.
+_GRAIN = 60 * instants.SECOND
+#: Seconds after which no further combination is tried.
+_LONGEST = 5.0
+
+_Demands = Sequence[bookings.Demand]
+
+
+@dataclasses.dataclass(frozen=True)
+class SlideRequest:
+    """A request for which other leases may slide.
+
+    :ivar project_id: the project that asks.
+    :ivar allowed: the limits of the caller.
+    :ivar first: its earliest start.
+    :ivar until: its latest end.
+    :ivar latest: its latest start; ``None`` if its start is fixed.
+    :ivar held: returns what it adds to what its project holds if it starts
+        at an instant.
+    :ivar permits: whether the limits of its project, given what it holds
+        then, allow it to start at an instant.
+    :ivar lease_id: the lease that is changed; ``None`` if the request is for
+        a new one, or for no lease.
+    :ivar leaving: the lease reservations of others that have to leave their
+        hosts, by the demand for another host.  The demand is not needed if
+        the lease slides.
+    """
+
+    project_id: str | None
+    allowed: limits.Limits
+    first: datetime.datetime
+    until: datetime.datetime
+    latest: int | None
+    held: Callable[[int], list[allowance.Held]]
+    permits: Callable[[lease_limits.Project, int], bool]
+    lease_id: str | None = None
+    leaving: Mapping[bookings.Demand, str] = dataclasses.field(
+        default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Others:
+    """Leases whose dates are open, as they were read.
+
+    :ivar is_all: whether these are all leases that could slide.
+    :ivar wanted: the requirement of each of their reservations, by its id.
+    :ivar late: whether the time for the search is over.
+    """
+
+    leases: Sequence[leases.Lease]
+    is_all: bool
+    wanted: Mapping[str, requirements.Requirement]
+    late: Callable[[], bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A lease before and after its dates change."""
+
+    before: leases.Lease
+    after: leases.Lease
+
+
+@dataclasses.dataclass(frozen=True)
+class Slide:
+    """A plan for a request, with the leases that slide for it.
+
+    :ivar start: the start that the request gets.
+    :ivar plan: the plan; it grants only the demands of the request.
+    :ivar changes: the leases that slide.
+    """
+
+    snapshot: snapshots.Snapshot
+    start: int
+    plan: plans.Plan
+    changes: tuple[Change, ...]
+
+    @property
+    def own(self) -> frozenset[str]:
+        """Return the planner's names of the bookings that are replaced."""
+        return names(self.changes)
+
+
+def read_others(engine: Engine, now: datetime.datetime,
+                first: datetime.datetime, until: datetime.datetime,
+                without: str | None = None) -> Others:
+    """Read the leases that may slide for a request.
+
+    :param first: the earliest start of the request.
+    :param until: its latest end.
+    :param without: the id of a lease to leave out.
+    """
+    begun = engine.timer()
+    with engine.database.snapshot() as connection:
+        found, is_all = db_open_dates.read_loose(
+            connection, now, first, until, _LOOKED_AT, without)
+    return Others(found, is_all, {each.id: request_checks.requirement(
+        each.hypervisor_properties, each.resource_properties, each.instances)
+        for lease in found for each in lease.reservations},
+        lambda: engine.timer() - begun > _LONGEST)
+
+
+def make_room(engine: Engine, now: datetime.datetime,
+              wanted: Iterable[requirements.Requirement],
+              demands_of: Callable[[snapshots.Snapshot], _Demands],
+              asked: SlideRequest) -> Slide | bool:
+    """Plan a request that was refused, with others sliding for it.
+
+    :param wanted: the requirements of its reservations.
+    :param demands_of: returns its demands on a snapshot.
+    :param asked: the request.
+    :returns: a plan; or, if none was found, whether it is proved that there
+        is none.
+    :raises Conflict: one of these leases has changed since it was read.
+    """
+    others = read_others(engine, now, asked.first, asked.until)
+    if not others.leases and asked.latest is None:
+        return True
+    snapshot = engine.snapshots.snapshot(
+        engine.database, now, [*wanted, *others.wanted.values()])
+    return find_room(engine, snapshot, snapshot.timeline,
+                     tuple(demands_of(snapshot)), asked, others)
+
+
+def find_room(engine: Engine, snapshot: snapshots.Snapshot,
+              free: timeline.Timeline, demands: _Demands, asked: SlideRequest,
+              there: Others) -> Slide | bool:
+    """Plan a request on a snapshot, with others sliding for it.
+
+    :param free: the timeline without the bookings that the demands replace.
+    :param there: the leases that may slide.
+    :returns: a plan; or, if none was found, whether it is proved that there
+        is none.
+    :raises Conflict: one of these leases has changed since it was read.
+    """
+    opened = asked.latest is not None
+    loose = _Loose(engine, snapshot, there.wanted)
+    near = [lease for lease in there.leases
+            if loose.is_near(lease, free, demands)]
+    others = [lease for lease in near if loose.may_slide(lease)]
+    leaving = set(asked.leaving.values())
+    others.sort(key=lambda lease: (leaving.isdisjoint(_reservations(lease)),
+                                   not _overlaps(lease, demands, asked),
+                                   lease.start, lease.id))
+    if not others and not opened:
+        return there.is_all and not near
+    is_all = there.is_all and len(near) == len(others) <= _MOST
+    others = others[:_MOST]
+    sliding = [loose.sliding(lease) for lease in others]
+    start = min(each.start for each in demands)
+    slide = {ident for lease in others for ident in _reservations(lease)}
+    demands = [each for each in demands
+               if asked.leaving.get(each) not in slide]
+    if asked.latest is not None:
+        sliding.insert(0, slides.Sliding(tuple(demands), start,
+                                         asked.latest))
+    together = _Together(engine, snapshot.now, asked, others, start)
+    outcome = slides.slide(
+        loose.without(others, free), () if opened else demands, sliding,
+        _GRAIN, hard_requests.limits(), permits=together.permit,
+        late=there.late)
+    if isinstance(outcome, bool):
+        return outcome and is_all
+    starts = list(outcome.starts)
+    start = starts.pop(0) if opened else start
+    granted = list(outcome.plan.granted)
+    plan = dataclasses.replace(outcome.plan,
+                               granted=tuple(granted[:len(demands)]))
+    del granted[:len(demands)]
+    changes = []
+    for lease, begin in zip(others, starts, strict=True):
+        had = granted[:len(lease.reservations)]
+        del granted[:len(lease.reservations)]
+        if begin != instants.instant(lease.start):
+            changes.append(Change(lease, _moved(snapshot, lease, begin, had)))
+    return Slide(snapshot, start, plan, tuple(changes))
+
+
+def names(changes: Sequence[Change]) -> frozenset[str]:
+    """Return the planner's names of the bookings that are replaced."""
+    return frozenset(map(host_states.name, removed(changes)))
+
+
+def beside(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
+           changes: Sequence[Change], now: datetime.datetime
+           ) -> lease_limits.Project:
+    """Return what a project holds beside a lease after others have slid.
+
+    :param allowed: the limits of the caller.
+    """
+    project = limit_checks.project(
+        engine, allowed, lease.project_id, now, lease.id,
+        *(change.before.id for change in changes))
+    return project.beside([
+        each for change in changes
+        if change.after.project_id == lease.project_id
+        for each in lease_limits.held(change.after, change.after.start,
+                                      change.after.end)])
+
+
+def writes(changes: Sequence[Change],
+           now: datetime.datetime) -> list[change_module.Write]:
+    """Return leases that slide, as a change writes them."""
+    return [change_module.Write(
+        each.before, each.after, change_module.Cause.SLID,
+        request_checks.due(each.after, now)) for each in changes]
+
+
+def fixed_from(changes: Sequence[Change]) -> Iterator[datetime.datetime]:
+    """Yield the instants at which leases that slide are fixed.
+
+    :raises Conflict: one of them is fixed.
+    """
+    for lease in (each for change in changes
+                  for each in (change.before, change.after)):
+        if lease.between is None or lease.between.fix_at is None:
+            raise db_connection.Conflict(
+                'the dates of a lease have been fixed meanwhile')
+        yield lease.between.fix_at
+
+
+def removed(changes: Sequence[Change]) -> list[leases.NodeBooking]:
+    """Return the bookings of leases before they slid."""
+    return [row for change in changes for row in change.before.bookings]
+
+
+def _limits(conf: cfg.ConfigOpts, lease: leases.Lease) -> limits.Limits:
+    """Return the limits of the project of a lease, whoever moves it."""
+    return limits.of(conf, 'leases', projects=lease.project_id is not None)
+
+
+def _reservations(lease: leases.Lease) -> Iterator[str]:
+    return (each.id for each in lease.reservations)
+
+
+def _overlaps(lease: leases.Lease, demands: _Demands,
+              asked: SlideRequest) -> bool:
+    start = min(each.start for each in demands)
+    until = max(each.until for each in demands)
+    if asked.latest is not None:
+        until += asked.latest - start
+    return (instants.instant(lease.start) < until
+            and start < instants.instant(lease.end))
+
+
+def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
+           granted: Sequence[Sequence[bookings.Booking]]) -> leases.Lease:
+    """Return a lease with another start and the hosts granted for it."""
+    moved = lease_dates.starting_at(lease, instants.moment(start),
+                                    snapshot.now)
+    return dataclasses.replace(moved, reservations=tuple(dataclasses.replace(
+        each, bookings=lease_granted.rows(snapshot, each.id, rows,
+                                          lease.project_id))
+        for each, rows in zip(lease.reservations, granted, strict=True)))
+
+
+class _Together:
+    """The limits of projects, applied to a request and all that slides."""
+
+    def __init__(self, engine: Engine, now: datetime.datetime,
+                 asked: SlideRequest, others: Sequence[leases.Lease],
+                 start: int) -> None:
+        self._asked = asked
+        self._others = others
+        self._start = start
+        self._first = 0 if asked.latest is None else 1
+        ids = [lease.id for lease in others]
+        if asked.lease_id is not None:
+            ids.append(asked.lease_id)
+        self._projects: dict[str | None, lease_limits.Project] = {}
+        self._own: lease_limits.Project | None = None
+        with engine.database.read() as connection:
+            if asked.allowed.counted:
+                self._own = limit_checks.read(
+                    asked.allowed, connection, asked.project_id, now, *ids)
+            for lease in others:
+                allowed = _limits(engine.conf, lease)
+                if allowed.counted and lease.project_id not in self._projects:
+                    self._projects[lease.project_id] = limit_checks.read(
+                        allowed, connection, lease.project_id, now, *ids)
+
+    def permit(self, starts: Mapping[int, int]) -> bool:
+        """Check the limits for those that have been given a start."""
+        begin = starts.get(0) if self._first else self._start
+        placed = [(self._others[number - self._first], instants.moment(start))
+                  for number, start in starts.items() if number >= self._first]
+        if (self._own is not None and begin is not None
+                and not self._asked.permits(self._own.beside(self._held(
+                    placed, self._asked.project_id)), begin)):
+            return False
+        for lease, at in placed:
+            project = self._projects.get(lease.project_id)
+            # NOTE: it may stay where it is, even beyond a limit.
+            if project is None or at == lease.start:
+                continue
+            beside = self._held([each for each in placed
+                                 if each[0] is not lease], lease.project_id)
+            if begin is not None and lease.project_id == (
+                    self._asked.project_id):
+                beside += self._asked.held(begin)
+            if not project.beside(beside).permits_lease(
+                    lease, at, at + (lease.end - lease.start)):
+                return False
+        return True
+
+    def _held(self, placed: Iterable[tuple[leases.Lease, datetime.datetime]],
+              project_id: str | None) -> list[allowance.Held]:
+        return [each for lease, at in placed if lease.project_id == project_id
+                for each in lease_limits.held(
+                    lease, at, at + (lease.end - lease.start))]
+
+
+class _Loose:
+    """Leases whose dates are open, on one snapshot."""
+
+    def __init__(self, engine: Engine, snapshot: snapshots.Snapshot,
+                 asked: Mapping[str, requirements.Requirement]) -> None:
+        self._conf = engine.conf
+        self._snapshot = snapshot
+        self._asked = asked
+        self._margin = engine.conf.leases.cleaning_time * instants.SECOND
+
+    def is_near(self, lease: leases.Lease, free: timeline.Timeline,
+                demands: _Demands) -> bool:
+        """Check whether a lease can slide and is on hosts that matter.
+
+        NOTE: a lease that is due to be fixed does not slide any more.
+        """
+        assert lease.between is not None and lease.between.fix_at is not None
+        eligible = 0
+        for demand in demands:
+            eligible |= demand.eligible
+        hosts = reach.hosts(free, eligible)
+        return lease.between.fix_at > self._snapshot.now and any(
+            hosts >> self._number(row) & 1 for row in lease.bookings)
+
+    def may_slide(self, lease: leases.Lease) -> bool:
+        """Check that the timeline shows a lease exactly as it was promised.
+
+        NOTE: if two bookings overlap, the timeline shows only the part of
+        one that the other leaves free, and a place that it left may belong to
+        the other. Such leases do not slide until this has been resolved.
+        """
+        between = lease.between
+        assert between is not None
+        first, last = self._range(lease)
+        if (lease.degraded or first > last
+                or not between.earliest <= lease.start
+                or self._is_beyond_loans(lease)
+                or lease.end > between.latest
+                or any(row.begun for row in lease.bookings)
+                or any(row.place != place for each in lease.reservations
+                       for place, row in enumerate(each.bookings))):
+            return False
+        return all(self._is_alone(row) for row in lease.bookings)
+
+    def _is_beyond_loans(self, lease: leases.Lease) -> bool:
+        """Check whether a lease has hosts that would not be lent to it now.
+
+        NOTE: the host may have got an owner, or the operator a shorter
+        notice, since the lease was planned.
+        """
+        loans = self._snapshot.loans
+        lent = loans.to(lease.project_id)
+        return (instants.instant(lease.end) + self._margin > loans.until
+                and any(lent >> self._number(row) & 1
+                        for row in lease.bookings))
+
+    def _is_alone(self, row: leases.NodeBooking) -> bool:
+        """Check that no other booking overlaps a booking on its host.
+
+        :raises Conflict: the booking has been moved since it was read.
+        """
+        number, snapshot = self._number(row), self._snapshot
+        name = host_states.name(row)
+        drawn = [each for each in snapshot.timeline.rows[number]
+                 if host_states.whole(each.id) == name]
+        start, end = (instants.instant(row.starts_at),
+                      instants.instant(row.ends_at))
+        here = snapshot.host_state(number)
+        if not any(there == row for there, _ in here.promised):
+            raise db_connection.Conflict('a lease has been moved meanwhile')
+        return (bool(snapshot.usable >> number & 1)
+                and [(each.start, each.end, each.movable)
+                     for each in drawn] == [(start, end, True)]
+                and (here.host.node.compute or not any(
+                    begin < end and start < until for begin, until
+                    in host_states.windows(here, snapshot.now, {name}))))
+
+    def _number(self, row: leases.NodeBooking) -> int:
+        """Return the number of the host of a booking.
+
+        :raises Conflict: the host was removed, or the snapshot does not have
+            it yet.
+        """
+        try:
+            number = self._snapshot.host_set.number(row.node_uuid)
+            self._snapshot.host_state(number)
+        except KeyError as exc:
+            raise db_connection.Conflict('a host has changed') from exc
+        return number
+
+    def _range(self, lease: leases.Lease) -> tuple[int, int]:
+        """Return the earliest and the latest start of a lease."""
+        between = lease.between
+        assert between is not None
+        soonest = self._snapshot.now + datetime.timedelta(
+            seconds=between.fix_before)
+        first = max(instants.instant(between.earliest),
+                    (instants.instant(soonest) // _GRAIN + 1) * _GRAIN)
+        # NOTE: it may stay where it is.
+        first = min(first, instants.instant(lease.start))
+        until = request_checks.latest_end(_limits(self._conf, lease),
+                                          self._snapshot.now)
+        # NOTE: the window of a lease may reach beyond the horizon.
+        latest = between.latest if until is None else min(
+            between.latest, max(until, lease.end))
+        last = instants.instant(latest - (lease.end - lease.start))
+        return first, last
+
+    def sliding(self, lease: leases.Lease) -> slides.Sliding:
+        """Return a lease as the planner slides it."""
+        start, end = (instants.instant(lease.start),
+                      instants.instant(lease.end))
+        demands = tuple(
+            self._snapshot.loans.limit(
+                lease_demands.of(
+                    each.id, start, end, len(each.bookings), len(
+                        each.bookings),
+                    self._snapshot.eligible(self._asked[
+                        each.id]), self._margin,
+                    self._snapshot.host_set.mask(row.node_uuid
+                                                 for row in each.bookings),
+                    each.instances), lease.project_id)
+            for each in lease.reservations)
+        return slides.Sliding(demands, *self._range(lease), start)
+
+    def without(self, others: Sequence[leases.Lease],
+                free: timeline.Timeline) -> timeline.Timeline:
+        """Return a timeline without some leases."""
+        names = {host_states.name(row) for lease in others
+                 for row in lease.bookings}
+        numbers = host_sets.mask(self._number(row) for lease in others
+                             for row in lease.bookings)
+        return free.without(list(_drawn(free, numbers, names)))
+
+
+def _drawn(there: timeline.Timeline, hosts: int,
+           names: set[str]) -> Iterator[bookings.Booking]:
+    for number in host_sets.members(hosts):
+        for each in there.rows[number]:
+            if host_states.whole(each.id) in names:
+                yield each

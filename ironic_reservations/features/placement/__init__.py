@@ -1,0 +1,1 @@
+"""Placement and Nova, kept in agreement with the timeline."""

@@ -1,0 +1,272 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Compares Placement with our rows, in both directions.
+
+Cheap requests come first: all providers in one, the providers with room in
+each resource class of nodes, and the usages of compute hosts in three. A host
+that was in order, whose provider has not changed since, and that should have
+the same as then, is still in order. Only the others are checked one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import TypeVar
+import uuid as uuid_module
+
+from ironic_reservations.clouds import placement
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.features.placement import compute_hosts
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import lease_provider_audit
+from ironic_reservations.features.placement import providers_seen
+from ironic_reservations.features.placement import server_audit
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.model import mirrored_node
+
+_NAMESPACE = uuid_module.UUID('7c0f5f1e-5a63-4b0c-8d7c-5f6a1f0b9d34')
+
+#: The usage of a host by class, as far as requests for all hosts show it.
+_Used = Mapping[str, int]
+#: The usage of a node that is free, or not known to be used.
+_FREE: _Used = {}
+_Seen = dict[str, providers_seen.Seen]
+_Row = TypeVar('_Row', holds.Hold, holds.Promise)
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The result of an audit.
+
+    :ivar nodes: the number of nodes.
+    :ivar looked_at: how many of them were checked one by one.
+    :ivar in_work: how many of those are being changed, so that they could not
+        be compared.
+    """
+
+    nodes: int
+    looked_at: int
+    in_work: int
+    differences: tuple[hold_audit.Difference, ...]
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything agrees."""
+        return not self.differences
+
+
+def audit(engine: Engine, everything: bool = False) -> Report:
+    """Compare all hosts, and what leases have on them.
+
+    :param everything: check each host, also those that were in order.
+    """
+    seen, hosts = _read(engine)
+    there = {found.uuid: found
+             for found in hold_calls.client(engine).providers()}
+    # NOTE: hosts that are not mirrored any more, but still in Placement.
+    for uuid in seen.keys() & there.keys() - hosts.keys():
+        if seen[uuid].kind is not providers_seen.Kind.LEASE_PROVIDER:
+            hosts[uuid] = hold_audit.Host(
+                uuid, seen[uuid].kind is providers_seen.Kind.NODE)
+    used = _used(engine, hosts, there)
+    suspects = [uuid for uuid in sorted(hosts) if everything or _suspect(
+        hosts[uuid], there.get(uuid), used.get(uuid), seen.get(uuid))]
+    found: list[hold_audit.Difference] = []
+    now: _Seen = {}
+    in_work = 0
+    for uuid in suspects:
+        view = look(engine, uuid, hosts[uuid].exclusive)
+        differences = hold_audit.compare(view)
+        found += differences
+        in_work += bool(view.in_work)
+        if uuid in there and not differences and not view.in_work and (
+                view.host.class_name is not None or not view.host.exclusive):
+            now[uuid] = _as_seen(view.host, there[uuid], used.get(uuid))
+    differences, children = lease_provider_audit.find(engine, there, seen,
+                                                      everything)
+    found += differences
+    found += server_audit.find(engine, {
+        uuid: host.node.name for uuid, host in hosts.items()
+        if not host.exclusive and host.node is not None and host.node.name})
+    _remember(engine, {uuid: one for uuid, one in {**now, **children}.items()
+                       if seen.get(uuid) != one}, seen.keys() - there.keys())
+    return Report(sum(host.node is not None for host in hosts.values()),
+                  len(suspects), in_work, tuple(found))
+
+
+def look(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
+    """Check one host.
+
+    :param exclusive: whether it is, or was, a node of Ironic.
+    """
+    before = read_host(engine, uuid, exclusive)
+    view = _view(engine, before)
+    if hold_audit.compare(view):
+        # NOTE: the reads are not of one moment, so differences count only if
+        # they are found again with the same rows.
+        view = _view(engine, before)
+        after = read_host(engine, uuid, exclusive)
+        changed = {row.owner for row in {*before.held} ^ {*after.held}} | {
+            row.owner for row in {*before.promises} ^ {*after.promises}}
+        if exclusive and before.node != after.node:
+            changed.add(uuid)
+        if changed:
+            view = dataclasses.replace(
+                view, in_work=view.in_work | changed, usages={},
+                strays=view.strays - {row.consumer_uuid
+                                      for row in after.held})
+    return view
+
+
+def read_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.Host:
+    """Return a host as our database has it now.
+
+    :param exclusive: whether it is, or was, a node of Ironic.
+    """
+    with engine.database.read() as connection:
+        return _host(uuid, exclusive, db_nodes.read_nodes(
+            connection, [uuid], with_traits=False).get(uuid),
+            db_holds.read_of_node(connection, uuid),
+            db_holds.read_promises(connection, engine.clock(), uuid))
+
+
+def _host(uuid: str, exclusive: bool, node: mirrored_node.Node | None,
+          held: Iterable[holds.Hold],
+          promises: Iterable[holds.Promise]) -> hold_audit.Host:
+    return hold_audit.Host(
+        uuid, exclusive,
+        None if node is None or node.compute is exclusive else node,
+        tuple(held), tuple(promise for promise in promises
+                           if promise.exclusive is exclusive))
+
+
+def _read(engine: Engine) -> tuple[_Seen, dict[str, hold_audit.Host]]:
+    with engine.database.snapshot() as connection:
+        seen = providers_seen.read(connection)
+        held = _by_host(db_holds.read_all(connection))
+        nodes = db_nodes.read_nodes(connection, with_traits=False)
+        promises = _by_host(db_holds.read_promises(connection,
+                                                   engine.clock()))
+    return seen, {
+        uuid: _host(uuid, (not nodes[uuid].compute if uuid in nodes
+                           else held[uuid][0].exclusive),
+                    nodes.get(uuid), held.get(uuid, ()),
+                    promises.get(uuid, ()))
+        for uuid in nodes.keys() | held.keys()}
+
+
+def _by_host(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
+    found: dict[str, list[_Row]] = {}
+    for row in rows:
+        found.setdefault(row.node_uuid, []).append(row)
+    return found
+
+
+def _used(engine: Engine, hosts: Mapping[str, hold_audit.Host],
+          there: Collection[str]) -> dict[str, _Used]:
+    """Return usages; for nodes, whether they are free, class by class."""
+    found: dict[str, _Used] = {}
+    for name in sorted({host.class_name for host in hosts.values()
+                        if host.class_name is not None}):
+        for one in hold_calls.client(engine).providers(resources=f'{name}:1'):
+            host = hosts.get(one.uuid)
+            if host is not None and host.class_name == name:
+                found[one.uuid] = _FREE
+    shared = {uuid for uuid, host in hosts.items() if not host.exclusive}
+    if shared:
+        found.update(compute_hosts.usages(engine, shared & {*there}))
+    return found
+
+
+def _view(engine: Engine, host: hold_audit.Host) -> hold_audit.View:
+    if host.exclusive and host.in_work:
+        return hold_audit.View(host, host.in_work)
+    client = hold_calls.client(engine)
+    allocated = client.allocated(host.uuid)
+    if allocated is None:
+        return hold_audit.View(host, host.in_work)
+    # NOTE: the servers on a compute host may change while it is read.
+    usages = (allocated.usages if allocated.steady or host.exclusive else {})
+    known = {row.consumer_uuid for row in host.held}
+    return hold_audit.View(
+        host, host.in_work, allocated.consumers,
+        consumers.strays(engine, allocated.consumers.keys() - known), usages,
+        _totals(client, host, usages))
+
+
+def _totals(client: placement.Placement, host: hold_audit.Host,
+            usages: _Used) -> dict[str, int]:
+    """Return the inventory totals by class.
+
+    NOTE: Nova reserves everything of a node in use, so that its usage is
+    compared with its full inventory.
+    """
+    if host.exclusive and max(usages.values(), default=0) <= 1:
+        return {}
+    offered = client.inventories(host.uuid)
+    return {} if offered is None else {
+        name: offer['total'] if host.exclusive else int(
+            (offer['total'] - offer['reserved']) * offer['allocation_ratio'])
+        for name, offer in offered.by_class.items()}
+
+
+def _suspect(host: hold_audit.Host, provider: placement.Provider | None,
+             used: _Used | None, seen: providers_seen.Seen | None) -> bool:
+    """Return whether a host has to be checked."""
+    if provider is None:
+        return bool(host.held) or host.needed
+    if host.exclusive:
+        if host.node is None or len(host.held) > 1:
+            return True
+        if host.class_name is None or used is _FREE:
+            return bool(host.held or (host.class_name and host.promises))
+    return bool(host.in_work) or seen != _as_seen(host, provider, used)
+
+
+def _as_seen(host: hold_audit.Host, provider: placement.Provider,
+             used: _Used | None) -> providers_seen.Seen:
+    """Return the state of a host that is in order.
+
+    NOTE: it includes the usage, since that is all that changes when somebody
+    deletes a hold.
+    """
+    state = (host.class_name,
+             sorted((hold.consumer_uuid, hold.amounts)
+                    for hold in host.held),
+             sorted((promise.owner, promise.amounts)
+                    for promise in host.promises),
+             None if used is None else sorted(used.items()))
+    return providers_seen.Seen(
+        provider.generation,
+        (providers_seen.Kind.NODE if host.exclusive
+         else providers_seen.Kind.COMPUTE_HOST),
+        str(uuid_module.uuid5(_NAMESPACE, repr(state))))
+
+
+def _remember(engine: Engine, seen: Mapping[str, providers_seen.Seen],
+              gone: Iterable[str]) -> None:
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            providers_seen.write(connection, seen, list(gone),
+                                 engine.clock())
+    forgotten = sorted(gone)
+    if seen or forgotten:
+        retry.until_committed(attempt)

@@ -1,0 +1,164 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reads compute hosts of Nova from Placement.
+
+A compute host is the root of a tree of providers, and is identified by the
+uuid or name of that provider. Its inventories, and what others than leases use
+of it, are read again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+import uuid as uuid_module
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement
+from ironic_reservations.engine import Engine
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.model import flavors
+from ironic_reservations.model import inventories
+from ironic_reservations.model import mirrored_node
+
+LOG = log.getLogger(__name__)
+
+#: The class that distinguishes compute hosts from all other providers.
+MARK = flavors.VCPU
+#: The classes that servers allocate on their hosts.
+SIZES = (flavors.VCPU, flavors.MEMORY_MB, flavors.DISK_GB)
+#: The trait that Nova sets on hosts whose service is disabled.
+DISABLED = 'COMPUTE_STATUS_DISABLED'
+
+
+def find(engine: Engine, ident: str) -> mirrored_node.Node | None:
+    """Return a compute host by its name, or its uuid in Placement.
+
+    :returns: ``None`` if there is none, also if a node of Ironic or another
+        provider has that name.
+    """
+    if engine.placement is None:
+        return None
+    for provider in _called(engine.placement, ident):
+        node = (None if provider.parent is not None else read(
+            engine, provider, bool(is_unusable(engine, provider.uuid))))
+        if node is not None and MARK in dict(node.inventories or ()) and (
+                engine.ironic is None
+                or engine.ironic.node(node.uuid) is None):
+            return node
+    return None
+
+
+def _called(client: placement.Placement,
+            ident: str) -> list[placement.Provider]:
+    try:
+        found = client.provider(str(uuid_module.UUID(ident)))
+    except ValueError:
+        found = None
+    return client.providers(name=ident) if found is None else [found]
+
+
+def unusable(engine: Engine) -> frozenset[str] | None:
+    """Return the hosts whose nova-compute is down or disabled, by Nova.
+
+    :returns: ``None``: Nova does not say, or there is none.
+    """
+    if engine.nova is None:
+        return None
+    try:
+        return frozenset(each.uuid for each in engine.nova.hypervisors()
+                         if not each.usable)
+    except errors.NovaUnavailable as exc:
+        LOG.warning('Nova does not say which compute hosts are down: %s', exc)
+        return None
+
+
+def is_unusable(engine: Engine, uuid: str) -> bool | None:
+    """Return whether the nova-compute of one host is down or disabled.
+
+    :returns: ``None``: Nova does not say, or there is none.
+    """
+    if engine.nova is None:
+        return None
+    try:
+        found = engine.nova.hypervisor(uuid)
+    except errors.NovaUnavailable as exc:
+        LOG.warning('Nova does not say whether the compute host %s is down: '
+                    '%s', uuid, exc)
+        return None
+    return found is not None and not found.usable
+
+
+def read(engine: Engine, provider: placement.Provider,
+         down: bool = False) -> mirrored_node.Node | None:
+    """Return a compute host, with three requests.
+
+    :param down: whether its nova-compute is down or disabled, by Nova.
+    :returns: ``None`` if it is gone.
+    """
+    client = hold_calls.client(engine)
+    there = client.inventories(provider.uuid)
+    traits = client.traits(provider.uuid)
+    # NOTE: last, so that concurrent allocations are counted.
+    held = client.consumers_on(provider.uuid)
+    if there is None or traits is None or held is None:
+        return None
+    used = _used_by_others(held)
+    return mirrored_node.Node(
+        provider.uuid, name=provider.name, provision_state=None,
+        maintenance=down or DISABLED in traits, traits=traits,
+        inventories=tuple(
+            (name, _inventory(offer, used.get(name, 0)))
+            for name, offer in sorted(there.by_class.items())))
+
+
+def _used_by_others(held: Mapping[str, placement.Resources]
+                    ) -> dict[str, int]:
+    """Sum up the allocations of consumers that are not ours.
+
+    NOTE: ours are recognized by the uuid alone, so that concurrent changes of
+    holds do not matter.
+    """
+    used: dict[str, int] = {}
+    for consumer, resources in held.items():
+        if not consumers.is_ours(consumer):
+            for name, amount in resources.items():
+                used[name] = used.get(name, 0) + amount
+    return used
+
+
+def _inventory(offer: Mapping[str, Any], used: int) -> inventories.Inventory:
+    return inventories.Inventory(
+        offer['total'], offer['reserved'], offer['allocation_ratio'],
+        offer['min_unit'], offer['max_unit'], offer['step_size'], used)
+
+
+def usages(engine: Engine,
+           uuids: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Return the usages of compute hosts, with a few requests for all of them.
+
+    NOTE: if a server is deleted, nothing else changes on its host.
+
+    :returns: by host and class; hosts that are full, or do not accept an
+        allocation of 1, are left out.
+    """
+    wanted, found = set(uuids), dict[str, dict[str, int]]()
+    for name in SIZES:
+        if wanted <= found.keys():
+            break
+        found.update(hold_calls.client(engine).with_room(name))
+    return {uuid: found[uuid] for uuid in sorted(wanted & found.keys())}

@@ -1,0 +1,288 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Compares one host in Placement with our rows.
+
+It is pure: the engine reads, and this compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import enum
+import functools
+
+from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.model import flavors
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
+
+#: How many consumers a sentence names.
+_NAMED = 5
+
+
+class Kind(enum.StrEnum):
+    """The kinds of differences."""
+
+    #: A node is not held although a row says so.
+    HOLD_MISSING = 'hold_missing'
+    #: The hold differs from its row, or is of a former class of the node.
+    HOLD_DIFFERS = 'hold_differs'
+    #: The node is promised, but neither held nor used by its instance.
+    UNHELD = 'unheld'
+    #: A hold of ours without a row.
+    ORPHAN = 'orphan'
+    #: The usage exceeds the inventory.
+    OVERALLOCATED = 'overallocated'
+    #: There is usage without a consumer.
+    GHOST = 'ghost'
+    #: The node has no provider.
+    PROVIDER_MISSING = 'provider_missing'
+    #: A deleted node still has a provider.
+    PROVIDER_LEFTOVER = 'provider_leftover'
+    #: A lease of instances has nothing of a host in Placement.
+    RESERVATION_MISSING = 'reservation_missing'
+    #: It has too much or too little of it.
+    RESERVATION_DIFFERS = 'reservation_differs'
+    #: A lease that is over still has something.
+    RESERVATION_LEFTOVER = 'reservation_leftover'
+    #: An active lease has no private flavor in Nova.
+    FLAVOR_MISSING = 'flavor_missing'
+    #: A server has more of a compute host than Placement counts.
+    UNCOUNTED = 'uncounted'
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Difference:
+    """A difference.
+
+    :ivar node_uuid: empty if it is not about a node.
+    :ivar detail: a sentence for operators.
+    :ivar reservation_id: of the lease of instances that it is about.
+    :ivar shared: whether it is about a compute host.
+    :ivar resource_class: the class, if it is about one.
+    """
+
+    kind: Kind
+    node_uuid: str
+    consumer_uuid: str | None = None
+    detail: str = dataclasses.field(default='', compare=False)
+    reservation_id: str = ''
+    shared: bool = False
+    resource_class: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """A node of Ironic or a compute host in our database.
+
+    :ivar exclusive: whether it is held as a whole, like a node of Ironic.
+    :ivar node: ``None`` if it has been deleted.
+    :ivar held: its holds, including those being released.
+    :ivar promises: for which it should be held.
+    """
+
+    uuid: str
+    exclusive: bool = True
+    node: mirrored_node.Node | None = None
+    held: tuple[holds.Hold, ...] = ()
+    promises: tuple[holds.Promise, ...] = ()
+
+    @functools.cached_property
+    def class_name(self) -> str | None:
+        """The class that Placement should offer one of."""
+        if self.node is None or not self.exclusive:
+            return None
+        try:
+            return flavors.class_of_node(self.node.resource_class)
+        except ValueError:
+            return None
+
+    @property
+    def in_work(self) -> frozenset[str]:
+        """The owners of holds that are being changed."""
+        return frozenset(hold.owner for hold in self.held
+                         if hold.state is not holds.HoldState.ACTIVE)
+
+    @property
+    def needed(self) -> bool:
+        """Whether Placement should have a provider for it."""
+        return self.node is not None and (
+            not self.exclusive or (
+                self.class_name is not None
+                and self.node.provision_state == node_condition.AVAILABLE))
+
+    def unheld(self) -> list[holds.Promise]:
+        """Return the promises without a hold."""
+        owners = {hold.owner for hold in self.held}
+        return [] if self.exclusive and owners else [
+            promise for promise in self.promises
+            if promise.owner not in owners]
+
+    def promise_of(self, hold: holds.Hold) -> holds.Promise | None:
+        """Return the promise of a hold.
+
+        NOTE: a hold without a promise is released by the process that ended
+        it.
+        """
+        return next((promise for promise in self.promises
+                     if self.exclusive or promise.owner == hold.owner), None)
+
+    def agrees(self, hold: holds.Hold, there: Mapping[str, int]) -> bool:
+        """Return whether the allocations of a hold are those promised."""
+        if self.class_name is not None:
+            return dict(there) == {self.class_name: 1}
+        promise = self.promise_of(hold)
+        return dict(there) == hold.resources and (
+            self.exclusive or promise is None
+            or promise.amounts == hold.amounts)
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """Everything that is known of one host.
+
+    :ivar in_work: owners whose holds are being changed.
+    :ivar consumers: resources by consumer; ``None`` without a provider.
+    :ivar strays: the consumers that are ours and have no row.
+    :ivar usages: by class, if they are known.
+    :ivar totals: of the inventories by class, if they are known.
+    """
+
+    host: Host
+    in_work: frozenset[str] = frozenset()
+    consumers: Mapping[str, Mapping[str, int]] | None = None
+    strays: frozenset[str] = frozenset()
+    usages: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    totals: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+
+#: Sentences, for nodes of Ironic and for compute hosts.
+_NO_PROVIDER = ('The node is not in Placement; nova-compute creates its '
+                'provider.',
+                'The compute host is not in Placement. If it does not come '
+                'back, remove it from the hosts.')
+_HELD_NOWHERE = ('The held node is not in Placement.',
+                 'The held compute host is not in Placement.')
+_NOT_HELD = ('It is no longer held for {}.',
+             'No share of it is held any more for {}.')
+_STRAY = ('An allocation of this service holds it, but the database has no '
+          'such hold.',
+          'An allocation of this service holds a share, but the database has '
+          'no such hold.')
+
+
+def compare(view: View) -> list[Difference]:
+    """Return the differences of a host.
+
+    NOTE: there are none for a whole node while a hold of it is being changed.
+    """
+    if view.host.exclusive and view.in_work:
+        return []
+    return sorted(
+        Difference(kind, view.host.uuid, consumer, detail,
+                   shared=not view.host.exclusive,
+                   resource_class=resource_class)
+        for kind, consumer, detail, resource_class in (
+            *((*found, '') for found in _about_promises(view)),
+            *_about_usage(view)))
+
+
+_Found = Iterator[tuple[Kind, str | None, str]]
+#: With the class.
+_OfClass = Iterator[tuple[Kind, str | None, str, str]]
+
+
+def _about_promises(view: View) -> _Found:
+    """Find differences between holds and promises."""
+    host, shared = view.host, not view.host.exclusive
+    held = [hold for hold in host.held if hold.owner not in view.in_work]
+    if view.consumers is None:
+        for hold in held:
+            yield Kind.HOLD_MISSING, hold.consumer_uuid, _HELD_NOWHERE[shared]
+        if not held and host.needed:
+            yield Kind.PROVIDER_MISSING, None, _NO_PROVIDER[shared]
+        return
+    if host.exclusive and host.node is None:
+        yield (Kind.PROVIDER_LEFTOVER, None,
+               'Ironic has no such node, but Placement still has it.')
+    for hold in held:
+        there = view.consumers.get(hold.consumer_uuid)
+        if there is None:
+            yield (Kind.HOLD_MISSING, hold.consumer_uuid,
+                   _NOT_HELD[shared].format(hold.owner))
+        elif not host.agrees(hold, there):
+            yield (Kind.HOLD_DIFFERS, hold.consumer_uuid,
+                   f'The share held for {hold.owner} is {_amounts(there)}, '
+                   'which is not the promised one.' if shared else
+                   f'The hold has {_amounts(there)}, but the node is '
+                   f"{host.class_name or 'of no class'}.")
+    unheld = [promise for promise in host.unheld()
+              if promise.owner not in view.in_work]
+    if unheld and (shared or _anybodys(view, view.consumers, unheld[0])):
+        yield Kind.UNHELD, None, _unheld(view.consumers, unheld, shared)
+    for consumer in view.strays:
+        yield Kind.ORPHAN, consumer, _STRAY[shared]
+
+
+def _anybodys(view: View, consumers: Mapping[str, Mapping[str, int]],
+              promise: holds.Promise) -> bool:
+    """Return whether others than its instance may get a promised node."""
+    node = view.host.node
+    return (node is not None and view.host.class_name is not None
+            and not {promise.instance_uuid, node.instance_uuid}
+            & consumers.keys())
+
+
+def _unheld(consumers: Mapping[str, Mapping[str, int]],
+            unheld: Sequence[holds.Promise], shared: bool) -> str:
+    owner = unheld[0].owner
+    if shared:
+        return (f'{len(unheld)} of its instances are promised but not held, '
+                f'such as {owner}: others may get their resources.')
+    if consumers:
+        return (f'It is promised ({owner}), but others have it: '
+                f"{', '.join(sorted(consumers))}.")
+    return (f'It is promised ({owner}), but not held, so that others can get '
+            'it.')
+
+
+def _about_usage(view: View) -> _OfClass:
+    """Find usage without a consumer, or beyond the inventory, by class."""
+    if view.consumers is None:
+        return
+    consumers = view.consumers
+    for name, used in sorted(view.usages.items()):
+        owned = sum(there.get(name, 0) for there in consumers.values())
+        # NOTE: the servers on a compute host may change while it is read.
+        if used > owned or (used < owned and view.host.exclusive):
+            yield (Kind.GHOST, None,
+                   f'{used - owned} of the {used} used {name} have no '
+                   'consumer. "placement-manage db online_data_migrations" '
+                   'creates one, which a later audit can name.', name)
+        if used > view.totals.get(name, used):
+            having = sorted(consumer for consumer, there in consumers.items()
+                            if there.get(name))
+            more = len(having) - _NAMED
+            yield (Kind.OVERALLOCATED, None,
+                   f'{used} of {view.totals[name]} {name} are used, by '
+                   f"{', '.join(having[:_NAMED])}"
+                   + (f' and {more} more.' if more > 0 else '.'), name)
+
+
+def _amounts(resources: Mapping[str, int]) -> str:
+    """Return resources in words."""
+    return ', '.join(f'{amount} {name}'
+                     for name, amount in sorted(resources.items()))

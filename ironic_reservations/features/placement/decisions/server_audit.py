@@ -1,0 +1,90 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""Compares the servers on a compute host with what Placement counts there.
+
+It is pure: the engine reads, and this compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Set
+import dataclasses
+import re
+
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
+from ironic_reservations.model import flavors
+
+#: The classes of processors, shared ones and dedicated ones.
+_PROCESSORS = (flavors.VCPU, 'PCPU')
+_OF_PROCESSORS = re.compile('resources[a-zA-Z0-9_-]{0,64}:[VP]CPU')
+
+
+@dataclasses.dataclass(frozen=True)
+class Server:
+    """A server that runs on a host.
+
+    :ivar vcpus: those of its own copy of its flavor, which it keeps whatever
+        becomes of the flavor.
+    :ivar extra_specs: of the same.
+    """
+
+    uuid: str
+    vcpus: int
+    extra_specs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def of_lease(self) -> bool:
+        """Whether its flavor is one of a lease, over or not."""
+        return any(machine.PREFIX in key for key in self.extra_specs)
+
+    @property
+    def processors(self) -> int:
+        """How many processors Placement should count.
+
+        NOTE: a flavor of the operator's may request fewer on purpose.
+        """
+        asked = [int(value) for key, value in self.extra_specs.items()
+                 if _OF_PROCESSORS.fullmatch(key) and value.isdecimal()]
+        return sum(asked) if asked and not self.of_lease else self.vcpus
+
+
+def compare(host: str, servers: Iterable[Server],
+            allocated: Mapping[str, Mapping[str, int]],
+            offered: Mapping[str, Mapping[str, int]],
+            live: Set[str]) -> Iterator[hold_audit.Difference]:
+    """Return the servers that have more of a host than Placement counts.
+
+    :param allocated: of the host, by consumer.
+    :param offered: of its lease provider, by consumer.
+    :param live: the classes of leases that hold the host: what their servers
+        have is counted by the hold.
+    """
+    for server in sorted(servers, key=lambda each: each.uuid):
+        if not live.isdisjoint(offered.get(server.uuid, {})):
+            continue
+        there = allocated.get(server.uuid, {})
+        counted = sum(there.get(name, 0) for name in _PROCESSORS)
+        if counted < server.processors:
+            yield hold_audit.Difference(
+                hold_audit.Kind.UNCOUNTED, host, server.uuid,
+                f'The server {server.uuid} has {server.vcpus} VCPUs, of which '
+                f'Placement counts {counted}'
+                + (': it has the flavor of a lease that is over. Delete it, '
+                   'or resize it to another flavor.' if server.of_lease else
+                   '. "nova-manage placement heal_allocations" corrects it.'),
+                shared=True, resource_class=flavors.VCPU)

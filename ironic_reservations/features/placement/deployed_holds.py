@@ -1,0 +1,157 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Moves holds to deployed instances (``[placement] on_deploy = move``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.model import node_reservation
+
+LOG = log.getLogger(__name__)
+
+MOVE = 'move'
+#: How many holds one pass moves at most.
+_BATCH = 100
+
+
+def hand_over(engine: Engine,
+              reservation: node_reservation.Reservation) -> None:
+    """Move the hold of a reservation to its instance, now or later."""
+    if _wanted(engine):
+        _hand_over(engine, reservation.uuid, reservation.node_uuid,
+                   reservation.instance_uuid, reservation.project_id,
+                   reservation.user_id)
+
+
+def hand_over_all(engine: Engine) -> None:
+    """Move holds that should have been moved before."""
+    if not _wanted(engine):
+        return
+    with engine.database.read() as connection:
+        deployed = db_holds.read_deployed(connection, _BATCH)
+    for _, promise in deployed:
+        if promise.instance_uuid is not None and not _hand_over(
+                engine, promise.owner, promise.node_uuid,
+                promise.instance_uuid, promise.project_id, promise.user_id):
+            # NOTE: the others would have to wait for its time-outs, too.
+            break
+
+
+def _wanted(engine: Engine) -> bool:
+    return (engine.placement is not None
+            and engine.conf.placement.on_deploy == MOVE)
+
+
+def _hand_over(engine: Engine, owner: str, node_uuid: str,
+               instance_uuid: str, project_id: str | None,
+               user_id: str | None) -> bool:
+    """Move one hold; return whether Placement answered."""
+    try:
+        move(engine, owner, node_uuid, instance_uuid, project_id, user_id)
+    except (errors.PlacementUnavailable, errors.DatabaseUnavailable,
+            errors.Contention) as exc:
+        LOG.warning('The hold for the reservation of instance %(instance)s '
+                    'could not be moved to it yet, and will be later: '
+                    '%(why)s', {
+                        'instance': instance_uuid, 'why': exc})
+        return False
+    return True
+
+
+def move(engine: Engine, owner: str, node_uuid: str, instance_uuid: str,
+         project_id: str | None, user_id: str | None) -> hold_cases.Verdict:
+    """Move the hold of a node to its instance, in one transaction.
+
+    :returns: ``INSTANCE``: it has the node now; ``HELD``: it does not, since
+        it has other allocations; ``BUSY``: this is not known yet; ``UNKNOWN``:
+        the node is not held for that owner.
+    :raises PlacementUnavailable: nothing was changed.
+    """
+    def attempt() -> holds.Hold | None:
+        with engine.database.write() as connection:
+            # NOTE: an owner may have other holds: of nodes that it no longer
+            # has, which are about to be released.
+            held = next((row for row in db_holds.read_of_node(
+                connection, node_uuid) if row.owner == owner
+                and row.state is holds.HoldState.ACTIVE
+                and not row.handed), None)
+            return held and db_holds.change(
+                connection, held, engine.clock(),
+                state=holds.HoldState.MOVING, instance_uuid=instance_uuid,
+                deadline=hold_calls.deadline(engine))
+    moving = retry.until_committed(attempt)
+    if moving is None:
+        return hold_cases.Verdict.UNKNOWN
+    try:
+        there = hold_calls.client(engine).consumer(moving.consumer_uuid)
+        if not there.allocations:
+            hold_recovery.forget(engine, moving)
+            return hold_cases.Verdict.UNKNOWN
+        answer = hold_calls.patiently(
+            engine, moving, lambda: hold_calls.client(
+                engine).post_allocations(_handed(
+                    moving, there.generation, instance_uuid,
+                    project_id or hold_cases.NOBODY,
+                    user_id or hold_cases.NOBODY)))
+    except errors.PlacementUnavailable:
+        hold_recovery.reactivate(engine, moving)
+        raise
+    return _moved(engine, moving, instance_uuid, answer)
+
+
+def _handed(hold: holds.Hold, generation: int | None, instance_uuid: str,
+            project_id: str, user_id: str
+            ) -> Mapping[str, placement.AllocationRequest]:
+    return {
+        hold.consumer_uuid: hold_calls.nothing(hold, generation),
+        instance_uuid: placement.AllocationRequest(
+            {hold.node_uuid: hold.resources}, project_id, user_id,
+            None, consumers.INSTANCE)}
+
+
+def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
+           answer: answers.Answer) -> hold_cases.Verdict:
+    if answer.done:
+        hold_recovery.hand_over(engine, moving)
+        return hold_cases.Verdict.INSTANCE
+    if answer.outcome is answers.Outcome.UNCERTAIN:
+        return hold_cases.Verdict.BUSY
+    if answer.outcome is answers.Outcome.CONSUMER_CHANGED:
+        there = hold_calls.client(engine).consumer(instance_uuid)
+        if moving.node_uuid in there.allocations:
+            # NOTE: Nova's scheduler has allocated the node to the instance.
+            hold_release.release(engine, [moving.owner])
+            return hold_cases.Verdict.INSTANCE
+    hold_recovery.reactivate(engine, moving)
+    if answer.outcome is answers.Outcome.REFUSED:
+        raise errors.PlacementUnavailable(answer.said)
+    LOG.warning('The hold of node %(node)s was not moved to the instance '
+                '%(instance)s: %(said)s', {
+                    'node': moving.node_uuid, 'instance': instance_uuid,
+                    'said': answer.said})
+    return hold_cases.Verdict.HELD

@@ -1,0 +1,59 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``placement_drift``: results of the last audit of Placement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import tables
+from ironic_reservations.features.placement.decisions import hold_audit
+
+_d = tables.placement_drift.c
+
+
+@dataclasses.dataclass(frozen=True)
+class Drift:
+    """The number of differences of one kind.
+
+    :ivar remaining: how many of them could not be repaired.
+    """
+
+    found: int
+    remaining: int
+    audited_at: datetime.datetime
+
+
+def read(connection: sa.Connection) -> dict[hold_audit.Kind, Drift]:
+    """Return the results of the last audit by kind; empty if there was none.
+    """
+    return {hold_audit.Kind(row[0]): Drift(*row[1:])
+            for row in connection.execute(sa.select(
+                _d.kind, _d.found, _d.remaining, _d.audited_at))}
+
+
+def write(connection: sa.Connection,
+          drift: Mapping[hold_audit.Kind, Drift]) -> None:
+    """Replace the results of the previous audit.
+
+    :raises oslo_db.exception.DBDuplicateEntry: another audit is writing its
+        results.
+    """
+    connection.execute(sa.delete(tables.placement_drift))
+    connection.execute(sa.insert(tables.placement_drift), [
+        {'kind': kind.value, **dataclasses.asdict(one)}
+        for kind, one in sorted(drift.items())])

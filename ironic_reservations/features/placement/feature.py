@@ -1,0 +1,185 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Holds the nodes of reservations in Placement, with the changes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from oslo_log import log
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.engine import change as change_module
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature
+from ironic_reservations.features.placement import deployed_holds
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import loops
+from ironic_reservations.features.placement import providers_seen
+from ironic_reservations.features.placement import reservation_holds
+from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import reasons
+from ironic_reservations.planner import pick
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass
+class _Making(feature.Part):
+    """The hold of a new reservation.
+
+    :ivar over: the uuids of void reservations of other nodes that are deleted.
+    """
+
+    engine: Engine
+    made: node_reservation.Reservation
+    class_name: str
+    over: Collection[str]
+    intended: holds.Hold | None = None
+
+    def write(self, connection: sa.Connection) -> None:
+        """Write the row of the hold."""
+        db_holds.release(connection, self.over, self.made.created_at,
+                         hold_calls.deadline(self.engine))
+        self.intended = reservation_holds.intend(
+            self.engine, connection, self.class_name, self.made)
+
+    def confirm(self) -> None:
+        """Hold the node.
+
+        :raises Obstacle: it cannot be held; the reservation has been ended.
+        :raises PlacementUnavailable: Placement does not answer; the same.
+        """
+        assert self.intended is not None
+        _raise(reservation_holds.hold(self.engine, self.intended, self.made))
+
+
+@dataclasses.dataclass
+class _Ending(feature.Part):
+    """The holds of reservations that are taken back."""
+
+    engine: Engine
+    change: change_module.Change
+    uuids: Collection[str]
+
+    def write(self, connection: sa.Connection) -> None:
+        """Write that they are to be released."""
+        db_holds.release(connection, self.uuids, self.change.planned_at,
+                         hold_calls.deadline(self.engine))
+
+    def committed(self) -> None:
+        """Release them, as soon as Placement answers."""
+        try:
+            hold_release.take_back(self.engine, self.uuids)
+        except (errors.DatabaseUnavailable, errors.Contention) as exc:
+            # The reservation is over nevertheless, so this is no error.
+            LOG.warning('The hold of a deleted reservation could not be '
+                        'released yet, and will be later: %s', exc)
+
+
+@dataclasses.dataclass
+class _Handing(feature.Part):
+    """The hold of a reservation whose node is deployed."""
+
+    engine: Engine
+    used: node_reservation.Reservation
+
+    def committed(self) -> None:
+        """Move the hold to the instance, as soon as Placement answers."""
+        deployed_holds.hand_over(self.engine, self.used)
+
+
+@dataclasses.dataclass
+class _Forgetting(feature.Part):
+    """The providers of nodes that are gone from Ironic."""
+
+    gone: Collection[change_module.NodeGone]
+
+    def write(self, connection: sa.Connection) -> None:
+        """Write that they have to be looked at.
+
+        Nova does not delete a provider that was held when it tried.
+        """
+        for each in self.gone:
+            providers_seen.look_at(connection, each.node_uuid, each.seen_at)
+
+
+class Placement(feature.Feature):
+    """Holds of reserved nodes in Placement."""
+
+    def join(self, engine: Engine,
+             change: change_module.Change) -> feature.Part | None:
+        """Return the holds that begin or end with a change."""
+        if engine.placement is None:
+            return None
+        over = [write for write in change.of_reservations
+                if write.after is None and write.before is not None]
+        made = next((write.after for write in change.of_reservations
+                     if write.before is None), None)
+        if made is not None:
+            return _making(engine, change, made, [
+                write.before.uuid for write in over
+                if write.before is not None
+                and write.before.node_uuid != made.node_uuid])
+        ended = [write.before.uuid for write in over
+                 if write.cause is change_module.Cause.ENDED
+                 and write.before is not None]
+        # A node that is put back first stays held until then.
+        if any(write.cause is change_module.Cause.PUT_BACK
+               for write in change.all_of_leases):
+            ended = []
+        ended += [row.uuid for _, rows in change_module.gone(change)
+                  for row in rows]
+        return _Ending(engine, change, ended) if ended else None
+
+    def confirm_again(self, engine: Engine,
+                      reservation: node_reservation.Reservation) -> None:
+        """Ensure that the node of an earlier reservation is held."""
+        if engine.placement is not None:
+            _raise(reservation_holds.ensure(engine, reservation))
+
+    def obstacles(self, engine: Engine,
+                  request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
+        """Return the nodes that others have in Placement."""
+        if engine.placement is None:
+            return {}
+        return reservation_holds.without_room(engine, request)
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loop that keeps Placement in agreement."""
+        return [] if engine.placement is None else [loops.holds(engine)]
+
+
+def _making(engine: Engine, change: change_module.Change,
+            made: node_reservation.Reservation,
+            over: Collection[str]) -> feature.Part:
+    node = change.given_of(mirrored_node.Node)
+    assert node is not None
+    class_name = reservation_holds.class_of(node)
+    if isinstance(class_name, reasons.Reason):
+        raise feature.Obstacle(class_name)
+    return _Making(engine, made, class_name, over)
+
+
+def _raise(reason: reasons.Reason | None) -> None:
+    if reason is not None:
+        raise feature.Obstacle(reason)

@@ -1,0 +1,203 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The requests to Placement for holds, and what their answers prove.
+
+NOTE: a request without an answer may still be carried out later. What makes it
+harmless is a *fence*: a write that leaves the consumer at a generation that
+the late request does not name, so that Placement refuses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import datetime
+import random
+import time
+from typing import TypeVar
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
+from ironic_reservations.engine import Engine
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement.decisions import holds
+
+_T = TypeVar('_T')
+
+#: How many consumers one write changes; that takes Placement about a second.
+_IN_ONE_WRITE = 50
+#: How often a write is tried against concurrent writes.
+_TIMES = 6
+_PAUSES = (0.005, 0.05)
+#: The generation of a consumer that was written for the first time.
+_WRITTEN_ONCE = 1
+#: The time-out in seconds if none is configured.
+_NO_TIMEOUT = 60
+
+
+def client(engine: Engine) -> placement.Placement:
+    """Return the client; [placement] must be enabled."""
+    assert engine.placement is not None
+    return engine.placement
+
+
+def deadline(engine: Engine) -> datetime.datetime:
+    """Return the deadline of work on a hold that begins now.
+
+    Requests are begun within the first time-out, end within the second, and
+    have ended in Placement after the grace.
+    """
+    conf = engine.conf.placement
+    return engine.clock() + datetime.timedelta(
+        seconds=2 * (conf.timeout or _NO_TIMEOUT) + conf.grace)
+
+
+def in_time(engine: Engine, hold: holds.Hold) -> bool:
+    """Return whether another request may be begun for a hold."""
+    conf = engine.conf.placement
+    return engine.clock() <= hold.deadline - datetime.timedelta(
+        seconds=(conf.timeout or _NO_TIMEOUT) + conf.grace)
+
+
+def patiently(engine: Engine, hold: holds.Hold,
+              write: Callable[[], answers.Answer]) -> answers.Answer:
+    """Write, and retry after concurrent writes."""
+    for _ in range(_TIMES):
+        answer = write()
+        if answer.outcome is not answers.Outcome.AGAIN or not in_time(
+                engine, hold):
+            break
+        time.sleep(random.uniform(*_PAUSES))
+    return answer
+
+
+def in_parts(work: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    """Split work into parts for one write each."""
+    for start in range(0, len(work), _IN_ONE_WRITE):
+        yield work[start:start + _IN_ONE_WRITE]
+
+
+def wanted(hold: holds.Hold,
+           generation: int | None) -> placement.AllocationRequest:
+    """Return the allocations of a hold."""
+    return placement.AllocationRequest(
+        {hold.node_uuid: hold.resources}, hold.project_id,
+        hold.user_id, generation, consumers.TYPE)
+
+
+def nothing(hold: holds.Hold,
+            generation: int | None) -> placement.AllocationRequest:
+    """Return empty allocations for the consumer of a hold."""
+    return placement.AllocationRequest({}, hold.project_id, hold.user_id,
+                                       generation, consumers.TYPE)
+
+
+def put(engine: Engine, hold: holds.Hold) -> answers.Answer:
+    """Write a hold for the first time."""
+    return patiently(engine, hold, lambda: client(engine).put_allocations(
+        hold.consumer_uuid, wanted(hold, None)))
+
+
+def put_all(engine: Engine, new: Sequence[holds.Hold]) -> answers.Answer:
+    """Write several holds for the first time, all or none."""
+    return patiently(engine, new[0], lambda: client(engine).post_allocations(
+        {hold.consumer_uuid: wanted(hold, None) for hold in new}))
+
+
+def is_there(engine: Engine, hold: holds.Hold) -> bool:
+    """Return whether a hold is in Placement now."""
+    return bool(client(engine).consumer(hold.consumer_uuid).allocations)
+
+
+def fence_new(engine: Engine, hold: holds.Hold) -> bool:
+    """Make a late first write fail; return whether it will.
+
+    NOTE: this leaves an empty consumer, which Placement does not show.
+
+    :returns: ``False`` if the hold has been written already.
+    """
+    answer = client(engine).post_allocations(
+        {hold.consumer_uuid: nothing(hold, None)})
+    # NOTE: an empty consumer was left by a failed write or by a fence; or a
+    # write is between its two transactions, which is why this is not called
+    # before the grace is over.
+    if answer.done or answer.outcome is answers.Outcome.CONSUMER_CHANGED:
+        return not is_there(engine, hold)
+    raise errors.PlacementUnavailable(answer.said)
+
+
+def fence_move(engine: Engine, hold: holds.Hold) -> bool:
+    """Make a late move fail; return whether the hold is still ours.
+
+    :returns: ``False`` if it has been moved.
+    """
+    there = client(engine).consumer(hold.consumer_uuid)
+    if not there.allocations:
+        return False
+    answer = patiently(engine, hold, lambda: client(engine).put_allocations(
+        hold.consumer_uuid, wanted(hold, there.generation)))
+    if answer.done:
+        return True
+    raise errors.PlacementUnavailable(answer.said)
+
+
+def remove(engine: Engine, hold: holds.Hold) -> bool:
+    """Remove a hold for good; return whether it existed.
+
+    :raises PlacementUnavailable: it is not known whether it is removed.
+    """
+    if hold.handed:
+        return _take_from_instance(engine, hold)
+    answer = client(engine).delete_allocations(hold.consumer_uuid)
+    if answer.outcome is answers.Outcome.GONE:
+        if hold.confirmed or fence_new(engine, hold):
+            return False
+        answer = client(engine).delete_allocations(hold.consumer_uuid)
+    if answer.outcome in (answers.Outcome.DONE, answers.Outcome.GONE):
+        return True
+    raise errors.PlacementUnavailable(answer.said)
+
+
+def remove_all(engine: Engine,
+               written: Sequence[holds.Hold]) -> answers.Answer:
+    """Remove several holds, all or none.
+
+    NOTE: for holds that have been written only once; Placement refuses if one
+    has changed or is gone.
+    """
+    return patiently(engine, written[0], lambda: client(
+        engine).post_allocations({
+            hold.consumer_uuid: nothing(hold, _WRITTEN_ONCE)
+            for hold in written}))
+
+
+def _take_from_instance(engine: Engine, hold: holds.Hold) -> bool:
+    """Remove from an instance what was moved to it, and nothing else.
+
+    NOTE: Nova may have moved the instance to another host, or have claimed the
+    node for it again, without a type.
+    """
+    there = client(engine).consumer(hold.consumer_uuid)
+    if set(there.allocations) != {hold.node_uuid} or (
+            there.consumer_type not in (None, consumers.INSTANCE)):
+        return False
+    answer = client(engine).put_allocations(
+        hold.consumer_uuid, placement.AllocationRequest(
+            {}, there.project_id or hold.project_id,
+            there.user_id or hold.user_id, there.generation,
+            consumers.INSTANCE))
+    if answer.done:
+        return True
+    raise errors.PlacementUnavailable(answer.said)

@@ -1,0 +1,128 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Releases holds: at once if possible, otherwise later."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement_answers as answers
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement.decisions import holds
+
+LOG = log.getLogger(__name__)
+
+
+def release(engine: Engine, owners: Collection[str]) -> bool:
+    """Release the holds of some reservations.
+
+    :returns: whether all are gone; the others will be released later.
+    :raises DatabaseUnavailable: nothing was changed.
+    """
+    def attempt() -> None:
+        with engine.database.write() as connection:
+            db_holds.release(connection, owners, engine.clock(),
+                             hold_calls.deadline(engine))
+    if owners:
+        retry.until_committed(attempt)
+    return take_back(engine, owners)
+
+
+def give_up(engine: Engine, held: holds.Hold) -> bool:
+    """Release one hold, and no other one of its owner.
+
+    :returns: whether it is gone; otherwise it will be released later, or has
+        changed.
+    :raises DatabaseUnavailable: nothing was changed.
+    """
+    def attempt() -> holds.Hold | None:
+        with engine.database.write() as connection:
+            return db_holds.change(
+                connection, held, engine.clock(),
+                state=holds.HoldState.RELEASING,
+                deadline=hold_calls.deadline(engine))
+    marked = retry.until_committed(attempt)
+    return marked is not None and take_back_one(engine, marked)
+
+
+def take_back(engine: Engine, owners: Collection[str]) -> bool:
+    """Release what :func:`db.holds.release` has marked in a transaction.
+
+    :returns: whether all are gone; the others will be released later.
+    """
+    if not owners:
+        return True
+    with engine.database.read() as connection:
+        left = db_holds.read_of_owners(connection, owners)
+    gone = 0
+    for some in hold_calls.in_parts(left):
+        removed = _remove_all(engine, some)
+        hold_recovery.forget_all(engine, removed)
+        gone += len(removed)
+    return gone == len(left)
+
+
+def take_back_one(engine: Engine, one: holds.Hold) -> bool:
+    """Release a hold that has been marked; return whether it is gone."""
+    gone = _remove(engine, one)
+    if gone:
+        hold_recovery.forget(engine, one)
+    return gone
+
+
+def _remove_all(engine: Engine,
+                some: Sequence[holds.Hold]) -> list[holds.Hold]:
+    """Remove holds that have been marked; return those that are gone."""
+    together = [one for one in some
+                if _may_be_removed(one) and not one.handed]
+    if len(together) > 1:
+        answer = hold_calls.remove_all(engine, together)
+        if answer.outcome is answers.Outcome.UNCERTAIN:
+            # NOTE: no single requests after this, since Placement does not
+            # answer.
+            LOG.warning('%(count)s holds could not be released yet, and will '
+                        'be later: %(why)s',
+                        {'count': len(some), 'why': answer.said})
+            return []
+        if answer.done:
+            some = [one for one in some if one not in together]
+            return [*together, *(one for one in some if _remove(engine, one))]
+    return [one for one in some if _remove(engine, one)]
+
+
+def _may_be_removed(one: holds.Hold) -> bool:
+    # NOTE: a hold that is not confirmed may be being written; it has to wait
+    # for its deadline.
+    return one.state is holds.HoldState.RELEASING and one.confirmed
+
+
+def _remove(engine: Engine, one: holds.Hold) -> bool:
+    """Remove a hold that has been marked; return whether it is gone."""
+    if not _may_be_removed(one):
+        return False
+    try:
+        hold_calls.remove(engine, one)
+    except errors.PlacementUnavailable as exc:
+        LOG.warning('The hold of node %(node)s could not be released yet, and '
+                    'will be later: %(why)s',
+                    {'node': one.node_uuid, 'why': exc})
+        return False
+    return True

@@ -1,0 +1,328 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``holds``: what this service has, or may have, written to Placement.
+
+A row is written before anything is written to Placement, and deleted after all
+of it has been removed there. Each change names the generation that was read,
+so that one of two concurrent changes fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+import dataclasses
+import datetime
+import json
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import conditions
+from ironic_reservations.db import generations as db_generations
+from ironic_reservations.db import instance_reservations as db_instances
+from ironic_reservations.db import tables
+from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.model import node_reservation
+
+_h = tables.holds.c
+_r = tables.reservations.c
+_COLUMNS = (_h.id, _h.consumer_uuid, _h.node_uuid, _h.owner,
+            _h.project_id, _h.user_id, _h.state, _h.created_at, _h.deadline,
+            _h.confirmed, _h.instance_uuid, _h.generation, _h.resources,
+            _h.exclusive)
+_STATES = {state.value: state for state in holds.HoldState}
+#: The value of ``live`` of an exclusive hold.
+_WHOLE = 'node'
+
+
+def _hold(row: Any) -> holds.Hold:
+    return holds.Hold(
+        row.id, row.consumer_uuid, row.node_uuid, row.owner,
+        tuple(sorted(json.loads(row.resources).items())), row.project_id,
+        row.user_id, _STATES[row.state], row.created_at, row.deadline,
+        row.confirmed, row.instance_uuid, row.generation, row.exclusive)
+
+
+def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
+    """Write a hold before it is written to Placement.
+
+    :param hold: its ``id`` and ``generation`` are ignored.
+    :returns: the hold with both.
+    :raises oslo_db.exception.DBDuplicateEntry: the node is held already, or
+        the consumer is not a new one.
+    """
+    generation = db_generations.fresh()
+    result = connection.execute(sa.insert(tables.holds).values(
+        consumer_uuid=hold.consumer_uuid, node_uuid=hold.node_uuid,
+        owner=hold.owner, resources=json.dumps(hold.resources),
+        exclusive=hold.exclusive, project_id=hold.project_id,
+        user_id=hold.user_id, instance_uuid=hold.instance_uuid,
+        state=hold.state.value, confirmed=hold.confirmed,
+        created_at=hold.created_at, deadline=hold.deadline,
+        generation=generation, live=_live(hold)))
+    assert result.inserted_primary_key is not None
+    return dataclasses.replace(hold, id=result.inserted_primary_key[0],
+                               generation=generation)
+
+
+def _live(hold: holds.Hold | holds.Promise) -> str:
+    """Return the value of which a host has at most one row."""
+    return _WHOLE if hold.exclusive else hold.owner
+
+
+def change(connection: sa.Connection, hold: holds.Hold,
+           now: datetime.datetime, **changed: Any) -> holds.Hold | None:
+    """Change a hold.
+
+    :param changed: ``state``, ``deadline``, ``confirmed``, ``instance_uuid``,
+        ``consumer_uuid``.
+    :returns: the new hold; ``None`` if it had changed since it was read.
+    :raises oslo_db.exception.DBDuplicateEntry: another hold has that consumer.
+    """
+    # UPDATE holds SET ..., generation = ? WHERE id = ? AND generation = ?
+    after = dataclasses.replace(hold, generation=db_generations.fresh(),
+                                **changed)
+    done = connection.execute(
+        sa.update(tables.holds)
+        .where(_h.id == hold.id, _h.generation == hold.generation)
+        .values(state=after.state.value, deadline=after.deadline,
+                live=(None if after.state is holds.HoldState.RELEASING
+                      else _live(after)),
+                confirmed=after.confirmed,
+                consumer_uuid=after.consumer_uuid,
+                instance_uuid=after.instance_uuid, updated_at=now,
+                generation=after.generation)).rowcount
+    return after if done else None
+
+
+def delete(connection: sa.Connection, hold: holds.Hold) -> bool:
+    """Delete a hold; return ``False`` if it had changed since it was read."""
+    return bool(connection.execute(sa.delete(tables.holds).where(
+        _h.id == hold.id, _h.generation == hold.generation)).rowcount)
+
+
+def read(connection: sa.Connection, hold_id: int) -> holds.Hold | None:
+    """Return a hold, ``None`` if it is gone."""
+    row = connection.execute(
+        sa.select(*_COLUMNS).where(_h.id == hold_id)).one_or_none()
+    return None if row is None else _hold(row)
+
+
+def read_of_node(connection: sa.Connection,
+                 node_uuid: str) -> list[holds.Hold]:
+    """Return the holds of a node, ordered by id.
+
+    At most one of them is live; on a shared host, at most one for each owner.
+    """
+    return [_hold(row) for row in connection.execute(
+        sa.select(*_COLUMNS).where(_h.node_uuid == node_uuid)
+        .order_by(_h.id))]
+
+
+def read_live(connection: sa.Connection,
+              promises: Collection[holds.Promise]) -> dict[str, holds.Hold]:
+    """Return the live holds that promises need, or that are in their way.
+
+    :returns: by the owner of the promise; holds that are being released are
+        left out.
+    """
+    # SELECT ... FROM holds WHERE node_uuid IN (...) AND live IN (...)
+    where = {(promise.node_uuid, _live(promise)): promise.owner
+             for promise in promises}
+    there = (_hold(row) for row in connection.execute(
+        sa.select(*_COLUMNS).where(
+            _h.node_uuid.in_({node for node, _ in where}),
+            _h.live.in_({live for _, live in where}))))
+    return {where[key]: hold for hold in there
+            if (key := (hold.node_uuid, _live(hold))) in where}
+
+
+def supersede(connection: sa.Connection, node_uuid: str,
+              now: datetime.datetime, deadline: datetime.datetime) -> None:
+    """Write that all holds of a node are to be released.
+
+    :param deadline: when others may continue the release of an active hold.
+    """
+    _release(connection, _h.node_uuid == node_uuid, now, deadline)
+
+
+def read_of_owners(connection: sa.Connection,
+                   owners: Collection[str]) -> list[holds.Hold]:
+    """Return the holds of reservations, also those being released."""
+    return [_hold(row) for row in connection.execute(
+        sa.select(*_COLUMNS).where(_h.owner.in_(owners)).order_by(_h.id))]
+
+
+def read_all(connection: sa.Connection) -> list[holds.Hold]:
+    """Return all holds, ordered by id."""
+    return [_hold(row) for row in connection.execute(
+        sa.select(*_COLUMNS).order_by(_h.id))]
+
+
+def read_left_over(connection: sa.Connection, now: datetime.datetime,
+                   limit: int) -> list[holds.Hold]:
+    """Return unfinished holds past their deadline, the oldest first."""
+    # SELECT ... WHERE state <> 'active' AND deadline <= ?
+    #   ORDER BY deadline LIMIT ?
+    working = [state.value for state in holds.HoldState
+               if state is not holds.HoldState.ACTIVE]
+    return [_hold(row) for row in connection.execute(
+        sa.select(*_COLUMNS)
+        .where(_h.state.in_(working), _h.deadline <= now)
+        .order_by(_h.deadline, _h.id).limit(limit))]
+
+
+def release(connection: sa.Connection, owners: Collection[str],
+            now: datetime.datetime, deadline: datetime.datetime) -> None:
+    """Write that the holds of reservations are to be released.
+
+    To be called in the transaction that ends the reservations.
+
+    :param deadline: when others may continue the release of an active hold.
+    """
+    if owners:
+        _release(connection, _h.owner.in_(owners), now, deadline)
+
+
+def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
+             now: datetime.datetime, deadline: datetime.datetime) -> None:
+    # UPDATE holds SET deadline = ..., state = 'releasing', live = NULL,
+    #   generation = ?
+    #   WHERE (which) AND state <> 'releasing'
+    # NOTE: a hold that may be in the middle of being written keeps its
+    # deadline. That is set first, since MariaDB evaluates assignments in order
+    # and would see the new state.
+    until = sa.case((_h.state == holds.HoldState.ACTIVE.value,
+                     sa.bindparam('until', deadline, type_=_h.deadline.type)),
+                    else_=_h.deadline)
+    connection.execute(
+        sa.update(tables.holds)
+        .where(which, _h.state != holds.HoldState.RELEASING.value)
+        .ordered_values((_h.deadline, until),
+                        (_h.state, holds.HoldState.RELEASING.value),
+                        (_h.live, None), (_h.updated_at, now),
+                        (_h.generation, db_generations.fresh())))
+
+
+def release_forsaken(connection: sa.Connection, now: datetime.datetime,
+                     limit: int) -> int:
+    """Write that holds without a promise are to be released at once.
+
+    :returns: how many there are, ``limit`` at most.
+    """
+    # SELECT id, generation FROM holds LEFT JOIN reservations
+    #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
+    #   WHERE holds.state <> 'releasing'
+    #     AND (reservations.uuid IS NULL OR NOT (it has its node)) LIMIT ?
+    # NOTE: a booking that has been moved keeps its uuid.
+    forsaken = connection.execute(
+        sa.select(_h.id, _h.generation)
+        .select_from(tables.holds.outerjoin(
+            tables.reservations, sa.and_(_r.uuid == _h.owner,
+                                         _r.node_uuid == _h.node_uuid)))
+        .where(_h.state != holds.HoldState.RELEASING.value,
+               sa.or_(_r.uuid.is_(None), sa.not_(sa.or_(
+                   conditions.live(now), conditions.has_node(now)))))
+        .limit(limit)).all()
+    if forsaken:
+        # NOTE: a hold that has changed meanwhile is left to the next call. The
+        # first condition is for the index: MariaDB uses none for pairs.
+        _release(connection, sa.and_(
+            _h.id.in_([row[0] for row in forsaken]),
+            sa.tuple_(_h.id, _h.generation).in_(
+                [tuple(row) for row in forsaken])), now, now)
+    return len(forsaken)
+
+
+def count(connection: sa.Connection) -> dict[holds.HoldState, int]:
+    """Return the number of holds by state."""
+    # SELECT state, COUNT(*) FROM holds GROUP BY state
+    return {_STATES[row[0]]: row[1] for row in connection.execute(
+        sa.select(_h.state, sa.func.count()).group_by(_h.state))}
+
+
+def read_deployed(connection: sa.Connection,
+                  limit: int) -> list[tuple[holds.Hold, holds.Promise]]:
+    """Return active holds of used reservations, not handed over yet.
+
+    :returns: each with the promise that it is for.
+    """
+    # SELECT ... FROM holds JOIN reservations
+    #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
+    #   WHERE holds.state = 'active' AND holds.instance_uuid IS NULL
+    #     AND immediate = 1 AND reservations.state = 'in_use' LIMIT ?
+    return [(_hold(row),
+             holds.Promise(*row[len(_COLUMNS):]))
+            for row in connection.execute(
+                sa.select(*_COLUMNS, _r.uuid, _r.node_uuid, _r.instance_uuid,
+                          _r.project_id, _r.user_id)
+                .join_from(tables.holds, tables.reservations, sa.and_(
+                    _r.uuid == _h.owner, _r.node_uuid == _h.node_uuid))
+                .where(_h.state == holds.HoldState.ACTIVE.value,
+                       _h.instance_uuid.is_(None), _r.immediate == 1,
+                       _r.state == node_reservation.State.IN_USE.value)
+                .order_by(_h.id).limit(limit))]
+
+
+def read_consumer(connection: sa.Connection,
+                  consumer_uuid: str) -> holds.Hold | None:
+    """Return the hold with a consumer, ``None`` without one."""
+    row = connection.execute(sa.select(*_COLUMNS).where(
+        _h.consumer_uuid == consumer_uuid)).one_or_none()
+    return None if row is None else _hold(row)
+
+
+# SELECT ... FROM reservations LEFT OUTER JOIN nodes ON nodes.uuid = node_uuid
+#     AND inventories IS NOT NULL LEFT OUTER JOIN instance_reservations ON ...
+_PROMISES = sa.select(
+    _r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.project_id,
+    _r.user_id, tables.nodes.c.id, *db_instances.COLUMNS
+).select_from(
+    tables.reservations
+    .outerjoin(tables.nodes, sa.and_(
+        tables.nodes.c.uuid == _r.node_uuid,
+        tables.nodes.c.inventories.is_not(None)))
+    .outerjoin(tables.instance_reservations,
+               tables.instance_reservations.c.reservation_id
+               == _r.lease_reservation_id))
+
+
+def _promise(row: Sequence[Any]) -> holds.Promise:
+    on_compute_host, instances = row[6] is not None, row[7:]
+    if not on_compute_host or instances[0] is None:
+        return holds.Promise(*row[1:6])
+    owner, node_uuid, instance_uuid, project_id, user_id = row[1:6]
+    return holds.Promise(
+        owner, node_uuid, instance_uuid, project_id, user_id,
+        db_instances.of_row(instances).need.amounts, exclusive=False)
+
+
+def read_promises(connection: sa.Connection, now: datetime.datetime,
+                  node_uuid: str | None = None) -> list[holds.Promise]:
+    """Return the promises for which nodes are to be held now.
+
+    :param node_uuid: of this node only.
+    """
+    query = _PROMISES.where(
+        sa.or_(conditions.live(now), conditions.has_node(now)))
+    if node_uuid is not None:
+        query = query.where(_r.node_uuid == node_uuid)
+    return [_promise(row) for row in connection.execute(query)]
+
+
+def read_promises_of(connection: sa.Connection, ids: Collection[int]
+                     ) -> dict[int, holds.Promise]:
+    """Return the promises of bookings, by booking id."""
+    return {row[0]: _promise(row) for row in connection.execute(
+        _PROMISES.where(_r.id.in_(ids)))}

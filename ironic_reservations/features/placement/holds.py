@@ -1,0 +1,346 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Holds promised hosts in Placement.
+
+Our database decides who has a host; Placement is told. A hold is an allocation
+on a host for an owner: one of the class of a node of Ironic, or the share of a
+compute host for one instance. First a row is written (``intend``), then the
+allocation, then the row is confirmed (``complete``). If this is interrupted,
+:mod:`ironic_reservations.features.placement.hold_recovery` completes it.
+
+Allocations of others are never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import dataclasses
+import enum
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement_answers as answers
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.model import flavors
+
+#: An unknown project or user in Placement.
+NOBODY = '00000000-0000-0000-0000-000000000000'
+
+#: How many consumers are tried for one hold.
+_ATTEMPTS = 2
+#: The minimum number of holds that are written together.
+_TOGETHER = 2
+
+
+class Verdict(enum.StrEnum):
+    """The consumer that has the node in Placement."""
+
+    #: Our hold.
+    HELD = 'held'
+    #: The instance that it was for; nothing was written.
+    INSTANCE = 'instance'
+    #: Somebody else.
+    TAKEN = 'taken'
+    #: Nobody, and it is closed.
+    CLOSED = 'closed'
+    #: Nobody: Placement has no such node of its class.
+    UNKNOWN = 'unknown'
+    #: It is not known yet what an earlier request of ours has written.
+    BUSY = 'busy'
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """The result for a hold.
+
+    :ivar hold: if there is one.
+    :ivar consumers: who has the node, if it is taken.
+    :ivar said: a sentence for operators.
+    """
+
+    verdict: Verdict
+    hold: holds.Hold | None = None
+    consumers: tuple[str, ...] = ()
+    said: str = ''
+
+
+def hold_node(engine: Engine, promise: holds.Promise,
+              resource_class: str | None) -> Result:
+    """Hold a node of Ironic with one write.
+
+    :param resource_class: of the node in Ironic.
+    :raises PlacementUnavailable: as :func:`hold`.
+    """
+    try:
+        class_name = flavors.class_of_node(resource_class)
+    except ValueError as exc:
+        return Result(Verdict.UNKNOWN, said=str(exc))
+    return hold(engine, promise.of_class(class_name))
+
+
+def hold(engine: Engine, promise: holds.Promise) -> Result:
+    """Hold resources of a host with one write.
+
+    :param promise: the owner and the resources; nothing is written if they are
+        held already.
+    :raises PlacementUnavailable: it was not written, or this is not known;
+        then it will be released.
+    """
+    def attempt() -> holds.Hold | None:
+        with engine.database.read() as connection:
+            there = db_holds.read_live(connection, [promise]).get(
+                promise.owner)
+        if there is None:
+            with engine.database.write() as connection:
+                return intend(engine, connection, promise)
+        if there.state is not holds.HoldState.ACTIVE:
+            if hold_recovery.recover_one(engine, there) is None:
+                return None
+            raise db_connection.Conflict('interrupted writes are being '
+                                         'completed')
+        if there.owner != promise.owner:
+            return None
+        if there.exclusive or there.amounts == promise.amounts:
+            return there
+        # NOTE: the hold has another size, and the instance has not started.
+        with engine.database.write() as connection:
+            if db_holds.change(connection, there, engine.clock(),
+                               state=holds.HoldState.RELEASING,
+                               deadline=hold_calls.deadline(engine)) is None:
+                raise db_connection.Conflict('the hold has changed')
+            return intend(engine, connection, promise)
+
+    found = retry.until_committed(attempt)
+    if found is None:
+        return Result(Verdict.BUSY, said=(
+            f'The node {promise.node_uuid} is held, or is about to be held, '
+            'for another reservation or lease.'))
+    if found.state is holds.HoldState.ACTIVE:
+        return Result(Verdict.HELD, found)
+    return complete(engine, found, promise.instance_uuid)
+
+
+def hold_all(engine: Engine, promises: Sequence[holds.Promise],
+             results: dict[str, Result] | None = None) -> dict[str, Result]:
+    """Hold resources of hosts, with one write if possible.
+
+    :returns: by owner.
+    :raises PlacementUnavailable: some were not written, or this is not known;
+        those will be released.
+    """
+    def attempt() -> list[tuple[holds.Promise, holds.Hold]]:
+        with engine.database.read() as connection:
+            there = db_holds.read_live(connection, promises)
+        new = [each for each in promises if each.owner not in there]
+        if len(new) < _TOGETHER:
+            return []
+        with engine.database.write() as connection:
+            return [(each, intend(engine, connection, each)) for each in new]
+    results = {} if results is None else results
+    _complete_all(engine, retry.until_committed(attempt), results)
+    for promise in promises:
+        if promise.owner not in results:
+            results[promise.owner] = hold(engine, promise)
+    return results
+
+
+def intend(engine: Engine, connection: sa.Connection, promise: holds.Promise,
+           supersede: bool = False,
+           state: holds.HoldState = holds.HoldState.RESERVING) -> holds.Hold:
+    """Write the row of a hold that will be written.
+
+    To be called in the transaction that promises the host, if there is one;
+    :func:`complete` has to follow.
+
+    :param promise: with amounts.
+    :param supersede: release all other holds of the node: the transaction has
+        made sure that their owners have lost it.
+    :param state: ``PROMISING`` if the promise is to be ended if the hold
+        fails.
+    :raises oslo_db.exception.DBDuplicateEntry: the host is held for another
+        owner.
+    """
+    assert promise.amounts is not None
+    now, until = engine.clock(), hold_calls.deadline(engine)
+    if supersede:
+        db_holds.supersede(connection, promise.node_uuid, now, until)
+    return db_holds.insert(connection, holds.Hold(
+        id=0, consumer_uuid=consumers.fresh(), node_uuid=promise.node_uuid,
+        owner=promise.owner, amounts=promise.amounts,
+        project_id=promise.project_id or NOBODY,
+        user_id=promise.user_id or NOBODY, state=state, created_at=now,
+        deadline=until, exclusive=promise.exclusive))
+
+
+def complete(engine: Engine, intended: holds.Hold,
+             instance_uuid: str | None = None, sent: bool = False) -> Result:
+    """Write a hold to Placement, and confirm its row.
+
+    :param instance_uuid: the instance that may have the node already.
+    :param sent: whether a request has been sent before, which may be late.
+    :raises PlacementUnavailable: it was not written, or this is not known;
+        then it will be released.
+    """
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        answer = hold_calls.put(engine, intended)
+        if answer.outcome is answers.Outcome.FULL and _make_room(
+                engine, intended):
+            answer = hold_calls.put(engine, intended)
+        if answer.done:
+            return confirm(engine, intended)
+        if answer.outcome not in (answers.Outcome.UNCERTAIN,
+                                  answers.Outcome.CONSUMER_CHANGED):
+            return _not_written(engine, intended, answer, instance_uuid, sent)
+        try:
+            if hold_calls.is_there(engine, intended):
+                return confirm(engine, intended)
+        except errors.PlacementUnavailable:
+            attempts_left = 0
+        again = _give_up(engine, intended, bool(attempts_left))
+        if again is None:
+            break
+        intended, sent = again, False
+    raise errors.PlacementUnavailable(
+        f'It is not known whether the node {intended.node_uuid} is held in '
+        f'Placement, so the reservation was given up: {answer.said}')
+
+
+def _complete_all(engine: Engine,
+                   intended: Sequence[tuple[holds.Promise, holds.Hold]],
+                   results: dict[str, Result]) -> None:
+    """Write new holds together, or else one by one."""
+    if not intended:
+        return
+    new = [one for _, one in intended]
+    answer = hold_calls.put_all(engine, new)
+    if answer.done:
+        there = {held.owner: Result(Verdict.HELD, held)
+                 for held in hold_recovery.reactivate_all(engine, new)}
+        for one in new:
+            results[one.owner] = there.get(one.owner) or confirm(engine, one)
+        return
+    sent = answer.outcome is answers.Outcome.UNCERTAIN
+    for number, (promise, one) in enumerate(intended):
+        if not hold_calls.in_time(engine, one):
+            if not sent:
+                hold_recovery.forget_all(engine, new[number:])
+            break
+        try:
+            results[one.owner] = complete(engine, one,
+                                          promise.instance_uuid, sent)
+        except errors.PlacementUnavailable:
+            if not sent:
+                # NOTE: nothing has been written for these.
+                hold_recovery.forget_all(engine, new[number + 1:])
+            raise
+
+
+def confirm(engine: Engine, written: holds.Hold) -> Result:
+    """Write that a hold exists, and return the result."""
+    confirmed = hold_recovery.reactivate(engine, written)
+    if confirmed is not None:
+        return Result(Verdict.HELD, confirmed)
+    with engine.database.read() as connection:
+        there = db_holds.read(connection, written.id)
+    if there is not None and there.state is holds.HoldState.ACTIVE:
+        return Result(Verdict.HELD, there)
+    # NOTE: it was released meanwhile, or treated as interrupted.
+    hold_calls.remove(engine, dataclasses.replace(written, confirmed=True))
+    if there is not None:
+        hold_recovery.forget(engine, there)
+    return Result(Verdict.BUSY, said=(
+        f'The reservation of node {written.node_uuid} was given up while the '
+        'node was being held.'))
+
+
+def _not_written(engine: Engine, intended: holds.Hold,
+                 answer: answers.Answer, instance_uuid: str | None,
+                 sent: bool = False) -> Result:
+    """Return why a hold was certainly not written."""
+    if sent:
+        # NOTE: the request before may still be late, and has to be fenced.
+        _give_up(engine, intended, False)
+        return _why_not(engine, intended, answer, instance_uuid)
+    try:
+        result = _why_not(engine, intended, answer, instance_uuid)
+    except errors.PlacementUnavailable:
+        hold_recovery.forget(engine, intended)
+        raise
+    hold_recovery.forget(engine, intended,
+                         keep_promise=result.verdict is Verdict.INSTANCE)
+    return result
+
+
+def _why_not(engine: Engine, intended: holds.Hold, answer: answers.Answer,
+             instance_uuid: str | None) -> Result:
+    outcome = answer.outcome
+    if outcome is answers.Outcome.REFUSED:
+        raise errors.PlacementUnavailable(answer.said)
+    if outcome is answers.Outcome.AGAIN:
+        return Result(Verdict.BUSY, said=answer.said)
+    if outcome is answers.Outcome.FULL:
+        others = hold_calls.client(engine).consumers_on(intended.node_uuid)
+        if not intended.exclusive:
+            # NOTE: on a shared host, other leases and their servers, which
+            # allocate other classes, are not in the way.
+            others = {consumer: has for consumer, has
+                      in (others or {}).items()
+                      if not consumers.is_ours(consumer)
+                      and has.keys() & intended.resources.keys()}
+        if instance_uuid is not None and instance_uuid in (others or {}):
+            return Result(Verdict.INSTANCE, consumers=(instance_uuid,))
+        if others:
+            return Result(Verdict.TAKEN, consumers=tuple(sorted(others)),
+                          said=answer.said)
+        return Result(Verdict.CLOSED, said=answer.said)
+    return Result(Verdict.UNKNOWN, said=answer.said)
+
+
+def _make_room(engine: Engine, intended: holds.Hold) -> bool:
+    """Release our own holds in the way; return whether any was removed."""
+    with engine.database.read() as connection:
+        there = db_holds.read_of_node(connection, intended.node_uuid)
+    gone = [one for one in there if one.id != intended.id
+            and hold_release.take_back_one(engine, one)]
+    return bool(gone) and hold_calls.in_time(engine, intended)
+
+
+def _give_up(engine: Engine, uncertain: holds.Hold,
+             again: bool) -> holds.Hold | None:
+    """Have a hold released that may have been written, or may be late.
+
+    :returns: the row of the next attempt.
+    """
+    def attempt() -> holds.Hold | None:
+        now = engine.clock()
+        with engine.database.write() as connection:
+            given_up = db_holds.change(connection, uncertain, now,
+                                       state=holds.HoldState.RELEASING)
+            if given_up is None:
+                return None
+            if not again:
+                hold_recovery.end_promise(connection, uncertain, now)
+                return None
+            return db_holds.insert(connection, dataclasses.replace(
+                uncertain, consumer_uuid=consumers.fresh(), created_at=now,
+                deadline=hold_calls.deadline(engine)))
+    return retry.until_committed(attempt)

@@ -1,0 +1,214 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Compares leases with Placement and Nova, in both directions.
+
+Cheap requests come first: the classes and the flavors in one each. Of the
+lease providers, only those are checked that have changed, or that should have
+something else than when they were in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+import uuid as uuid_module
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement
+from ironic_reservations.db import reserved_instances
+from ironic_reservations.engine import Engine
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement import lease_provider_flavors
+from ironic_reservations.features.placement import lease_provider_sync
+from ironic_reservations.features.placement import providers_seen
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import (
+    lease_provider_audit as planner,
+)
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
+from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import leases
+
+LOG = log.getLogger(__name__)
+
+_NAMESPACE = uuid_module.UUID('a2f1c7de-0c39-4f5c-9a30-13c0a45b7a55')
+
+_Seen = dict[str, providers_seen.Seen]
+
+
+class _Changed(Exception):
+    """The lease reservation has changed during its repair."""
+
+
+def read(engine: Engine) -> planner.Rows:
+    """Return what leases should have."""
+    kinds: tuple[str, ...] = instance_reservations.KINDS
+    if engine.nova is not None:
+        kinds = (*kinds, leases.PHYSICAL_HOST)
+    with engine.database.read() as connection:
+        shares = reserved_instances.read_shares(connection, engine.clock(),
+                                                kinds)
+    in_work = frozenset(share.reservation_id for share in shares
+                        if share.state is not leases.BookingState.BOUND)
+    counts: dict[str, dict[str, int]] = {}
+    for share in shares:
+        if share.reservation_id not in in_work:
+            counts.setdefault(share.reservation_id, {})[
+                share.node_uuid] = share.count
+    return planner.Rows(counts, in_work, {
+        share.reservation_id: share.project_id for share in shares})
+
+
+def find(engine: Engine, there: Mapping[str, placement.Provider],
+         seen: Mapping[str, providers_seen.Seen], everything: bool
+         ) -> tuple[list[hold_audit.Difference], _Seen]:
+    """Return the differences.
+
+    :param there: all providers.
+    :param seen: the states of providers that were in order.
+    :param everything: check each of them.
+    :returns: the differences, and the states of providers that are in order
+        now.
+    """
+    rows = read(engine)
+    children = {one.parent: one for one in there.values()
+                if one.parent is not None
+                and one.uuid == lease_provider_calls.child_of(one.parent)}
+    hosts = sorted({*children, *(host for counts in rows.counts.values()
+                                 for host in counts)})
+    suspects = [host for host in hosts if everything or host not in children
+                or seen.get(children[host].uuid)
+                != _as_seen(rows, host, children[host])]
+    offered, found = _compare(engine, rows, suspects)
+    # NOTE: providers of reservations that are being changed are checked again
+    # next time in any case.
+    unsettled = {each.node_uuid for each in found} | {
+        host for host, one in offered.items() if any(
+            machine.class_of(ident) in (one.offers or {})
+            for ident in rows.in_work)}
+    seen_now = {children[host].uuid: _as_seen(rows, host, children[host])
+                for host in suspects
+                if host in children and host not in unsettled}
+    if found:
+        # NOTE: the reads are not of one moment, so differences count only if
+        # they are found again.
+        _, again = _compare(engine, read(engine), {
+            each.node_uuid for each in found if each.node_uuid})
+        found = [each for each in found if each in again]
+    return found, seen_now
+
+
+def _compare(engine: Engine, rows: planner.Rows, hosts: Iterable[str]
+             ) -> tuple[dict[str, planner.Offered],
+                        list[hold_audit.Difference]]:
+    offered = {host: _offered(engine, host) for host in hosts}
+    return offered, planner.compare(rows, offered, hold_calls.client(
+        engine).classes(), _flavors(engine))
+
+
+def _flavors(engine: Engine) -> frozenset[str] | None:
+    """Return the reservations with a private flavor; ``None``: unknown."""
+    if engine.nova is None:
+        return None
+    try:
+        return frozenset(each.id for each in engine.nova.flavors()
+                         if each.name == machine.FLAVOR_PREFIX + each.id)
+    except errors.NovaUnavailable as exc:
+        # NOTE: the audit goes on without flavors.
+        LOG.warning('The audit could not compare flavors: %s', exc)
+        return None
+
+
+def _offered(engine: Engine, host: str) -> planner.Offered:
+    client = hold_calls.client(engine)
+    child = lease_provider_calls.child_of(host)
+    there = client.inventories(child)
+    if there is None:
+        return planner.Offered(None)
+    return planner.Offered(there.by_class, (
+        client.usages(child) or {}) if there.by_class else {})
+
+
+def _as_seen(rows: planner.Rows, host: str,
+             child: placement.Provider) -> providers_seen.Seen:
+    expected = sorted(rows.of_host(host).items())
+    return providers_seen.Seen(
+        child.generation, providers_seen.Kind.LEASE_PROVIDER,
+        str(uuid_module.uuid5(_NAMESPACE, repr(expected))))
+
+
+def repair(engine: Engine,
+           differences: Collection[hold_audit.Difference]
+           ) -> dict[hold_audit.Difference, str]:
+    """Repair what can be repaired, without deleting or changing servers.
+
+    :returns: why each difference remains, in words; empty if it is repaired.
+    """
+    said: dict[hold_audit.Difference, str] = {}
+    for ident in sorted({each.reservation_id for each in differences}):
+        its = [each for each in differences if each.reservation_id == ident]
+        why = _repair(engine, ident, its)
+        said.update({each: each.detail
+                     if each.kind is hold_audit.Kind.OVERALLOCATED else why
+                     for each in its})
+    return said
+
+
+def _repair(engine: Engine, ident: str,
+            its: Collection[hold_audit.Difference]) -> str:
+    rows = read(engine)
+    if ident in rows.in_work:
+        return 'Another process is changing it.'
+    counts = rows.counts.get(ident)
+    if counts is None and not any(each.node_uuid for each in its) and (
+            not _ours(engine, ident)):
+        return ('Nothing shows that it belongs to this service; "openstack '
+                'resource class delete" deletes it.')
+    hosts = dict.fromkeys((each.node_uuid for each in its
+                           if each.node_uuid), 0)
+    flavor = (None if counts is None or engine.nova is None
+              else lease_provider_flavors.read(engine, ident, counts))
+
+    def before_each() -> None:
+        # NOTE: a lease that ends meanwhile deletes everything, and nothing
+        # must be created after that.
+        if read(engine).counts.get(ident) != counts:
+            raise _Changed
+    try:
+        result = lease_provider_sync.bring(engine, machine.Desired(
+            ident, rows.projects.get(ident), {**hosts, **(counts or {})},
+            active=counts is not None, flavor=flavor,
+            servers=machine.Servers.WAIT), before_each)
+    except _Changed:
+        return 'Another process is changing it.'
+    return '; '.join(result.waits)
+
+
+def _ours(engine: Engine, ident: str) -> bool:
+    """Return whether a class without a host is ours.
+
+    NOTE: Blazar uses the same names for its classes, and creates them long
+    before it offers them.
+    """
+    with engine.database.read() as connection:
+        if reserved_instances.is_known(connection, ident):
+            return True
+    flavor = None if engine.nova is None else engine.nova.flavor(ident)
+    return (flavor is not None
+            and flavor.name == machine.FLAVOR_PREFIX + ident)

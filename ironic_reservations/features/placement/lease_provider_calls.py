@@ -1,0 +1,274 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reads what a lease has in Placement and Nova, and takes single steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import random
+import time
+from typing import Any
+import uuid as uuid_module
+
+from ironic_reservations.clouds import nova as nova_client
+from ironic_reservations.clouds import placement
+from ironic_reservations.clouds import placement_answers as answers
+from ironic_reservations.engine import Engine
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
+
+Act = machine.Act
+Answer = answers.Answer
+Outcome = answers.Outcome
+
+#: How often a write is tried against concurrent writes.
+_TIMES = 6
+_PAUSES = (0.005, 0.05)
+
+#: The statuses of migrations that may still be confirmed or reverted.
+_UNDER_WAY = ('pre-migrating', 'migrating', 'post-migrating', 'finished',
+              'confirming', 'reverting')
+
+_NAMESPACE = uuid_module.UUID('5d6c3f9a-3a50-4c8e-9d0e-6b0f6f6c1e52')
+
+_Offers = Mapping[str, Mapping[str, Any]]
+
+
+def child_of(host: str) -> str:
+    """Return the uuid of the lease provider of a host.
+
+    NOTE: it is derived from the host, so that it is created only once, and no
+    other provider is mistaken for it.
+
+    :param host: the uuid of its own provider.
+    """
+    return str(uuid_module.uuid5(_NAMESPACE, host))
+
+
+def look(engine: Engine, wanted: machine.Desired,
+         hosts: Iterable[str] = ()) -> machine.Seen:
+    """Return what a lease reservation has in Placement and Nova.
+
+    :param hosts: further hosts to read.
+    """
+    client = hold_calls.client(engine)
+    children = {host: _child(engine, wanted, host)
+                for host in sorted({*wanted.counts, *hosts})}
+    there = client.class_there(wanted.class_name)
+    if engine.nova is None or (wanted.active and wanted.flavor is None):
+        return machine.Seen(there, children)
+    flavor = _flavor(engine.nova, wanted.reservation_id)
+    if wanted.active:
+        return machine.Seen(there, children, True, flavor)
+    servers, strangers = _servers(engine.nova, wanted, children)
+    resizes = _resizes(engine.nova, strangers)
+    return machine.Seen(there, children, True, flavor, servers,
+                        strangers - resizes.keys(), resizes)
+
+
+def find_hosts(engine: Engine, class_name: str) -> list[str]:
+    """Return all hosts that offer a class, reading them one by one."""
+    client = hold_calls.client(engine)
+    found = []
+    for provider in client.providers():
+        host = provider.parent
+        if host is not None and provider.uuid == child_of(host):
+            there = client.inventories(provider.uuid)
+            if there is not None and class_name in there.by_class:
+                found.append(host)
+    return found
+
+
+def _child(engine: Engine, wanted: machine.Desired,
+           host: str) -> machine.Child:
+    client, uuid = hold_calls.client(engine), child_of(host)
+    there = client.inventories(uuid)
+    if there is None:
+        return machine.Child(False)
+    offer = there.by_class.get(wanted.class_name)
+    consumers: dict[str, int] = {}
+    if offer is not None and not (wanted.active and wanted.counts.get(host)):
+        consumers = {
+            consumer: resources[wanted.class_name] for consumer, resources
+            in (client.consumers_on(uuid) or {}).items()
+            if wanted.class_name in resources}
+    return machine.Child(True, offer, consumers)
+
+
+def _flavor(nova: nova_client.Nova,
+            ident: str) -> machine.FlavorSeen | None:
+    found = nova.flavor(ident)
+    projects = None if found is None else nova.projects_of(ident)
+    if found is None or projects is None:
+        return None
+    return machine.FlavorSeen(found.vcpus, found.ram_mb, found.disk_gb,
+                              found.extra_specs, projects,
+                              found.ephemeral_gb, found.swap_mb)
+
+
+def _servers(nova: nova_client.Nova, wanted: machine.Desired,
+             children: Mapping[str, machine.Child]
+             ) -> tuple[tuple[machine.ServerSeen, ...], frozenset[str]]:
+    """Return the servers of a lease, by its flavor and by their allocations.
+
+    :returns: also the consumers that are no servers.
+    """
+    found = {each.uuid: each for each
+             in nova.servers(flavor=wanted.reservation_id)}
+    strangers = set()
+    for child in children.values():
+        for consumer in child.consumers.keys() - found.keys():
+            server = nova.server(consumer)
+            if server is None:
+                strangers.add(consumer)
+            else:
+                found[consumer] = server
+    return tuple(machine.ServerSeen(uuid, each.going, each.kept)
+                 for uuid, each in sorted(found.items())), (
+        frozenset(strangers))
+
+
+def _resizes(nova: nova_client.Nova,
+             consumers: frozenset[str]) -> dict[str, machine.ResizeSeen]:
+    """Return which consumers stand for resizes and migrations of servers."""
+    if not consumers:
+        return {}
+    return {each.uuid: machine.ResizeSeen(each.server, server.resized)
+            for status in _UNDER_WAY for each in nova.migrations(status)
+            if each.uuid in consumers
+            and (server := nova.server(each.server)) is not None}
+
+
+def take(engine: Engine, wanted: machine.Desired,
+         step: machine.Step) -> Answer:
+    """Take a step.
+
+    :returns: the answer; ``GONE`` or ``EXISTS`` if there was nothing to do.
+    """
+    if step.act in _OF_PLACEMENT:
+        return _OF_PLACEMENT[step.act](engine, wanted, step)
+    assert engine.nova is not None
+    return _of_nova(engine.nova, wanted, step)
+
+
+def _of_nova(nova: nova_client.Nova, wanted: machine.Desired,
+             step: machine.Step) -> Answer:
+    ident = wanted.reservation_id
+    match step.act:
+        case Act.MAKE_FLAVOR:
+            assert wanted.flavor is not None
+            return nova.create_flavor(nova_client.Flavor(
+                ident, machine.FLAVOR_PREFIX + ident,
+                *machine.sizes_of(wanted.flavor)))
+        case Act.WRITE_SPECS:
+            return nova.write_extra_specs(ident, step.specs)
+        case Act.ADD_ACCESS:
+            return nova.add_access(ident, step.about)
+        case Act.REMOVE_ACCESS:
+            return nova.remove_access(ident, step.about)
+        case Act.DELETE_FLAVOR:
+            return nova.delete_flavor(ident)
+        case Act.DELETE_SERVER:
+            return nova.delete_server(step.about)
+        case Act.CONFIRM_RESIZE:
+            return nova.confirm_resize(step.about)
+        case Act.FORCE_DELETE_SERVER:
+            return nova.force_delete_server(step.about)
+    raise ValueError(step.act)
+
+
+def _ensure_class(engine: Engine, wanted: machine.Desired,
+                  _: machine.Step) -> Answer:
+    return hold_calls.client(engine).ensure_class(wanted.class_name)
+
+
+def _delete_class(engine: Engine, wanted: machine.Desired,
+                  _: machine.Step) -> Answer:
+    return hold_calls.client(engine).delete_class(wanted.class_name)
+
+
+def _make_provider(engine: Engine, _: machine.Desired,
+                   step: machine.Step) -> Answer:
+    return hold_calls.client(engine).create_provider(
+        child_of(step.about),
+        f'reservations_{step.about}', step.about)
+
+
+def _offer(engine: Engine, wanted: machine.Desired,
+           step: machine.Step) -> Answer:
+    return _change(engine, step.about, lambda there: {
+        **there, wanted.class_name: machine.offer_of(step.total)})
+
+
+def _close(engine: Engine, wanted: machine.Desired,
+           step: machine.Step) -> Answer:
+    name = wanted.class_name
+    return _change(engine, step.about, lambda there: {
+        **there, **({name: machine.offer_of(there[name]['total'], True)}
+                    if name in there else {})})
+
+
+def _withdraw(engine: Engine, wanted: machine.Desired,
+              step: machine.Step) -> Answer:
+    return _change(engine, step.about, lambda there: {
+        name: offer for name, offer in there.items()
+        if name != wanted.class_name})
+
+
+def _change(engine: Engine, host: str,
+            make: Callable[[_Offers], _Offers]) -> Answer:
+    """Change the inventories of a child, keeping those of other leases."""
+    client = hold_calls.client(engine)
+    child = child_of(host)
+    for _ in range(_TIMES):
+        there = client.inventories(child)
+        if there is None:
+            return Answer(Outcome.UNKNOWN, (
+                f'The host {host} has no reservation provider.'))
+        after = make(there.by_class)
+        if after == there.by_class:
+            return Answer(Outcome.DONE)
+        answer = client.put_inventories(child, there.generation, after)
+        if answer.outcome is not Outcome.PROVIDER_CHANGED:
+            break
+        time.sleep(random.uniform(*_PAUSES))
+    return answer
+
+
+def _take_from(engine: Engine, wanted: machine.Desired,
+               step: machine.Step) -> Answer:
+    """Remove only the class from the allocations of a consumer."""
+    client = hold_calls.client(engine)
+    there = client.consumer(step.about)
+    left = {provider: rest for provider, resources
+            in there.allocations.items()
+            if (rest := {name: amount for name, amount in resources.items()
+                         if name != wanted.class_name})}
+    if left == there.allocations:
+        return Answer(Outcome.GONE)
+    assert there.project_id is not None and there.user_id is not None
+    return client.put_allocations(step.about, placement.AllocationRequest(
+        left, there.project_id, there.user_id, there.generation,
+        there.consumer_type))
+
+
+_OF_PLACEMENT: dict[Act, Callable[
+    [Engine, machine.Desired, machine.Step], Answer]] = {
+        Act.ENSURE_CLASS: _ensure_class, Act.DELETE_CLASS: _delete_class,
+        Act.MAKE_PROVIDER: _make_provider, Act.OFFER: _offer,
+        Act.CLOSE: _close, Act.WITHDRAW: _withdraw,
+        Act.TAKE_FROM: _take_from}

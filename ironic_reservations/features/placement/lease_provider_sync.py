@@ -1,0 +1,160 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Brings Placement and Nova to the state that a lease should have.
+
+It is level-triggered: read, take the steps that are left, read again. If it is
+interrupted, the next pass continues without a row that says so; the audit
+finds what no pass continues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+
+from oslo_log import log
+
+from ironic_reservations.clouds import placement_answers as answers
+from ironic_reservations.engine import Engine
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import (
+    lease_provider_calls as calls,
+)
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
+
+LOG = log.getLogger(__name__)
+
+Act = machine.Act
+Outcome = answers.Outcome
+
+#: More rounds than a start or an end of a lease needs.
+_ROUNDS = 6
+_FINE = (Outcome.DONE, Outcome.GONE, Outcome.EXISTS)
+#: Outcomes of concurrent changes, after which everything is read again.
+_AGAIN = (Outcome.PROVIDER_CHANGED, Outcome.CONSUMER_CHANGED, Outcome.AGAIN,
+          Outcome.IN_USE)
+#: Steps about one host or server; if another step fails, all later ones wait.
+_OF_ONE = (Act.MAKE_PROVIDER, Act.OFFER, Act.CLOSE, Act.WITHDRAW,
+           Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER, Act.TAKE_FROM,
+           Act.REMOVE_ACCESS, Act.CONFIRM_RESIZE)
+
+#: Steps that are not retried at once, since a server in a task needs time.
+_OF_SERVERS = (Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER, Act.CONFIRM_RESIZE)
+
+_Failure = tuple[machine.Step, answers.Answer]
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """The result of bringing a lease to its state.
+
+    :ivar waits: what is not as it should be yet, in words.
+    """
+
+    waits: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> bool:
+        """Whether everything is as it should be."""
+        return not self.waits
+
+
+def bring(engine: Engine, wanted: machine.Desired,
+          before_each: Callable[[], None] = lambda: None) -> Result:
+    """Bring Placement and Nova to the state that a lease should have.
+
+    It can be called again at any time, and does nothing if [placement] is not
+    enabled.
+
+    :param wanted: the state of a lease reservation.
+    :param before_each: called before each step; raises if another worker has
+        taken the lease over.
+    """
+    if engine.placement is None:
+        return Result()
+    slots = machine.Slots(engine.conf.nova.slot_class,
+                          engine.conf.nova.lease_slot_class)
+    hosts: frozenset[str] = frozenset()
+    failures: list[_Failure] = []
+    for _ in range(_ROUNDS):
+        seen = calls.look(engine, wanted, hosts)
+        left = machine.steps(wanted, seen, slots)
+        if not left:
+            return Result(tuple(machine.waits(wanted, seen)))
+        failures = _take_all(engine, wanted, left, before_each)
+        again = any(answer.outcome in _AGAIN and step.act not in _OF_SERVERS
+                    for step, answer in failures)
+        if any(step.act is Act.DELETE_CLASS
+               and answer.outcome is Outcome.IN_USE
+               for step, answer in failures):
+            # NOTE: a host that is not in the rows offers the class.
+            more = {*calls.find_hosts(engine, wanted.class_name)}
+            again, hosts = bool(more - hosts), hosts | more
+        if failures and not again:
+            return Result((*map(_text, failures),
+                           *machine.waits(wanted, seen)))
+    return Result(tuple(map(_text, failures))
+                  or ('others changed it each time',))
+
+
+def used(engine: Engine, reservation_id: str, host: str) -> int:
+    """Return how many servers of a reservation are on a host."""
+    there = hold_calls.client(engine).usages(calls.child_of(host))
+    return (there or {}).get(machine.class_of(reservation_id), 0)
+
+
+def forget_host(engine: Engine, host: str) -> str:
+    """Delete the lease provider of a host that was deleted from Ironic.
+
+    NOTE: those of other hosts are kept, since nova-compute fails if one that
+    it knows is gone.
+
+    :returns: why it failed, in words; empty if it is deleted.
+    """
+    answer = hold_calls.client(engine).delete_provider(
+        calls.child_of(host))
+    return '' if answer.outcome in _FINE else answer.said
+
+
+def _take_all(engine: Engine, wanted: machine.Desired,
+              left: list[machine.Step],
+              before_each: Callable[[], None]) -> list[_Failure]:
+    """Take steps until one fails that others need; return the failures."""
+    failures: list[_Failure] = []
+    for step in left:
+        if step.about in {failed.about for failed, _ in failures}:
+            continue
+        before_each()
+        answer = calls.take(engine, wanted, step)
+        if answer.outcome in _FINE:
+            LOG.debug('Reservation %s: %s %s', wanted.reservation_id,
+                      step.act.value, step.about)
+            continue
+        failures.append((step, answer))
+        if step.act not in _OF_ONE or answer.outcome in (
+                Outcome.UNCERTAIN, Outcome.REFUSED):
+            # NOTE: each of the others would have to wait for its time-outs.
+            break
+    return failures
+
+
+def _text(failure: _Failure) -> str:
+    step, answer = failure
+    about = f' {step.about}' if step.about else ''
+    if answer.outcome is Outcome.UNKNOWN and step.act is Act.MAKE_PROVIDER:
+        return (f'Placement has no provider for the host{about}; nova-compute '
+                'creates it')
+    return f'the step "{step.act.value}"{about} failed: ' + (
+        answer.said.rstrip('.') or answer.outcome.value)

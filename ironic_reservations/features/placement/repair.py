@@ -1,0 +1,148 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Repairs the differences that an audit has found."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import placement_answers as answers
+from ironic_reservations.engine import Engine
+from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_release
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement import lease_provider_audit
+from ironic_reservations.features.placement import lease_provider_sync
+from ironic_reservations.features.placement.decisions import hold_audit
+
+Kind = hold_audit.Kind
+
+
+@dataclasses.dataclass(frozen=True)
+class Repair:
+    """The result for a difference.
+
+    :ivar done: whether it is repaired.
+    :ivar said: why not.
+    """
+
+    difference: hold_audit.Difference
+    done: bool
+    said: str = ''
+
+
+def repair(engine: Engine,
+           report: placement_audit.Report) -> list[Repair]:
+    """Repair what can be repaired, after checking each host again."""
+    # NOTE: orphans first, since one may keep a node from being held.
+    order = sorted((one for one in report.differences
+                    if not one.reservation_id), key=lambda one: (
+                        one.kind is not Kind.ORPHAN, one))
+    repairs = [_repair(engine, difference) for difference in order]
+    return repairs + _repair_reservations(
+        engine, [one for one in report.differences if one.reservation_id])
+
+
+def _repair_reservations(engine: Engine,
+                         differences: list[hold_audit.Difference]
+                         ) -> list[Repair]:
+    try:
+        said = lease_provider_audit.repair(engine, differences)
+    except (errors.PlacementUnavailable, errors.NovaUnavailable) as exc:
+        said = dict.fromkeys(differences, str(exc))
+    return [Repair(difference, not said[difference], said[difference])
+            for difference in differences]
+
+
+def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
+    if difference.kind is Kind.UNCOUNTED:
+        # NOTE: the server is its owner's.
+        return Repair(difference, False, difference.detail)
+    try:
+        view = placement_audit.look(engine, difference.node_uuid,
+                                    not difference.shared)
+        if difference not in hold_audit.compare(view):
+            return Repair(difference, not view.in_work, (
+                'Another process is changing it.' if view.in_work else ''))
+        if difference.kind is Kind.ORPHAN:
+            said = _remove_orphan(engine, difference)
+        elif difference.kind in (Kind.HOLD_MISSING, Kind.HOLD_DIFFERS,
+                                 Kind.UNHELD):
+            said = _hold_again(engine, view, difference.consumer_uuid)
+        elif difference.kind is Kind.PROVIDER_LEFTOVER:
+            said = _remove_provider(engine, view.host)
+        else:
+            said = difference.detail
+    except errors.PlacementUnavailable as exc:
+        said = str(exc)
+    return Repair(difference, not said, said)
+
+
+def _hold_again(engine: Engine, view: hold_audit.View,
+                consumer: str | None) -> str:
+    """Hold a host for its promises; return why that failed."""
+    host = view.host
+    old = next((hold for hold in host.held
+                if hold.consumer_uuid == consumer), None)
+    lacking = host.unheld() if old is None else [host.promise_of(old)]
+    owners = {promise.owner for promise in lacking if promise}
+    if old is not None and not hold_release.give_up(engine, old):
+        return 'It is not known whether the old hold is gone.'
+    now = placement_audit.read_host(engine, host.uuid, host.exclusive)
+    if now.node is None:
+        return ''
+    # NOTE: by the present promises. A node that is promised to a lease and to
+    # a reservation within it is held once.
+    again = [promise for promise in now.unheld()
+             if promise.owner in owners - view.in_work]
+    for promise in again[:1] if host.exclusive else again:
+        result = (hold_cases.hold_node(
+            engine, dataclasses.replace(
+                promise, instance_uuid=promise.instance_uuid
+                or now.node.instance_uuid), now.node.resource_class)
+            if host.exclusive else hold_cases.hold(engine, promise))
+        if result.verdict not in (hold_cases.Verdict.HELD,
+                                  hold_cases.Verdict.INSTANCE):
+            return result.said or (
+                f'The {"node" if host.exclusive else "share"} is '
+                f'{result.verdict}.')
+    return ''
+
+
+def _remove_orphan(engine: Engine,
+                   difference: hold_audit.Difference) -> str:
+    assert difference.consumer_uuid is not None
+    answer = hold_calls.client(engine).delete_allocations(
+        difference.consumer_uuid)
+    return ('' if answer.outcome in (answers.Outcome.DONE,
+                                     answers.Outcome.GONE)
+            else answer.said)
+
+
+def _remove_provider(engine: Engine, host: hold_audit.Host) -> str:
+    """Delete the provider of a deleted node; return why that failed."""
+    if not all(hold_release.give_up(engine, hold) for hold in host.held):
+        return 'It is not known whether the hold is gone.'
+    if engine.ironic is None or engine.ironic.node(
+            host.uuid) is not None:
+        return 'Ironic does not confirm that the node is gone.'
+    # NOTE: its child has to be deleted first; Nova deletes both.
+    said = lease_provider_sync.forget_host(engine, host.uuid)
+    if said:
+        return said
+    answer = hold_calls.client(engine).delete_provider(host.uuid)
+    return ('' if answer.outcome in (answers.Outcome.DONE,
+                                     answers.Outcome.GONE)
+            else answer.said)

@@ -1,0 +1,217 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Holds the nodes of reservations in Placement.
+
+The row of the hold is written in the transaction that reserves the node, and
+the allocation follows before the request is answered. If the node cannot be
+held, the reservation is ended with the row, and another node is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import time
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
+from ironic_reservations.engine import drop_unused
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import hold_recovery
+from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import holds as hold_cases
+from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.lifecycle import lifecycle
+from ironic_reservations.model import flavors
+from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_reservation
+from ironic_reservations.model import reasons
+from ironic_reservations.planner import pick
+
+#: How often, and for how many seconds each time, a repeated request waits for
+#: an earlier one that is holding the node.
+_LOOKS = 20
+_PAUSE = 0.05
+
+_Verdict = hold_cases.Verdict
+_CODES: Mapping[_Verdict, str] = {
+    _Verdict.TAKEN: reasons.HELD_ELSEWHERE,
+    _Verdict.CLOSED: reasons.CLOSED_IN_PLACEMENT,
+    _Verdict.UNKNOWN: reasons.NOT_IN_PLACEMENT,
+    _Verdict.BUSY: reasons.BUSY}
+
+
+def class_of(node: mirrored_node.Node) -> str | reasons.Reason:
+    """Return the class of a node in Placement, or why it has none."""
+    try:
+        return flavors.class_of_node(node.resource_class)
+    except ValueError as exc:
+        return reasons.Reason(
+            node.uuid, reasons.NOT_IN_PLACEMENT,
+            f'cannot be held in Placement: {str(exc).rstrip(".")}')
+
+
+def intend(engine: Engine, connection: sa.Connection, class_name: str,
+           reservation: node_reservation.Reservation) -> holds.Hold:
+    """Write the row of the hold of a new reservation, in its transaction."""
+    return hold_cases.intend(
+        engine, connection, _promise(reservation).of_class(class_name),
+        supersede=True, state=holds.HoldState.PROMISING)
+
+
+def hold(engine: Engine, intended: holds.Hold,
+         reservation: node_reservation.Reservation) -> reasons.Reason | None:
+    """Hold the node of a new reservation.
+
+    :returns: why it cannot be held; then the reservation has been ended.
+    :raises PlacementUnavailable: Placement does not answer; then the
+        reservation has been ended, too.
+    """
+    return _obstacle(hold_cases.complete(engine, intended,
+                                         reservation.instance_uuid),
+                     reservation.node_uuid)
+
+
+def ensure(engine: Engine,
+           reservation: node_reservation.Reservation) -> reasons.Reason | None:
+    """Ensure that the node of an earlier reservation is held.
+
+    :returns: why it cannot be held; then the reservation has been ended.
+    :raises Conflict: the reservation is gone.
+    """
+    if reservation.state is not node_reservation.State.RESERVED:
+        return None
+    for _ in range(_LOOKS):
+        with engine.database.read() as connection:
+            still = db_reservations.read_by_uuid(connection,
+                                                 reservation.uuid)
+            there = [row for row in db_holds.read_of_owners(
+                connection, [reservation.uuid])
+                if row.node_uuid == reservation.node_uuid]
+            node = db_nodes.read_nodes(
+                connection, (reservation.node_uuid,), with_traits=False
+            ).get(reservation.node_uuid)
+        if not _is_made(still, reservation) or node is None or any(
+                row.state is holds.HoldState.PROMISING
+                and hold_recovery.recover_one(engine, row) is not None
+                for row in there):
+            raise db_connection.Conflict('the reservation has changed')
+        if any(row.state is holds.HoldState.ACTIVE for row in there):
+            return None
+        result = hold_cases.hold_node(engine, _promise(reservation),
+                                      node.resource_class)
+        if result.verdict is not _Verdict.BUSY:
+            break
+        time.sleep(_PAUSE)
+    else:
+        raise errors.PlacementUnavailable(
+            f'The reservation {reservation.uuid} exists, and its node '
+            f'{reservation.node_uuid} is being held in Placement at this '
+            'moment. Try again.')
+    obstacle = _obstacle(result, reservation.node_uuid)
+    if obstacle is not None:
+        _end(engine, reservation)
+    else:
+        _check_there(engine, reservation)
+    return obstacle
+
+
+def _check_there(engine: Engine,
+                 reservation: node_reservation.Reservation) -> None:
+    """Check that a reservation whose node was just held still exists.
+
+    NOTE: a process that found the first attempt failed may have ended both
+    since they were read, or the reservation may have been made again on
+    another node; a hold without a promise is released later.
+    """
+    with engine.database.read() as connection:
+        still = db_reservations.read_by_uuid(connection, reservation.uuid)
+    if not _is_made(still, reservation):
+        raise db_connection.Conflict('the reservation has changed')
+
+
+def _is_made(there: node_reservation.Reservation | None,
+             reservation: node_reservation.Reservation) -> bool:
+    """Return whether a reservation is the one that was read before.
+
+    NOTE: clients may reuse a uuid.
+    """
+    return there is not None and (there.node_uuid, there.created_at) == (
+        reservation.node_uuid, reservation.created_at)
+
+
+def without_room(engine: Engine,
+                 request: pick.NodeRequest) -> dict[str, reasons.Reason]:
+    """Return the nodes that others have in Placement, with a few requests.
+
+    NOTE: nodes with holds of ours are left out, since releasing one may make
+    room.
+    """
+    with engine.database.read() as connection:
+        nodes = db_nodes.read_nodes(connection, request.node_uuids,
+                                    with_traits=False)
+        ours = {row.node_uuid for row in db_holds.read_all(connection)}
+    classes = {uuid: name for uuid, node in nodes.items()
+               if uuid not in ours
+               and node.provision_state == node_condition.AVAILABLE
+               and request.resource_class in (None, node.resource_class)
+               and isinstance(name := class_of(node), str)}
+    client = hold_calls.client(engine)
+    may = set(client.consumer(request.instance_uuid).allocations)
+    for name in sorted(set(classes.values())):
+        may |= {each.uuid for each in client.providers(
+            resources=f'{name}:1')}
+    return {uuid: reasons.Reason(
+        uuid, reasons.HELD_ELSEWHERE, 'has no room left in Placement')
+        for uuid in classes if uuid not in may}
+
+
+def _promise(reservation: node_reservation.Reservation) -> holds.Promise:
+    return holds.Promise(
+        reservation.uuid, reservation.node_uuid, reservation.instance_uuid,
+        reservation.project_id, reservation.user_id)
+
+
+def _end(engine: Engine, reservation: node_reservation.Reservation) -> None:
+    def attempt() -> bool:
+        with engine.database.write() as connection:
+            return drop_unused.drop_unused(
+                connection, reservation.uuid, reservation.node_uuid,
+                engine.clock())
+    if retry.until_committed(attempt):
+        engine.announcer.tell(announce.DELETE, reservation,
+                              lifecycle.End.NODE_TAKEN)
+
+
+def _obstacle(result: hold_cases.Result,
+              node_uuid: str) -> reasons.Reason | None:
+    if result.verdict in (_Verdict.HELD, _Verdict.INSTANCE):
+        return None
+    told = {
+        _Verdict.TAKEN: 'is held in Placement by '
+                        + ', '.join(result.consumers),
+        _Verdict.CLOSED: 'is closed in Placement, so that Nova offers it to '
+                         'nobody',
+        _Verdict.UNKNOWN: 'cannot be held in Placement: '
+                          + result.said.rstrip('.'),
+        _Verdict.BUSY: 'is being changed in Placement by another request'}
+    return reasons.Reason(node_uuid, _CODES[result.verdict],
+                          told[result.verdict])

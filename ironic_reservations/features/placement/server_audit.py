@@ -1,0 +1,85 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""Compares the servers on compute hosts with what Placement counts there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import nova as nova_client
+from ironic_reservations.engine import Engine
+from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement import lease_provider_audit
+from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import (
+    lease_providers as machine,
+)
+from ironic_reservations.features.placement.decisions import (
+    server_audit as planner,
+)
+
+LOG = log.getLogger(__name__)
+
+
+def find(engine: Engine, hosts: Mapping[str, str]
+         ) -> list[hold_audit.Difference]:
+    """Return the servers that have more than Placement counts.
+
+    :param hosts: the names of compute hosts by the uuids of their providers.
+    """
+    if engine.nova is None:
+        return []
+    found: list[hold_audit.Difference] = []
+    try:
+        for host, name in sorted(hosts.items()):
+            there = _compare(engine, engine.nova, host, name)
+            if there:
+                # NOTE: the reads are not of one moment, so differences count
+                # only if they are found again.
+                again = _compare(engine, engine.nova, host, name)
+                found += [each for each in there if each in again]
+    except errors.NovaUnavailable as exc:
+        # NOTE: the audit goes on without servers.
+        LOG.warning('The audit could not compare servers: %s', exc)
+    return found
+
+
+def _compare(engine: Engine, nova: nova_client.Nova, host: str,
+             name: str) -> list[hold_audit.Difference]:
+    servers = [planner.Server(each.uuid, each.vcpus, each.extra_specs)
+               for each in _on(nova, name)]
+    if not servers:
+        return []
+    client = hold_calls.client(engine)
+    allocated = client.consumers_on(host)
+    if allocated is None:
+        return []
+    offered = client.consumers_on(lease_provider_calls.child_of(host)) or {}
+    rows = lease_provider_audit.read(engine)
+    return list(planner.compare(host, servers, allocated, offered, {
+        machine.class_of(ident)
+        for ident in rows.counts.keys() | rows.in_work}))
+
+
+def _on(nova: nova_client.Nova, name: str) -> Iterable[nova_client.Server]:
+    """Return the servers that run on a host, and stay there for now.
+
+    NOTE: Nova takes the name for a regular expression.
+    """
+    return (each for each in nova.servers(node=name)
+            if each.node == name and each.task_state is None
+            and not each.going)

@@ -1,0 +1,1 @@
+"""Leases that wait for an earlier start."""

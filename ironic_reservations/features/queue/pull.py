@@ -1,0 +1,113 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Moves queued leases to an earlier start as soon as there is room.
+
+A queued lease has a promised start, later than the one that was asked for.
+When others give up hosts, each pass goes through the queue, the highest
+priority first, and in the order of arrival within a priority.  Each lease gets
+the earliest start for which nobody else has to start later.  So a promised
+start only ever moves earlier, and a later lease goes first only where the ones
+before it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import datetime
+import functools
+
+from oslo_log import log
+
+from ironic_reservations import errors
+from ironic_reservations.engine import change
+from ironic_reservations.engine import Engine
+from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.leases import planned_change
+from ironic_reservations.engine.leases import replan as lease_replan
+from ironic_reservations.features.limits import limit_checks
+from ironic_reservations.features.limits import limits
+from ironic_reservations.features.open_dates import rows as db_open_dates
+from ironic_reservations.model import leases
+
+LOG = log.getLogger(__name__)
+
+
+
+def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True) -> int:
+    """Move queued leases to an earlier start where possible.
+
+    NOTE: all of them are considered, since a project with many leases that
+    cannot start earlier would hold up all leases behind them.
+
+    :param goes_on: called before each lease; ``False`` ends the pass.
+    :returns: how many got one.
+    """
+    with engine.database.snapshot() as connection:
+        waiting = db_open_dates.read_waiting(connection, engine.clock())
+    pulled = 0
+    for lease_id in waiting:
+        if not goes_on():
+            break
+        try:
+            moved = change.carry_out(
+                engine, functools.partial(_plan, engine, lease_id))
+        except (errors.Contention, errors.LeaseNotFound,
+                errors.LeaseRefused) as exc:
+            # NOTE: the next pass tries again.
+            LOG.debug('The lease %s starts no earlier yet: %s', lease_id, exc)
+            continue
+        pulled += moved
+    return pulled
+
+
+def _plan(engine: Engine, lease_id: str) -> change.Planned[bool]:
+    """Plan one lease as early as possible.
+
+    :returns: whether it can start earlier.
+    """
+    now = engine.clock()
+    before = lease_find.get(engine, lease_id)
+    if not before.waits or before.queued is None or before.start <= now:
+        return change.Planned(False)
+    allowed = limits.of(engine.conf, 'leases',
+                        projects=before.project_id is not None)
+    project = limit_checks.project(engine, allowed, before.project_id, now,
+                                   before.id)
+    length = before.end - before.start
+    start = lease_replan.earliest(
+        engine, before, before.queued.wanted, now, project,
+        lambda begin: project.permits_lease(before, begin, begin + length))
+    if start is None or start >= before.start:
+        return change.Planned(False)
+    after = _starting(before, start, now)
+    replanned = lease_replan.replan(engine, before, after,
+                                    leases.LeaseChange(), now, after.end,
+                                    project)
+    after = replanned.lease
+    if any(len(new.bookings) < len(old.bookings) for new, old in zip(
+            after.reservations, before.reservations, strict=True)):
+        return change.Planned(False)
+    planned = planned_change.of(before, after, replanned, now,
+                                change.Cause.MOVED_EARLIER)
+    planned.wrong_after(after.start)
+    return change.Planned(True, planned)
+
+
+def _starting(lease: leases.Lease, start: datetime.datetime,
+              now: datetime.datetime) -> leases.Lease:
+    assert lease.queued is not None
+    return dataclasses.replace(
+        lease_dates.starting_at(lease, start, now),
+        queued=dataclasses.replace(lease.queued, promised=start))

@@ -1,0 +1,1 @@
+"""The usage of leases, by day."""

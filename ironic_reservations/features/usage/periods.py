@@ -1,0 +1,315 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rows of ``usage_periods``: when nodes were promised, bound and deployed.
+
+Rows of promised and bound nodes are written by the transaction that deletes
+the bookings. A row of a deployed node is written when the deployment is
+noticed, and lasts until it is over or the booking is deleted.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Collection
+from collections.abc import Mapping
+import dataclasses
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import conditions
+from ironic_reservations.db import tables
+from ironic_reservations.features.usage import values as usage
+from ironic_reservations.model import leases
+
+_p = tables.usage_periods.c
+_r = tables.reservations.c
+_l = tables.lease_reservations.c
+_n = tables.nodes.c
+
+#: How many bookings one statement names.
+_PIECE = 500
+#: Promised, but never bound.
+PROMISED = 'promised'
+#: Promised and bound.
+BOUND = 'bound'
+#: Deployed, or with an instance.
+DEPLOYED = 'deployed'
+#: Released at that instant, because nobody had deployed it in time.
+NO_SHOW = 'no_show'
+
+
+@dataclasses.dataclass(frozen=True)
+class Deployment:
+    """A booking whose node is deployed.
+
+    :ivar resource_class: of the node; empty: none.
+    """
+
+    booking_uuid: str
+    reservation_id: str
+    lease_id: str
+    project_id: str | None
+    resource_class: str
+
+
+def deployed(booking_uuid: sa.ColumnElement[str]) -> sa.Exists:
+    """Return the condition that the node of a booking has been deployed."""
+    return sa.exists().where(_p.booking_uuid == booking_uuid)
+
+
+def read_unrecorded(connection: sa.Connection, now: datetime.datetime,
+                    node_uuid: str | None = None) -> list[Deployment]:
+    """Return bookings with a deployed node and no running row.
+
+    :param node_uuid: a node that is deployed, whatever the mirror says;
+        ``None``: all that are deployed according to the mirror.
+    """
+    # SELECT ... FROM reservations JOIN lease_reservations ... JOIN nodes ...
+    #   WHERE state = 'bound' AND expires_at > ? AND inventories IS NULL
+    #     AND (it is occupied) AND NOT EXISTS (a row that is running)
+    running = sa.exists().where(_p.booking_uuid == _r.uuid, _p.running == 1)
+    query = (
+        sa.select(_r.uuid, _l.id, _l.lease_id, _r.project_id,
+                  sa.func.coalesce(_n.resource_class, ''))
+        .join_from(tables.reservations, tables.lease_reservations,
+                   _r.lease_reservation_id == _l.id)
+        .join(tables.nodes, _r.node_uuid == _n.uuid)
+        .where(_r.state == leases.BookingState.BOUND.value,
+               _r.immediate.is_(None), _r.expires_at > now,
+               _n.inventories.is_(None), ~running))
+    query = query.where(conditions.occupied() if node_uuid is None
+                        else _r.node_uuid == node_uuid)
+    return [Deployment(*row) for row in connection.execute(query)]
+
+
+def read_over(connection: sa.Connection) -> list[str]:
+    """Return the bookings of running rows whose node is not deployed any more.
+
+    NOTE: a row goes on while the mirror does not know the state of the node.
+    """
+    # SELECT booking_uuid FROM usage_periods LEFT JOIN reservations ON ...
+    #   LEFT JOIN nodes ON ... WHERE running = 1
+    #     AND (there is no booking OR the node is not occupied)
+    return list(connection.scalars(
+        sa.select(_p.booking_uuid).select_from(
+            tables.usage_periods
+            .outerjoin(tables.reservations, _r.uuid == _p.booking_uuid)
+            .outerjoin(tables.nodes, _n.uuid == _r.node_uuid))
+        .where(_p.running == 1, sa.or_(
+            _r.uuid.is_(None),
+            sa.and_(_n.provision_state.is_not(None),
+                    sa.not_(conditions.occupied()))))))
+
+
+def begin(connection: sa.Connection, those: Collection[Deployment],
+          now: datetime.datetime, lasts: bool = True) -> None:
+    """Write that nodes are deployed.
+
+    :param lasts: whether they still are.
+    :raises Conflict: another process has written it for one of them.
+    """
+    if those:
+        connection.execute(sa.insert(tables.usage_periods), [
+            {**dataclasses.asdict(each), 'kind': DEPLOYED, 'starts_at': now,
+             'ended_at': None if lasts else now, 'hosts': 1,
+             'running': 1 if lasts else None} for each in those])
+
+
+def note_no_shows(connection: sa.Connection, lease: leases.Lease,
+                  bookings: Collection[leases.NodeBooking],
+                  now: datetime.datetime) -> None:
+    """Write that unused nodes of a lease are released.
+
+    NOTE: the bookings are not named, since a row with a booking means that its
+    node has been deployed.
+    """
+    # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
+    classes: dict[str, str] = {row[0]: row[1] or '' for row in (
+        connection.execute(sa.select(_n.uuid, _n.resource_class).where(
+            _n.uuid.in_({each.node_uuid for each in bookings}))))}
+    counts = collections.Counter(
+        (each.reservation_id, classes.get(each.node_uuid, ''))
+        for each in bookings)
+    connection.execute(sa.insert(tables.usage_periods), [
+        {'reservation_id': reservation_id, 'lease_id': lease.id,
+         'project_id': lease.project_id, 'resource_class': name,
+         'kind': NO_SHOW, 'starts_at': now, 'ended_at': now, 'hosts': count}
+        for (reservation_id, name), count in counts.items()])
+
+
+def finish(connection: sa.Connection, bookings: Collection[str],
+           now: datetime.datetime) -> None:
+    """Write that the nodes of bookings are not deployed any more."""
+    if bookings:
+        # UPDATE usage_periods SET ended_at = ?, running = NULL
+        #   WHERE booking_uuid IN (...) AND running = 1
+        # NOTE: not by ids, which another history uses for other rows.
+        connection.execute(
+            sa.update(tables.usage_periods)
+            .where(_p.booking_uuid.in_(bookings), _p.running == 1)
+            .values(ended_at=_not_before_its_start(now), running=None))
+
+
+def keep(connection: sa.Connection, lease: leases.Lease,
+         bookings: Collection[leases.NodeBooking],
+         classes: Mapping[str, str]) -> None:
+    """Write the periods of bookings that this transaction deletes.
+
+    :param classes: the resource classes of Ironic's nodes, by uuid; other
+        nodes are left out.
+    """
+    whole = [booking for booking in bookings if booking.node_uuid in classes]
+    counts: collections.Counter[tuple[Any, ...]] = collections.Counter(
+        (booking.reservation_id, classes[booking.node_uuid],
+         BOUND if booking.begun else PROMISED, booking.starts_at,
+         booking.ends_at) for booking in whole
+        if booking.starts_at < booking.ends_at)
+    if counts:
+        connection.execute(sa.insert(tables.usage_periods), [
+            {'reservation_id': reservation_id, 'lease_id': lease.id,
+             'project_id': lease.project_id, 'resource_class': name,
+             'kind': kind, 'starts_at': start, 'ended_at': end,
+             'hosts': count}
+            for (reservation_id, name, kind, start, end), count
+            in counts.items()])
+    by_end: dict[datetime.datetime, list[str]] = {}
+    for booking in whole:
+        by_end.setdefault(booking.ends_at, []).append(booking.uuid)
+    pieces = ((end, uuids[first:first + _PIECE])
+              for end, uuids in by_end.items()
+              for first in range(0, len(uuids), _PIECE))
+    for end, piece in pieces:
+        # UPDATE usage_periods SET ended_at = (the end of the booking),
+        #   running = NULL
+        #   WHERE booking_uuid IN (...) AND (running = 1 OR ended_at > ?)
+        connection.execute(
+            sa.update(tables.usage_periods)
+            .where(_p.booking_uuid.in_(piece),
+                   sa.or_(_p.running == 1, _p.ended_at > end))
+            .values(ended_at=_not_before_its_start(end), running=None))
+
+
+def _not_before_its_start(end: datetime.datetime
+                          ) -> sa.ColumnElement[datetime.datetime]:
+    # NOTE: without the type, drivers are given the time zone as well, which
+    # each of them takes for something else.
+    return sa.case((_p.starts_at > end, _p.starts_at),
+                   else_=sa.literal(end, tables.UTCDateTime))
+
+
+def read(connection: sa.Connection, begin: datetime.datetime,
+         end: datetime.datetime, project_id: str | None,
+         every: bool) -> list[usage.Spell]:
+    """Return the periods of leases on nodes of Ironic.
+
+    Equal periods are summed up by the database, so that the number of rows
+    grows with the number of leases, not of their hosts.
+
+    :param connection: of a snapshot.
+    :param begin: periods that ended by then are left out,
+    :param end: and those that start at or after this.
+    :param project_id: of this project.
+    :param every: of all projects instead.
+    """
+    return [*_read_over(connection, begin, end, _whose(
+        _p.project_id, project_id, every)),
+        *_read_live(connection, begin, end, _whose(
+            _r.project_id, project_id, every))]
+
+
+def _whose(column: sa.Column[str | None], project_id: str | None,
+           every: bool) -> sa.ColumnElement[bool]:
+    if every:
+        return sa.true()
+    return (column.is_(None) if project_id is None
+            else column == project_id)
+
+
+def _read_over(connection: sa.Connection, begin: datetime.datetime,
+               end: datetime.datetime, whose: sa.ColumnElement[bool]
+               ) -> list[usage.Spell]:
+    # SELECT project_id, resource_class, kind, starts_at, ended_at,
+    #   expires_at, SUM(hosts) FROM usage_periods
+    #   LEFT JOIN reservations ON uuid = booking_uuid
+    #   WHERE starts_at < ? AND kind <> 'no_show'
+    #     AND (ended_at > ? OR running = 1)
+    #   GROUP BY project_id, resource_class, kind, starts_at, ended_at,
+    #     expires_at
+    # NOTE: expires_at limits a row: a node may be deployed for longer than it
+    # is promised.
+    columns = (_p.project_id, _p.resource_class, _p.kind, _p.starts_at,
+               _p.ended_at, _r.expires_at)
+    found = []
+    for project_id, name, kind, start, ended, expires, hosts in (
+            connection.execute(
+                sa.select(*columns, sa.func.sum(_p.hosts))
+                .select_from(tables.usage_periods.outerjoin(
+                    tables.reservations, _r.uuid == _p.booking_uuid))
+                .where(_p.starts_at < end, _p.kind != NO_SHOW,
+                       sa.or_(_p.ended_at > begin, _p.running == 1), whose)
+                .group_by(*columns))):
+        until = min((time for time in (ended, expires) if time is not None),
+                    default=start)
+        found.append(usage.Spell(
+            project_id, name, start, until, int(hosts), kind != DEPLOYED,
+            until if kind == BOUND else None, kind == DEPLOYED))
+    return found
+
+
+def _read_live(connection: sa.Connection, begin: datetime.datetime,
+               end: datetime.datetime, whose: sa.ColumnElement[bool]
+               ) -> list[usage.Spell]:
+    # SELECT project_id, resource_class, starts_at, expires_at,
+    #   (it has begun), COUNT(*) FROM reservations JOIN nodes ON ...
+    #   WHERE it is of a lease AND inventories IS NULL
+    #     AND expires_at > ? AND starts_at < ? GROUP BY ...
+    # The twin of what has begun is leases.NodeBooking.begun.
+    begun = sa.case((sa.or_(
+        _r.state != leases.BookingState.PLANNED.value,
+        _r.lessee.is_not(None)), 1), else_=0)
+    columns = (_r.project_id, sa.func.coalesce(_n.resource_class, ''),
+               _r.starts_at, _r.expires_at, begun)
+    return [usage.Spell(row[0], row[1], row[2], row[3], row[5], True,
+                        row[3] if row[4] else None)
+            for row in connection.execute(
+                sa.select(*columns, sa.func.count())
+                .join_from(tables.reservations, tables.nodes,
+                           _r.node_uuid == _n.uuid)
+                .where(_r.lease_reservation_id.is_not(None),
+                       _n.inventories.is_(None), _r.expires_at > begin,
+                       _r.starts_at < end, whose)
+                .group_by(_r.project_id, _n.resource_class, _r.starts_at,
+                          _r.expires_at, begun))]
+
+
+def count_now(connection: sa.Connection, now: datetime.datetime
+              ) -> dict[str, tuple[int, int]]:
+    """Count the nodes that leases have now, by resource class.
+
+    :returns: the number of nodes, and of those that are deployed.
+    """
+    # SELECT resource_class, COUNT(*), COUNT(usage_periods.id)
+    #   FROM reservations JOIN nodes ON ... LEFT JOIN usage_periods ON ...
+    #   WHERE state = 'bound' AND expires_at > ? GROUP BY resource_class
+    return {row[0] or '': (row[1], row[2]) for row in connection.execute(
+        sa.select(_n.resource_class, sa.func.count(), sa.func.count(_p.id))
+        .select_from(tables.reservations.join(
+            tables.nodes, _r.node_uuid == _n.uuid).outerjoin(
+                tables.usage_periods, sa.and_(
+                    _p.booking_uuid == _r.uuid, _p.running == 1)))
+        .where(_r.state == leases.BookingState.BOUND.value,
+               _r.lease_reservation_id.is_not(None),
+               _n.inventories.is_(None), _r.expires_at > now)
+        .group_by(_n.resource_class))}

@@ -1,0 +1,31 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The type of requests for usage."""
+
+from __future__ import annotations
+
+from ironic_reservations.api import versions
+from ironic_reservations.api.types import basic
+from ironic_reservations.features.usage import values as usage
+
+
+class UsageQuery(basic.Parts):
+    """The query of ``GET /v1/usage``."""
+
+    first_day = basic.attribute(basic.to_day, since=versions.USAGE)
+    last_day = basic.attribute(basic.to_day, since=versions.USAGE)
+    by = basic.attribute(basic.Some(**{each.value: versions.USAGE
+                             for each in usage.Group}),
+                   since=versions.USAGE)
+    project = basic.attribute(basic.to_name, since=versions.USAGE)
+    all_projects = basic.attribute(basic.to_flag, since=versions.USAGE)
