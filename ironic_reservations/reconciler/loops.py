@@ -58,10 +58,10 @@ _SOON = 10
 _UPGRADED = 600
 
 
-def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
+def nodes(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> loop.Loop:
     """Return the loop that keeps the mirror of Ironic's nodes.
 
-    :param poked: uuids of nodes to read again soon.
+    :param to_refresh: uuids of nodes to read again soon.
     """
     conf = engine.conf
     tasks = [loop.Task(lambda _: sweep.sweep(engine),
@@ -70,7 +70,7 @@ def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
                        again=False)]
     if engine.ironic is not None:
         tasks = [
-            loop.Task(lambda _: _refresh(engine, poked), claimed=False),
+            loop.Task(lambda _: _refresh(engine, to_refresh), claimed=False),
             *tasks,
             # NOTE: repeated at once after a failure, since Ironic is often not
             # up when all nodes are read for the first time.
@@ -85,10 +85,10 @@ def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
         engine, 'mirror', claim.new_owner(), conf.ironic.claim_ttl))
 
 
-def _refresh(engine: Engine, poked: queue.SimpleQueue[str]) -> None:
+def _refresh(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> None:
     uuids = set()
-    while not poked.empty():
-        uuids.add(poked.get())
+    while not to_refresh.empty():
+        uuids.add(to_refresh.get())
     for uuid in uuids:
         mirror.refresh_node(engine, uuid)
 
@@ -227,11 +227,11 @@ class Reconciler:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._poked: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._to_refresh: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._engine = engine
         self.pid = os.getpid()
-        self.nodes = nodes(engine, self._poked)
+        self.nodes = nodes(engine, self._to_refresh)
         self.placement = (placement(engine) if engine.placement is not None
                           else None)
         self._all: list[loop.Loop | lease_workers.LeaseWorkers] = [
@@ -278,9 +278,9 @@ class Reconciler:
         self._ended.wait()
         self.stop()
 
-    def poke(self, node_uuid: str) -> None:
+    def request_refresh(self, node_uuid: str) -> None:
         """Mirror a node again soon, since something has happened to it."""
-        self._poked.put(node_uuid)
+        self._to_refresh.put(node_uuid)
 
 
 _running: Reconciler | None = None
