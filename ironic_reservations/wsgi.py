@@ -12,9 +12,9 @@
 
 """``ironic_reservations.wsgi:application``, for any WSGI server.
 
-NOTE: made at the first request, so that a server that forks after loading
-shares no connection and no thread with its children; and without the command
-line, which is the server's.
+The application is made at the first request, so that a server that forks after
+loading shares no connection and no thread with its children. The command line
+is not read: it belongs to the server.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 """The loops of the reconciler, with their intervals and claims.
 
 Each has a thread of its own, so that an Ironic, a conductor or a Placement
-that does not answer holds up nothing else.  Each task begins with the present
+that does not answer delays nothing else. Each task begins with the present
 state, so it does no harm if two processes run it at once.
 """
 
@@ -50,11 +50,12 @@ from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers
 from ironic_reservations.reconciler import loop
 
-#: Seconds between two passes that clean up notices, and between two that look
+#: Seconds between two passes that clean up notices, and between two searches
 #: for leases that start soon.
 _CLEAN_UP = 60
 _SOON = 10
-#: How often an Ironic that is not in this process is asked for its version.
+#: Seconds between two requests for the version of an Ironic that runs in
+#: another process.
 _UPGRADED = 600
 
 
@@ -72,8 +73,8 @@ def nodes(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> loop.Loop:
         tasks = [
             loop.Task(lambda _: _refresh(engine, to_refresh), claimed=False),
             *tasks,
-            # NOTE: repeated at once after a failure, since Ironic is often not
-            # up when all nodes are read for the first time.
+            # Repeated at once after a failure, since Ironic is often not
+            # running yet when all nodes are read for the first time.
             loop.Task(lambda _: _refresh_all(engine),
                       conf.ironic.full_poll_interval),
             loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval),
@@ -113,7 +114,7 @@ def _follow(engine: Engine) -> None:
 
 
 def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
-    """Return the loop that finds out unknown outcomes of requests."""
+    """Return the loop that determines unknown outcomes of requests."""
     requests = uncertain.Uncertain(engine, ironic)
     return loop.Loop('outcomes', (
         loop.Task(requests.look, engine.conf.ironic.poll_interval),
@@ -132,16 +133,16 @@ def dates(engine: Engine) -> loop.Loop:
     options = engine.conf.leases
     return loop.Loop('dates', (
         loop.Task(lambda _: lease_fix.fix(engine), options.fix_interval),
-        loop.Task(lambda goes_on: lease_pull.pull(engine, goes_on),
+        loop.Task(lambda running: lease_pull.pull(engine, running),
                   options.queue_interval),
     ), claim.Claim(engine, 'dates', claim.new_owner(), options.claim_ttl))
 
 
 def projects(engine: Engine) -> loop.Loop:
-    """Return the loop that ends the leases of projects that are gone."""
+    """Return the loop that ends the leases of deleted projects."""
     there = keystone_projects.KeystoneProjects(engine.conf)
     return loop.Loop('projects', (loop.Task(
-        lambda goes_on: gone_projects.end(engine, there, goes_on),
+        lambda running: gone_projects.end(engine, there, running),
         gone_projects.interval(engine), again=False),), claim.Claim(
             engine, 'projects', claim.new_owner(),
             engine.conf.leases.claim_ttl))
@@ -150,7 +151,7 @@ def projects(engine: Engine) -> loop.Loop:
 def maintenance(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
     """Return the loop that puts nodes into maintenance for their windows."""
     return loop.Loop('maintenance', (loop.Task(
-        lambda goes_on: maintenance_sync.sync(engine, ironic, goes_on),
+        lambda running: maintenance_sync.sync(engine, ironic, running),
         engine.conf.ironic.poll_interval),), claim.Claim(
             engine, 'maintenance', claim.new_owner(),
             engine.conf.ironic.claim_ttl))
@@ -163,8 +164,8 @@ def placement(engine: Engine) -> loop.Loop:
     """
     options = engine.conf.placement
     hosts = compute_mirror.ComputeMirror(engine)
-    # NOTE: failed tasks wait for their interval, so that a Placement that is
-    # in trouble gets no additional load.
+    # Failed tasks wait for their interval, so that a Placement in trouble gets
+    # no additional load.
     tasks = [loop.Task(lambda _: placement_sync.recover(engine),
                        options.recover_interval),
              loop.Task(lambda _: hosts.refresh(), options.hosts_interval,
@@ -180,23 +181,23 @@ def placement(engine: Engine) -> loop.Loop:
 def webhook(engine: Engine, number: int, url: str) -> loop.Loop:
     """Return the loop that sends notices to a webhook.
 
-    NOTE: one loop for each, so that a silent webhook holds up no other.
+    Each webhook has a loop, so that one that does not answer delays no other.
 
     :param number: the number of the webhook, for the log, since its URL may
         be a secret.
     """
     return loop.Loop(f'webhook-{number}', (
-        loop.Task(lambda goes_on: webhooks.deliver(engine, url, goes_on)),))
+        loop.Task(lambda running: webhooks.deliver(engine, url, running)),))
 
 
 def enforcement(engine: Engine) -> list[loop.Loop]:
     """Return the loops that report leases to the enforcement service."""
     return [
         loop.Loop('enforcement', (loop.Task(
-            lambda goes_on: enforcement_commits.deliver(engine, goes_on)),)),
+            lambda running: enforcement_commits.deliver(engine, running)),)),
         loop.Loop('enforcement-terms', (
-            loop.Task(lambda goes_on: enforcement_commits.catch_up(
-                engine, goes_on), _CLEAN_UP, again=False),
+            loop.Task(lambda running: enforcement_commits.catch_up(
+                engine, running), _CLEAN_UP, again=False),
         ), claim.Claim(engine, 'enforcement', claim.new_owner(),
                        engine.conf.notices.claim_ttl))]
 
@@ -213,7 +214,7 @@ def mail(engine: Engine) -> loop.Loop:
     """Return the loop that mails digests."""
     options = engine.conf.notices
     return loop.Loop('mail', (
-        loop.Task(lambda goes_on: mail_digests.send(engine, goes_on)),
+        loop.Task(lambda running: mail_digests.send(engine, running)),
     ), claim.Claim(engine, 'mail', claim.new_owner(),
                    options.claim_ttl + 2 * options.mail_timeout))
 
@@ -260,11 +261,11 @@ class Reconciler:
             each.start()
 
     def end(self) -> None:
-        """Let :meth:`run` return."""
+        """Make :meth:`run` return."""
         self._ended.set()
 
     def stop(self) -> None:
-        """Stop, and let other processes take over at once."""
+        """Stop, and release the claims for other processes."""
         self._ended.set()
         for each in self._all:
             each.end()
@@ -279,7 +280,7 @@ class Reconciler:
         self.stop()
 
     def request_refresh(self, node_uuid: str) -> None:
-        """Mirror a node again soon, since something has happened to it."""
+        """Read a node again soon, since Ironic has changed it."""
         self._to_refresh.put(node_uuid)
 
 
@@ -292,8 +293,8 @@ def start(engine: Engine) -> Reconciler:
 
     It also fills the snapshot, in a thread of its own.
 
-    To be called with each request, since a server that forks after loading
-    leaves the threads in the parent, so each child has to start its own.
+    Each request must call this: a server that forks after loading leaves the
+    threads in the parent, so each child must start its own.
     """
     global _running
     running = _running
@@ -303,7 +304,7 @@ def start(engine: Engine) -> Reconciler:
         if _running is None or _running.pid != os.getpid():
             _running = Reconciler(engine)
             _running.start()
-            # NOTE: so that no request has to wait for the first snapshot.
+            # Filled now, so that no request waits for the first snapshot.
             engine.snapshots.fill(engine.database, engine.clock)
         return _running
 
