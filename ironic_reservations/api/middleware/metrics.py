@@ -38,15 +38,15 @@ from ironic_reservations.model import node_reservation
 _METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
                       'OPTIONS'))
 _PREFIX = 'ironic_reservations_'
-#: How long to wait for the time of the database, in seconds.
+#: The limit for the time of the database, in seconds.
 _PATIENCE = 1.0
 
 
 class Metrics:
     """Counts requests, and serves /metrics.
 
-    NOTE: with a registry of its own: the library's global one belongs to
-    Ironic where this runs inside its process.
+    The registry is our own: inside Ironic's process, the library's global one
+    belongs to Ironic.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -76,10 +76,10 @@ class Metrics:
     def count(self, method: str, status: int, code: str | None) -> None:
         """Count an answer.
 
-        :param code: of the error, if it is one.
+        :param code: the code of the error, if the answer is one.
         """
-        # NOTE: clients may send any method, and a label for each would fill
-        # the memory.
+        # Clients may send any method, and a label for each would fill the
+        # memory.
         self._requests.labels(method if method in _METHODS else 'other',
                               str(status)).inc()
         if code is not None:
@@ -102,9 +102,9 @@ class Metrics:
 
 
 class _Gauges(prometheus_registry.Collector):
-    """Gauges that are read from the database when /metrics is."""
+    """Gauges whose values are read from the database at each request."""
 
-    #: The name, the help text and the labels of each.
+    #: The name, the help text and the labels of each gauge.
     gauges: tuple[tuple[str, str, tuple[str, ...]], ...]
 
     def describe(self) -> Iterable[core.Metric]:
@@ -121,8 +121,8 @@ class _Gauges(prometheus_registry.Collector):
         try:
             self.read(families)
         except errors.DatabaseUnavailable:
-            # NOTE: the other metrics must still be served; absent gauges are
-            # better than wrong ones.
+            # The other metrics must still be served; absent gauges are better
+            # than wrong ones.
             return []
         return families
 
@@ -175,7 +175,7 @@ class _Live(_Gauges):
 
 
 class _Histories(prometheus_registry.Collector):
-    """Counts how often the database has had another history than before."""
+    """Counts how often the database showed another history than before."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -203,7 +203,7 @@ class _IronicApi(_Gauges):
         self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Add the values, as far as they are known."""
+        """Add the known values."""
         reviewed, served = families
         reviewed.add_metric((), ironic_versions.REVIEWED_MINOR)
         newest = self._engine.ironic_api.newest
