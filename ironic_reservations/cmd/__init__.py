@@ -16,8 +16,8 @@ import warnings
 
 from oslo_service import backend
 
-# NOTE: oslo.messaging loads oslo.service, which takes eventlet where nobody
-# has chosen. These processes have threads.
+# oslo.messaging loads oslo.service, which uses eventlet unless a backend has
+# been chosen. These processes have threads.
 backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)
 
 # NOTE: with threads, oslo.service loads futurist, which loads eventlet where

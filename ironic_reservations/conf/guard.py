@@ -19,7 +19,7 @@ from oslo_config import cfg
 from oslo_config import types
 
 GROUP = 'guard'
-#: What is done to nodes by requests that do not take them for use.
+#: The acts on nodes that do not deploy or bind them.
 PROTECTED_ACTS = ('maintenance', 'retired', 'delete', 'allocation', 'power',
                   'boot', 'vmedia', 'vif', 'instance_info', 'driver_info',
                   'lessee', 'settings', 'console', 'nmi', 'raid', 'vendor',

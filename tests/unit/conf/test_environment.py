@@ -135,7 +135,7 @@ class OursTest(configured.EnvironmentTestCase):
              'The environment variable '
              'IRONIC_RESERVATIONS_DATABASE__CONNECTION is empty and is '
              'ignored. Set the option in the configuration file if it is to '
-             'be empty.'], self.told)
+             'be empty.'], self.warnings)
 
 
 class InvalidTest(configured.EnvironmentTestCase):

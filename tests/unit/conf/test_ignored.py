@@ -26,11 +26,11 @@ _GENERATOR = (pathlib.Path(__file__).parents[3] / 'tools' / 'config'
 class IgnoredTest(configured.EnvironmentTestCase):
 
     def ignored(self, name, value='7', text=''):
-        self.told.clear()
+        self.warnings.clear()
         self.set(**{name: value})
         self.load(text)
         self.set(**{name: None})
-        return ' '.join(self.told)
+        return ' '.join(self.warnings)
 
     def test_option_that_is_meant_is_named(self):
         for wrong, right in (
