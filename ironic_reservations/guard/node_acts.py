@@ -264,7 +264,7 @@ def _of_field(pointer: str) -> Collection[Act]:
 
 
 def is_patch_query(query: str) -> bool:
-    """Return whether the query of a PATCH is one that Ironic's API has."""
+    """Return whether Ironic's API has the query of a PATCH."""
     return _names(query) <= {_RESET}
 
 

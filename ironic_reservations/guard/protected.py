@@ -188,7 +188,7 @@ class Protected:
     def _take_away(self, node: callers.Node, actor: protection.Actor,
                    recorded: Collection[str],
                    request: wsgi.Environ) -> wsgi.Answer:
-        """Have Ironic deprive the holder of a node, for an administrator."""
+        """Have Ironic take a node from its holder, for an administrator."""
         deadline = self._engine.timer() + protect.FRESH
         handover = self._record(node.uuid, recorded, actor, held=False)
         return self._pass(
@@ -395,7 +395,7 @@ class Protected:
                acts: Collection[node_acts.Act],
                node: callers.Node | None = None,
                recorded: Collection[str] = ()) -> _Judged:
-        """Check that the caller may act on a node.
+        """Return the permission of the caller to act on a node, or raise.
 
         :param recorded: the acts, as a handover names them.
         """

@@ -171,7 +171,7 @@ UNLEASED = Leased()
 
 def of_node(promised: Collection[NodeBooking],
             now: datetime.datetime) -> Leased:
-    """Return the leases of a node from its bookings."""
+    """Return a summary of the leases of a node, from its bookings."""
     has = [booking for booking in promised if booking.has_node(now)]
     later = min((booking.starts_at for booking in promised
                  if booking.to_come(now)), default=None)

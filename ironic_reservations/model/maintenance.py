@@ -171,7 +171,7 @@ class Maintained:
 
 def of_node(windows: Iterable[NodeWindow],
             now: datetime.datetime) -> Maintained:
-    """Return the maintenance windows of a node in a summary."""
+    """Return a summary of the maintenance windows of a node."""
     there = [each for each in windows if each.stands(now)]
     has = [each for each in there if each.has_node(now)]
     return Maintained(

@@ -126,7 +126,7 @@ RULES += [
     _rule('use_own_leases', 'role:member',
           "Use a node of a lease of the caller's own project without a proof, "
           'as clients do that know nothing of leases. A wrong proof is '
-          'refused nevertheless. "!" has each use show the proof.',
+          'refused nevertheless. "!" requires the proof for each use.',
           'PATCH /v1/nodes/{node}', 'PUT /v1/nodes/{node}/states/provision'),
     _rule('use_own_reservations', '!',
           "Use a node of a reservation of the caller's own project without a "

@@ -171,7 +171,7 @@ class LeaseWorkers:
                             functools.partial(self._holds, claim),
                             task.lease)
         except unfinished.FAILURES as exc:
-            LOG.warning('The lease %s is left for a moment: %s',
+            LOG.warning('Work on the lease %s is postponed: %s',
                         claim.id, exc)
             self._postpone([claim])
         except Exception:

@@ -181,7 +181,7 @@ def placement(engine: Engine) -> loop.Loop:
 def webhook(engine: Engine, number: int, url: str) -> loop.Loop:
     """Return the loop that sends notices to a webhook.
 
-    Each webhook has a loop, so that one that does not answer delays no other.
+    Each webhook has a loop of its own, so a silent webhook delays no other.
 
     :param number: the number of the webhook, for the log, since its URL may
         be a secret.
