@@ -124,7 +124,8 @@ class TestLoop(world.TestCase):
             self.assertEqual(['failed'] * times, self.done)
 
     def test_trouble_is_waited_out_and_quicker_ones_are_not(self):
-        for error, pause in ((errors.IronicUnavailable(''), loop._AFTER_FAILURE),
+        for error, pause in ((errors.IronicUnavailable(''),
+                              loop._AFTER_FAILURE),
                              (errors.DatabaseUnavailable(''),
                               loop._AFTER_FAILURE),
                              (ZeroDivisionError, loop._AFTER_FAILURE),
