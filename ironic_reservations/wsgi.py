@@ -24,8 +24,8 @@ import threading
 
 from oslo_service import backend
 
-# NOTE: before anything loads oslo.messaging, which loads oslo.service, which
-# takes eventlet where nobody has chosen.
+# NOTE: this comes before any import of oslo.messaging, which loads
+# oslo.service, which uses eventlet unless a backend has been chosen.
 backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)
 
 from ironic_reservations import build  # noqa: E402

@@ -27,23 +27,23 @@ from oslo_middleware import opts as middleware_opts
 from oslo_policy import opts as policy_opts
 
 from ironic_reservations.conf import api
-from ironic_reservations.conf import audit
 from ironic_reservations.conf import database
 from ironic_reservations.conf import default
 from ironic_reservations.conf import guard
 from ironic_reservations.conf import ironic
 from ironic_reservations.conf import leases
-from ironic_reservations.conf import notices
-from ironic_reservations.conf import nova
-from ironic_reservations.conf import placement
 from ironic_reservations.conf import reservations
+from ironic_reservations.features import options as features
 
-_GROUPS = (default, api, audit, database, guard, ironic, leases, notices, nova,
-           placement, reservations)
+_GROUPS = (default, api, database, guard, ironic, leases, reservations,
+           *features.GROUPS)
 #: The services that we reach through keystoneauth.
-_CLOUDS = (ironic, nova, placement)
+_CLOUDS = (ironic, *features.CLOUDS)
 #: The number of connections that a process keeps open, and of those that it
 #: opens in addition.
+# One for each of [api] threads: a new connection takes several times as long
+# as a reservation, and with oslo.db's default, 5, busy threads open new ones
+# again and again.
 _POOL = {'max_pool_size': 16, 'max_overflow': 40}
 
 

@@ -30,12 +30,13 @@ from oslo_policy import policy
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
+from ironic_reservations.features import policies as of_features
 from ironic_reservations.policies import rules
 
 
 def list_rules() -> list[policy.RuleDefault]:
     """List the rules for oslopolicy-sample-generator."""
-    return list(rules.RULES)
+    return [*rules.RULES, *of_features.list_rules()]
 
 
 def get_enforcer() -> policy.Enforcer:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The rules of each resource, in the order of the sample.
+"""The rules of the core, in the order of the sample.
 
 An administrator of a project is a member of that project, and no more. Rights
 on others' resources need a role on the whole system, or a service that the
@@ -43,9 +43,9 @@ ANY_READER = '(role:reader) or (role:service)'
 ANY_MEMBER = f'({SYSTEM_MEMBER}) or (role:member)'
 
 
-def _prefixed(prefix: str, name: str, check_str: str, description: str,
-              *operations: str, legacy: bool = False
-              ) -> policy.DocumentedRuleDefault:
+def prefixed(prefix: str, name: str, check_str: str, description: str,
+             *operations: str, legacy: bool = False
+             ) -> policy.DocumentedRuleDefault:
     """Return a rule with its documentation.
 
     :param prefix: the prefix of the names of the rules of one resource.
@@ -84,7 +84,7 @@ RULES: list[policy.RuleDefault] = [
                     'false.'),
 ]
 
-_rule = functools.partial(_prefixed, 'baremetal:reservation:')
+_rule = functools.partial(prefixed, 'baremetal:reservation:')
 RULES += [
     _rule('create', ANY_MEMBER,
           'Reserve a node that the project owns or leases.',
@@ -142,7 +142,7 @@ RULES += [
           'DELETE /v1/allocations/{allocation}'),
 ]
 
-_rule = functools.partial(_prefixed, 'reservation:lease:')
+_rule = functools.partial(prefixed, 'reservation:lease:')
 RULES += [
     _rule('create', ANY_MEMBER,
           "Make a lease for the caller's own project, or check whether it "
@@ -172,7 +172,7 @@ RULES += [
           'POST /v1/leases', legacy=True),
 ]
 
-_rule = functools.partial(_prefixed, 'reservation:host:')
+_rule = functools.partial(prefixed, 'reservation:host:')
 RULES += [
     _rule('create', SYSTEM_MEMBER,
           'Open a node, or all nodes of a resource class, to leases.',
@@ -211,65 +211,10 @@ RULES += [
           'PATCH /v1/os-hosts/properties/{name}', legacy=True),
 ]
 
-_rule = functools.partial(_prefixed, 'reservation:availability:')
+_rule = functools.partial(prefixed, 'reservation:availability:')
 RULES += [
     _rule('get', ANY_READER,
           'Show the numbers of free hosts over time, without the names of '
           'hosts.',
           'GET /v1/availability'),
-]
-
-_rule = functools.partial(_prefixed, 'reservation:calendar:')
-RULES += [
-    _rule('get', ANY_READER,
-          'See the numbers of free hosts over time, and when each host is '
-          'taken. Leases that the caller may not list are shown without id, '
-          'name and project.',
-          'GET /v1/calendar'),
-    _rule('get_hosts', SYSTEM_READER,
-          'See the name, the node and the provision state of every host in '
-          'the calendar. Without this rule, a caller sees them only for hosts '
-          'that its project owns, is the lessee of, or has in a lease.',
-          'GET /v1/calendar?rows=true'),
-    _rule('token', ANY_READER,
-          "Make and revoke a token with which a calendar program reads the "
-          "leases of the caller's project. Whenever the token is used, this "
-          "rule and reservation:lease:list are checked again, with the user's "
-          "roles at that time.",
-          'POST /v1/calendar/token', 'GET /v1/calendar/token',
-          'DELETE /v1/calendar/token', 'GET /v1/leases.ics'),
-]
-
-_rule = functools.partial(_prefixed, 'reservation:limits:')
-RULES += [
-    _rule('get', ANY_READER,
-          "See the limits of the caller's own project, and their use.",
-          'GET /v1/limits'),
-    _rule('get_all', SYSTEM_READER,
-          'See the limits of any project, and their use.',
-          'GET /v1/limits?project={project}'),
-]
-
-_rule = functools.partial(_prefixed, 'reservation:maintenance:')
-RULES += [
-    _rule('create', SYSTEM_MEMBER,
-          'Book nodes for maintenance, or see the effects in a dry run.',
-          'POST /v1/maintenances'),
-    _rule('get', SYSTEM_READER,
-          'List and show maintenance windows.',
-          'GET /v1/maintenances', 'GET /v1/maintenances/{id}'),
-    _rule('delete', SYSTEM_MEMBER,
-          'End a maintenance window, or cancel it before its start.',
-          'DELETE /v1/maintenances/{id}'),
-]
-
-_rule = functools.partial(_prefixed, 'reservation:usage:')
-RULES += [
-    _rule('get', ANY_READER,
-          "See the promised and the used host hours of the caller's own "
-          "project.",
-          'GET /v1/usage'),
-    _rule('get_all', SYSTEM_READER,
-          'See the host hours of any project, and of all projects.',
-          'GET /v1/usage?project={project}'),
 ]

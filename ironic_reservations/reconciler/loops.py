@@ -32,28 +32,12 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import gone_projects
-from ironic_reservations.features.enforcement import enforcement_commits
-from ironic_reservations.features.maintenance import sync as maintenance_sync
-from ironic_reservations.features.no_show import no_show as lease_no_show
-from ironic_reservations.features.notices import before_start
-from ironic_reservations.features.notices import mail_digests
-from ironic_reservations.features.notices import outbox
-from ironic_reservations.features.notices import outbox_claims
-from ironic_reservations.features.notices import webhooks
-from ironic_reservations.features.notices import writing as notices
-from ironic_reservations.features.open_dates import fix as lease_fix
-from ironic_reservations.features.placement import compute_mirror
-from ironic_reservations.features.placement import sync as placement_sync
-from ironic_reservations.features.queue import pull as lease_pull
-from ironic_reservations.features.usage import usage
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers
 from ironic_reservations.reconciler import loop
 
-#: Seconds between two passes that clean up notices, and between two searches
-#: for leases that start soon.
+#: Seconds between two passes in which features delete old rows.
 _CLEAN_UP = 60
-_SOON = 10
 #: Seconds between two requests for the version of an Ironic that runs in
 #: another process.
 _UPGRADED = 600
@@ -67,7 +51,7 @@ def nodes(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> loop.Loop:
     conf = engine.conf
     tasks = [loop.Task(lambda _: sweep.sweep(engine),
                        conf.reservations.sweep_interval),
-             loop.Task(lambda _: outbox.clean_up(engine), _CLEAN_UP,
+             loop.Task(lambda _: _clean_up(engine), _CLEAN_UP,
                        again=False)]
     if engine.ironic is not None:
         tasks = [
@@ -108,9 +92,14 @@ def _follow(engine: Engine) -> None:
     mirror.refresh_changed(engine)
     leasable.sync(engine)
     mirror.settle_starting(engine)
-    usage.record_deployments(engine)
-    lease_no_show.wake(engine)
+    for each in engine.features:
+        each.follow_nodes(engine)
     lease_health.check(engine)
+
+
+def _clean_up(engine: Engine) -> None:
+    for each in engine.features:
+        each.clean_up(engine)
 
 
 def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
@@ -129,13 +118,12 @@ def answers(engine: Engine) -> loop.Loop:
 
 
 def dates(engine: Engine) -> loop.Loop:
-    """Return the loop for leases whose dates are open."""
-    options = engine.conf.leases
-    return loop.Loop('dates', (
-        loop.Task(lambda _: lease_fix.fix(engine), options.fix_interval),
-        loop.Task(lambda running: lease_pull.pull(engine, running),
-                  options.queue_interval),
-    ), claim.Claim(engine, 'dates', claim.new_owner(), options.claim_ttl))
+    """Return the loop for leases whose dates may change."""
+    return loop.Loop('dates', [
+        loop.Task(act, every) for each in engine.features
+        for act, every in each.dates(engine)
+    ], claim.Claim(engine, 'dates', claim.new_owner(),
+                   engine.conf.leases.claim_ttl))
 
 
 def projects(engine: Engine) -> loop.Loop:
@@ -148,83 +136,11 @@ def projects(engine: Engine) -> loop.Loop:
             engine.conf.leases.claim_ttl))
 
 
-def maintenance(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
-    """Return the loop that puts nodes into maintenance for their windows."""
-    return loop.Loop('maintenance', (loop.Task(
-        lambda running: maintenance_sync.sync(engine, ironic, running),
-        engine.conf.ironic.poll_interval),), claim.Claim(
-            engine, 'maintenance', claim.new_owner(),
-            engine.conf.ironic.claim_ttl))
-
-
-def placement(engine: Engine) -> loop.Loop:
-    """Return the loop that keeps Placement in agreement with our rows.
-
-    :param engine: an engine with a client of Placement.
-    """
-    options = engine.conf.placement
-    hosts = compute_mirror.ComputeMirror(engine)
-    # Failed tasks wait for their interval, so that a Placement in trouble gets
-    # no additional load.
-    tasks = [loop.Task(lambda _: placement_sync.recover(engine),
-                       options.recover_interval),
-             loop.Task(lambda _: hosts.refresh(), options.hosts_interval,
-                       again=False)]
-    if options.audit_interval:
-        tasks.append(loop.Task(
-            lambda _: placement_sync.audit(engine, options.repair),
-            options.audit_interval, again=False))
-    return loop.Loop('placement', tasks, claim.Claim(
-        engine, 'holds', claim.new_owner(), options.claim_ttl))
-
-
-def webhook(engine: Engine, number: int, url: str) -> loop.Loop:
-    """Return the loop that sends notices to a webhook.
-
-    Each webhook has a loop of its own, so a silent webhook delays no other.
-
-    :param number: the number of the webhook, for the log, since its URL may
-        be a secret.
-    """
-    return loop.Loop(f'webhook-{number}', (
-        loop.Task(lambda running: webhooks.deliver(engine, url, running)),))
-
-
-def enforcement(engine: Engine) -> list[loop.Loop]:
-    """Return the loops that report leases to the enforcement service."""
-    return [
-        loop.Loop('enforcement', (loop.Task(
-            lambda running: enforcement_commits.deliver(engine, running)),)),
-        loop.Loop('enforcement-terms', (
-            loop.Task(lambda running: enforcement_commits.catch_up(
-                engine, running), _CLEAN_UP, again=False),
-        ), claim.Claim(engine, 'enforcement', claim.new_owner(),
-                       engine.conf.notices.claim_ttl))]
-
-
-def soon(engine: Engine) -> loop.Loop:
-    """Return the loop that looks for leases that start soon."""
-    return loop.Loop('notices', (
-        loop.Task(lambda _: before_start.write(engine), _SOON),
-    ), claim.Claim(engine, 'notices', claim.new_owner(),
-                   engine.conf.notices.claim_ttl))
-
-
-def mail(engine: Engine) -> loop.Loop:
-    """Return the loop that mails digests."""
-    options = engine.conf.notices
-    return loop.Loop('mail', (
-        loop.Task(lambda running: mail_digests.send(engine, running)),
-    ), claim.Claim(engine, 'mail', claim.new_owner(),
-                   options.claim_ttl + 2 * options.mail_timeout))
-
-
 class Reconciler:
     """The loops of this process.
 
     :ivar pid: the id of the process that made it.
     :ivar nodes: the loop that mirrors nodes.
-    :ivar placement: the loop for Placement, if it is enabled.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -233,27 +149,15 @@ class Reconciler:
         self._engine = engine
         self.pid = os.getpid()
         self.nodes = nodes(engine, self._to_refresh)
-        self.placement = (placement(engine) if engine.placement is not None
-                          else None)
         self._all: list[loop.Loop | lease_workers.LeaseWorkers] = [
             self.nodes, answers(engine), dates(engine)]
         if engine.ironic is not None:
             self._all += [lease_workers.LeaseWorkers(engine),
-                          outcomes(engine, engine.ironic),
-                          maintenance(engine, engine.ironic)]
+                          outcomes(engine, engine.ironic)]
         if gone_projects.wanted(engine):
             self._all.append(projects(engine))
-        if self.placement is not None:
-            self._all.append(self.placement)
-        if notices.wanted(engine.conf):
-            self._all.append(soon(engine))
-        if engine.conf.notices.mail_host is not None:
-            self._all.append(mail(engine))
-        if enforcement_commits.wanted(engine.conf):
-            self._all += enforcement(engine)
-        self._all += [webhook(engine, number, url) for number, url in
-                      enumerate(dict.fromkeys(
-                          engine.conf.notices.webhook_urls), 1)]
+        for each in engine.features:
+            self._all += each.loops(engine)
 
     def start(self) -> None:
         """Start the threads of the loops."""
@@ -271,7 +175,8 @@ class Reconciler:
             each.end()
         for each in self._all:
             each.stop()
-        outbox_claims.let_go(self._engine, at_once=True)
+        for feature in self._engine.features:
+            feature.stop(self._engine)
 
     def run(self) -> None:
         """Run until :meth:`end`."""

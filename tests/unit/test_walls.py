@@ -32,10 +32,11 @@ FEATURES: dict[str, tuple[str, ...]] = {
     'maintenance': ('model.maintenance',),
 }
 #: The rooms that must not import features; the composing modules may.
-_CORE = {'api', 'build.py', 'db', 'engine', 'features', 'guard', 'model',
-         'planner', 'reconciler'}
-#: The list of all features, which imports them.
-_LIST_OF_ALL = 'features.in_order'
+_CORE = {'api', 'build.py', 'clouds', 'conf', 'db', 'engine', 'features',
+         'guard', 'lifecycle', 'model', 'objects', 'planner', 'policies',
+         'reconciler'}
+#: The lists of all features, of their options and policies: they import them.
+_LISTS = ('features.in_order', 'features.options', 'features.policies')
 
 
 def _feature(module: str) -> str | None:
@@ -43,7 +44,7 @@ def _feature(module: str) -> str | None:
 
     :param module: its dotted name below the package.
     """
-    if module.startswith('features.') and module != _LIST_OF_ALL:
+    if module.startswith('features.') and not module.startswith(_LISTS):
         return module.split('.')[1]
     return next((feature for feature, places in FEATURES.items()
                  for place in places
@@ -56,7 +57,7 @@ def broken(path: pathlib.Path, source: str) -> Iterator[str]:
     :param path: the path of the module, below the package.
     """
     module = '.'.join(path.with_suffix('').parts).removesuffix('.__init__')
-    if module == _LIST_OF_ALL:
+    if module in _LISTS:
         return
     own = _feature(module)
     for node in ast.walk(ast.parse(source)):

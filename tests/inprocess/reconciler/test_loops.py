@@ -18,6 +18,9 @@ from unittest import mock
 
 import ironic_reservations
 from ironic_reservations import errors
+from ironic_reservations.features.maintenance import loops as maintenance_loops
+from ironic_reservations.features.notices import loops as notices_loops
+from ironic_reservations.features.placement import loops as placement_loops
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
@@ -38,11 +41,11 @@ class TestWhich(world.TestCase):
         self.claimed = {
             'mirror': loops.Reconciler(engine).nodes,
             'outcomes': loops.outcomes(engine, engine.ironic),
-            'maintenance': loops.maintenance(engine, engine.ironic),
-            'holds': loops.placement(engine),
+            'maintenance': maintenance_loops.nodes(engine, engine.ironic),
+            'holds': placement_loops.holds(engine),
             'dates': loops.dates(engine),
-            'notices': loops.soon(engine),
-            'mail': loops.mail(engine)}
+            'notices': notices_loops.soon(engine),
+            'mail': notices_loops.mail(engine)}
 
     def test_each_claim_has_a_time_to_live_of_its_own(self):
         begun = self.world.clock.now
