@@ -52,7 +52,6 @@ ALLOWED: dict[str, set[str]] = {
     'wsgi': {'api', 'build', 'clouds', 'conf'},
     'cmd': {'api', 'build', 'conf', 'errors', 'clouds', 'db', 'engine',
             'reconciler'},
-    'client': set(),
     '__init__': set(),
 }
 

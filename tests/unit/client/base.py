@@ -24,7 +24,7 @@ import openstack
 from openstack import connection
 import testtools
 
-from ironic_reservations.client import waiting
+from ironic_reservations_client import waiting
 from tests.unit.client import fake
 
 INSTANCE = 'ef1896b0-a794-425e-9396-e7557ad1bf61'

@@ -32,7 +32,7 @@ import fixtures
 
 from ironic_reservations import errors
 from ironic_reservations import faults
-from ironic_reservations.client import versions
+from ironic_reservations_client import versions
 
 STARTED = '2030-01-01T00:00:00+00:00'
 

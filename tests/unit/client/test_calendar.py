@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.client import calendar
-from ironic_reservations.client.charts import calendar as chart
+from ironic_reservations_client import calendar
+from ironic_reservations_client.charts import calendar as chart
 from tests.unit.client import terminal
 from tests.unit.client import zones
 
@@ -174,11 +174,11 @@ class PagesTest(testtools.TestCase):
         self.assertEqual([[0, 1, 0, 0], [1, 2, 1, 1], [2, 3, 0, -1]],
                          whole['hosts'][1]['maintenances'])
 
-    def test_the_next_page(self):
-        """Its path is the one by which the client knows the service."""
-        self.assertIsNone(calendar.next_page(found()))
+    def test_the_query_of_the_next_page(self):
+        """Its path is not used: the service has another one here."""
+        self.assertIsNone(calendar.next_query(found()))
         self.assertEqual(
-            '/v1/calendar?rows=true&marker=2',
-            calendar.next_page({'links': [
+            [('rows', 'true'), ('marker', '2')],
+            calendar.next_query({'links': [
                 {'rel': 'next', 'href': 'https://far/baremetal/v1/calendar'
                                         '?rows=true&marker=2'}]}))

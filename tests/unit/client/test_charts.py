@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.client.charts import availability
-from ironic_reservations.client.charts import lease
-from ironic_reservations.client.charts import timescale
+from ironic_reservations_client.charts import availability
+from ironic_reservations_client.charts import lease
+from ironic_reservations_client.charts import timescale
 from tests.unit.client import zones
 from tests.unit.client.terminal import drawn
 

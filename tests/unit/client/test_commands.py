@@ -24,10 +24,10 @@ import types
 import fixtures
 from ironicclient import exc
 
-from ironic_reservations.client import errors
-from ironic_reservations.client.osc import limits
-from ironic_reservations.client.osc import reservation
-from ironic_reservations.client.osc import usage
+from ironic_reservations_client import errors
+from ironic_reservations_client.osc import limits
+from ironic_reservations_client.osc import reservation
+from ironic_reservations_client.osc import usage
 from tests.unit.client import base
 from tests.unit.client import fake
 

@@ -15,16 +15,12 @@
 from __future__ import annotations
 
 import argparse
-import configparser
 import contextlib
-import importlib
 import io
-import pathlib
-from typing import Any
 
 import testtools
 
-_ROOT = pathlib.Path(__file__).parents[3]
+from tests.unit.client import commands
 
 
 class DurationOptionsTest(testtools.TestCase):
@@ -33,7 +29,7 @@ class DurationOptionsTest(testtools.TestCase):
     def test_each_option_needs_a_unit(self) -> None:
         """The parser of each command in setup.cfg is checked."""
         seen = set()
-        for name, kind in _commands():
+        for name, kind in commands.described():
             parser = kind(None, None).get_parser(name)
             for action in parser._actions:
                 if action.metavar != '<duration>':
@@ -50,19 +46,6 @@ class DurationOptionsTest(testtools.TestCase):
              'lease_set --duration', 'lease_set --fix-before',
              'availability --duration', 'maintenance_create --duration'},
             seen)
-
-
-def _commands() -> list[tuple[str, Any]]:
-    setup = configparser.ConfigParser()
-    setup.read(_ROOT / 'setup.cfg')
-    found = []
-    for line in setup.get('entry_points',
-                          'openstack.baremetal.v1').strip().splitlines():
-        name, _, place = line.partition(' = ')
-        module, _, kind = place.partition(':')
-        found.append((name.removeprefix('baremetal_reservation_'),
-                      getattr(importlib.import_module(module), kind)))
-    return found
 
 
 def _refusal(parser: argparse.ArgumentParser, *words: str) -> str:

@@ -20,7 +20,7 @@ import testtools
 
 from ironic_reservations import errors
 from ironic_reservations import faults
-from ironic_reservations.client import refusal
+from ironic_reservations_client import refusal
 
 REASON = {
     'code': 'shortage', 'detail': 'Not enough hosts: 1 too few.',

@@ -24,10 +24,10 @@ from ironicclient import exc
 from keystoneauth1 import exceptions as ksa_exceptions
 
 from ironic_reservations import errors as service_errors
-from ironic_reservations.client import errors
-from ironic_reservations.client import reservation
-from ironic_reservations.client import session
-from ironic_reservations.client import waiting
+from ironic_reservations_client import errors
+from ironic_reservations_client import reservation
+from ironic_reservations_client import session
+from ironic_reservations_client import waiting
 from tests.unit.client import base
 from tests.unit.client import fake
 

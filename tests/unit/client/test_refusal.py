@@ -21,7 +21,7 @@ import testtools
 
 from ironic_reservations import errors
 from ironic_reservations import faults
-from ironic_reservations.client import refusal
+from ironic_reservations_client import refusal
 
 
 class RefusalTest(testtools.TestCase):

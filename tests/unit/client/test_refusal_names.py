@@ -17,9 +17,9 @@ import types
 from ironicclient import exc
 import testtools
 
-from ironic_reservations.client import errors
-from ironic_reservations.client import refusal
-from ironic_reservations.client.osc import named_nodes
+from ironic_reservations_client import errors
+from ironic_reservations_client import nodes as client_nodes
+from ironic_reservations_client import refusal
 
 NAMED, UNNAMED, UNSEEN = (f'{number}' * 36 for number in range(3))
 
@@ -52,7 +52,7 @@ class TestNames(testtools.TestCase):
             409, 'maintenance.refused', 'Nothing was booked.', reasons),
             exc.Conflict())
         with (testtools.ExpectedException(errors.Conflict),
-              named_nodes.in_refusals(types.SimpleNamespace(node=nodes))):
+              client_nodes.named_in_refusals(types.SimpleNamespace(node=nodes))):
             raise refused
         return str(refused).splitlines()[1:]
 

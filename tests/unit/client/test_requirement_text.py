@@ -18,8 +18,8 @@ import json
 
 import testtools
 
-from ironic_reservations.client import requirement_text
 from ironic_reservations.model import requirements
+from ironic_reservations_client import requirement_text
 
 HOST = {'vcpus': '16', 'rack': 'r1', 'resource_class': 'gold',
         'traits': frozenset({'CUSTOM_NVME', 'CUSTOM_GPU'})}

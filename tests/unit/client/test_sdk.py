@@ -18,8 +18,8 @@ from __future__ import annotations
 from openstack import exceptions
 
 from ironic_reservations import errors as service_errors
-from ironic_reservations.client import sdk
-from ironic_reservations.client.sdk import errors
+from ironic_reservations_client import sdk
+from ironic_reservations_client.sdk import errors
 from tests.unit.client import base
 from tests.unit.client import fake
 

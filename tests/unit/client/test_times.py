@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.client import times
+from ironic_reservations_client import times
 
 NOON = datetime.datetime(2030, 1, 31, 12, tzinfo=datetime.UTC)
 HOUR = datetime.timedelta(hours=1)

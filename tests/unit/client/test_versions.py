@@ -20,7 +20,7 @@ import pathlib
 import testtools
 
 from ironic_reservations.api import versions as api_versions
-from ironic_reservations.client import versions
+from ironic_reservations_client import versions
 
 ROOT = pathlib.Path(__file__).parents[3]
 

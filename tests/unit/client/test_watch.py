@@ -19,7 +19,7 @@ from ironicclient import exc
 from keystoneauth1 import exceptions as ksa_exceptions
 import testtools
 
-from ironic_reservations.client.osc import calendar
+from ironic_reservations_client.osc import calendar
 
 
 class TestWatch(testtools.TestCase):

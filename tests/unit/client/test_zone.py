@@ -24,10 +24,10 @@ from cliff import commandmanager
 from osc_lib.command import command
 import testtools
 
-from ironic_reservations.client import times
-from ironic_reservations.client.osc import chart_command
-from ironic_reservations.client.osc import lease
-from ironic_reservations.client.osc import zone
+from ironic_reservations_client import times
+from ironic_reservations_client.osc import cells
+from ironic_reservations_client.osc import typed
+from ironic_reservations_client.osc import zone
 from tests.unit.client import zones
 
 EVENT = {'time': '2030-07-01T08:00:00.000000', 'status': 'UNDONE'}
@@ -39,8 +39,8 @@ class One(zone.Zoned, command.ShowOne):
     def get_parser(self, prog_name):
         """Add an argument for a time."""
         parser = super().get_parser(prog_name)
-        parser.add_argument('--at', type=chart_command.instant)
-        parser.add_argument('--within', type=chart_command.instant, nargs=2)
+        parser.add_argument('--at', type=typed.instant)
+        parser.add_argument('--within', type=typed.instant, nargs=2)
         return parser
 
     def take_action(self, parsed_args):
@@ -48,7 +48,7 @@ class One(zone.Zoned, command.ShowOne):
         at = parsed_args.at
         return ('start_date', 'name', 'end_date', 'events', 'blocks'), (
             at if at in (None, times.NOW) else at.isoformat(),
-            '2030-07-01T08:00:00', None, [EVENT], lease.Blocks([EVENT]))
+            '2030-07-01T08:00:00', None, [EVENT], cells.blocks([EVENT]))
 
 
 class Many(zone.Zoned, command.Lister):
@@ -67,9 +67,9 @@ class Window(zone.Zoned, command.ShowOne):
         """Show times and durations."""
         return ('starts_at', 'duration', 'between', 'updated_at', 'events'), (
             '2030-07-01T08:00:00.473772+00:00', 259200,
-            lease.Window(['2030-07-01T08:00:00.000000',
+            cells.window(['2030-07-01T08:00:00.000000',
                           '2030-07-02T08:00:00.000000']), None,
-            lease.Blocks([EVENT]))
+            cells.blocks([EVENT]))
 
 
 class Within(One):
