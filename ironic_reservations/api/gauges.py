@@ -26,9 +26,9 @@ PREFIX = 'ironic_reservations_'
 
 
 class Gauges(prometheus_registry.Collector):
-    """Gauges that are read from the database when /metrics is."""
+    """Gauges whose values are read from the database at each request."""
 
-    #: The name, the help text and the labels of each.
+    #: The name, the help text and the labels of each gauge.
     defined: tuple[tuple[str, str, tuple[str, ...]], ...]
 
     def describe(self) -> Iterable[core.Metric]:

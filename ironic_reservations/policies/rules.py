@@ -12,9 +12,9 @@
 
 """The rules of the core, in the order of the sample.
 
-An administrator of a project is a member of that project, and no more: what
-belongs to others is for those whose roles are on the whole system, and for
-services that the operator of Ironic has raised to it.
+An administrator of a project is a member of that project, and no more. Rights
+on others' resources need a role on the whole system, or a service that the
+operator of Ironic has given such rights.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import functools
 from oslo_policy import policy
 
 SERVICE_ROLE = 'service_role'
-#: As of ironic.common.policy, where they have the same names.
+#: ironic.common.policy has these rules under the same names.
 SYSTEM_READER = ('(role:reader and system_scope:all) or '
                  '(role:service and system_scope:all) or '
                  f'rule:{SERVICE_ROLE}')
@@ -33,12 +33,12 @@ SYSTEM_MEMBER = ('(role:member and system_scope:all) or '
 SYSTEM_SERVICE = 'role:service and system_scope:all'
 #: A service in the project that owns the node is trusted with that node.
 PROJECT_SERVICE = 'role:service and project_id:%(node.owner)s'
-#: Of the cloud, or of the project that owns the node.
+#: A service of the cloud, or of the project that owns the node.
 SERVICE = (f'({SYSTEM_SERVICE}) or rule:{SERVICE_ROLE} or '
            f'({PROJECT_SERVICE})')
 OWN_READER = 'role:reader and project_id:%(project_id)s'
 OWN_MEMBER = 'role:member and project_id:%(project_id)s'
-#: Whoever has the role in some project, where the answer is its own.
+#: A role in any project, for answers about the caller's own project.
 ANY_READER = '(role:reader) or (role:service)'
 ANY_MEMBER = f'({SYSTEM_MEMBER}) or (role:member)'
 
@@ -48,11 +48,11 @@ def prefixed(prefix: str, name: str, check_str: str, description: str,
              ) -> policy.DocumentedRuleDefault:
     """Return a rule with its documentation.
 
-    :param prefix: of the names of the rules of one resource.
-    :param check_str: who may do it.
+    :param prefix: the prefix of the names of the rules of one resource.
+    :param check_str: the callers to whom the rule grants it.
     :param operations: each a method and a path, such as ``GET /v1/leases``.
-    :param legacy: whether administrators may do it, too, while
-        ``[oslo_policy] enforce_new_defaults`` is false.
+    :param legacy: whether administrators may do it, too, while ``[oslo_policy]
+        enforce_new_defaults`` is false.
     """
     deprecated = policy.DeprecatedRule(
         name=prefix + name, check_str='rule:is_admin',
@@ -126,7 +126,7 @@ RULES += [
     _rule('use_own_leases', 'role:member',
           "Use a node of a lease of the caller's own project without a proof, "
           'as clients do that know nothing of leases. A wrong proof is '
-          'refused nevertheless. "!" has each use show the proof.',
+          'refused nevertheless. "!" requires the proof for each use.',
           'PATCH /v1/nodes/{node}', 'PUT /v1/nodes/{node}/states/provision'),
     _rule('use_own_reservations', '!',
           "Use a node of a reservation of the caller's own project without a "

@@ -13,7 +13,7 @@
 """The loops of the reconciler, with their intervals and claims.
 
 Each has a thread of its own, so that an Ironic, a conductor or a Placement
-that does not answer holds up nothing else.  Each task begins with the present
+that does not answer delays nothing else. Each task begins with the present
 state, so it does no harm if two processes run it at once.
 """
 
@@ -36,16 +36,17 @@ from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers
 from ironic_reservations.reconciler import loop
 
-#: Seconds between two times that features delete what is old.
+#: Seconds between two passes in which features delete old rows.
 _CLEAN_UP = 60
-#: How often an Ironic that is not in this process is asked for its version.
+#: Seconds between two requests for the version of an Ironic that runs in
+#: another process.
 _UPGRADED = 600
 
 
-def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
+def nodes(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> loop.Loop:
     """Return the loop that keeps the mirror of Ironic's nodes.
 
-    :param poked: uuids of nodes to read again soon.
+    :param to_refresh: uuids of nodes to read again soon.
     """
     conf = engine.conf
     tasks = [loop.Task(lambda _: sweep.sweep(engine),
@@ -54,10 +55,10 @@ def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
                        again=False)]
     if engine.ironic is not None:
         tasks = [
-            loop.Task(lambda _: _refresh(engine, poked), claimed=False),
+            loop.Task(lambda _: _refresh(engine, to_refresh), claimed=False),
             *tasks,
-            # NOTE: repeated at once after a failure, since Ironic is often not
-            # up when all nodes are read for the first time.
+            # Repeated at once after a failure, since Ironic is often not
+            # running yet when all nodes are read for the first time.
             loop.Task(lambda _: _refresh_all(engine),
                       conf.ironic.full_poll_interval),
             loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval),
@@ -69,10 +70,10 @@ def nodes(engine: Engine, poked: queue.SimpleQueue[str]) -> loop.Loop:
         engine, 'mirror', claim.new_owner(), conf.ironic.claim_ttl))
 
 
-def _refresh(engine: Engine, poked: queue.SimpleQueue[str]) -> None:
+def _refresh(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> None:
     uuids = set()
-    while not poked.empty():
-        uuids.add(poked.get())
+    while not to_refresh.empty():
+        uuids.add(to_refresh.get())
     for uuid in uuids:
         mirror.refresh_node(engine, uuid)
 
@@ -102,7 +103,7 @@ def _clean_up(engine: Engine) -> None:
 
 
 def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
-    """Return the loop that finds out unknown outcomes of requests."""
+    """Return the loop that determines unknown outcomes of requests."""
     requests = uncertain.Uncertain(engine, ironic)
     return loop.Loop('outcomes', (
         loop.Task(requests.look, engine.conf.ironic.poll_interval),
@@ -126,10 +127,10 @@ def dates(engine: Engine) -> loop.Loop:
 
 
 def projects(engine: Engine) -> loop.Loop:
-    """Return the loop that ends the leases of projects that are gone."""
+    """Return the loop that ends the leases of deleted projects."""
     there = keystone_projects.KeystoneProjects(engine.conf)
     return loop.Loop('projects', (loop.Task(
-        lambda goes_on: gone_projects.end(engine, there, goes_on),
+        lambda running: gone_projects.end(engine, there, running),
         gone_projects.interval(engine), again=False),), claim.Claim(
             engine, 'projects', claim.new_owner(),
             engine.conf.leases.claim_ttl))
@@ -143,11 +144,11 @@ class Reconciler:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._poked: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._to_refresh: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._engine = engine
         self.pid = os.getpid()
-        self.nodes = nodes(engine, self._poked)
+        self.nodes = nodes(engine, self._to_refresh)
         self._all: list[loop.Loop | lease_workers.LeaseWorkers] = [
             self.nodes, answers(engine), dates(engine)]
         if engine.ironic is not None:
@@ -164,11 +165,11 @@ class Reconciler:
             each.start()
 
     def end(self) -> None:
-        """Let :meth:`run` return."""
+        """Make :meth:`run` return."""
         self._ended.set()
 
     def stop(self) -> None:
-        """Stop, and let other processes take over at once."""
+        """Stop, and release the claims for other processes."""
         self._ended.set()
         for each in self._all:
             each.end()
@@ -183,9 +184,9 @@ class Reconciler:
         self._ended.wait()
         self.stop()
 
-    def poke(self, node_uuid: str) -> None:
-        """Mirror a node again soon, since something has happened to it."""
-        self._poked.put(node_uuid)
+    def request_refresh(self, node_uuid: str) -> None:
+        """Read a node again soon, since Ironic has changed it."""
+        self._to_refresh.put(node_uuid)
 
 
 _running: Reconciler | None = None
@@ -197,8 +198,8 @@ def start(engine: Engine) -> Reconciler:
 
     It also fills the snapshot, in a thread of its own.
 
-    To be called with each request, since a server that forks after loading
-    leaves the threads in the parent, so each child has to start its own.
+    Each request must call this: a server that forks after loading leaves the
+    threads in the parent, so each child must start its own.
     """
     global _running
     running = _running
@@ -208,7 +209,7 @@ def start(engine: Engine) -> Reconciler:
         if _running is None or _running.pid != os.getpid():
             _running = Reconciler(engine)
             _running.start()
-            # NOTE: so that no request has to wait for the first snapshot.
+            # Filled now, so that no request waits for the first snapshot.
             engine.snapshots.fill(engine.database, engine.clock)
         return _running
 

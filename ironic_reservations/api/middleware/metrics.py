@@ -34,15 +34,15 @@ from ironic_reservations.model import node_reservation
 
 _METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
                       'OPTIONS'))
-#: How long to wait for the time of the database, in seconds.
+#: The limit for the time of the database, in seconds.
 _PATIENCE = 1.0
 
 
 class Metrics:
     """Counts requests, and serves /metrics.
 
-    NOTE: with a registry of its own: the library's global one belongs to
-    Ironic where this runs inside its process.
+    The registry is our own: inside Ironic's process, the library's global one
+    belongs to Ironic.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -71,10 +71,10 @@ class Metrics:
     def count(self, method: str, status: int, code: str | None) -> None:
         """Count an answer.
 
-        :param code: of the error, if it is one.
+        :param code: the code of the error, if the answer is one.
         """
-        # NOTE: clients may send any method, and a label for each would fill
-        # the memory.
+        # Clients may send any method, and a label for each would fill the
+        # memory.
         self._requests.labels(method if method in _METHODS else 'other',
                               str(status)).inc()
         if code is not None:
@@ -131,7 +131,7 @@ class _Live(gauges.Gauges):
 
 
 class _Histories(prometheus_registry.Collector):
-    """Counts how often the database has had another history than before."""
+    """Counts how often the database showed another history than before."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -159,7 +159,7 @@ class _IronicApi(gauges.Gauges):
         self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Add the values, as far as they are known."""
+        """Add the known values."""
         reviewed, served = families
         reviewed.add_metric((), ironic_versions.REVIEWED_MINOR)
         newest = self._engine.ironic_api.newest

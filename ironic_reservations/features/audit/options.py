@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Options of [audit]: who did what to which promise."""
+"""Options of [audit]: the record of changes and their authors."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from oslo_config import cfg
 
 GROUP = 'nova'
 SERVICE_TYPE = 'compute'
-# NOTE: of clients, only those wait for it who name a flavor.
+# Only clients whose requests name a flavor wait for Nova.
 TIMEOUT = 30
 
 OPTS = [

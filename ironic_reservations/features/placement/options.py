@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Options of [placement]: how holds are kept where Nova looks."""
+"""Options of [placement]: the holds in Placement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from oslo_config import cfg
 
 GROUP = 'placement'
 SERVICE_TYPE = 'placement'
-# NOTE: a client waits for the hold; Placement takes milliseconds.
+# A client waits for the hold; Placement takes milliseconds.
 TIMEOUT = 10
 
 OPTS = [

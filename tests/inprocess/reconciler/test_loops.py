@@ -123,17 +123,18 @@ class TestLoop(world.TestCase):
             made = loop.Loop('work', [loop.Task(self._failing(), 60,
                                                 again=again)])
             for _ in range(2):
-                made._look()
+                made._run_pass()
             self.assertEqual(['failed'] * times, self.done)
 
     def test_trouble_is_waited_out_and_quicker_ones_are_not(self):
-        for error, pause in ((errors.IronicUnavailable(''), loop._TROUBLE),
+        for error, pause in ((errors.IronicUnavailable(''),
+                              loop._AFTER_FAILURE),
                              (errors.DatabaseUnavailable(''),
-                              loop._TROUBLE),
-                             (ZeroDivisionError, loop._TROUBLE),
+                              loop._AFTER_FAILURE),
+                             (ZeroDivisionError, loop._AFTER_FAILURE),
                              (errors.Contention(''), loop._TICK)):
             made = loop.Loop('work', [loop.Task(self._failing(error))])
-            self.assertEqual(pause, made._look())
+            self.assertEqual(pause, made._run_pass())
 
     def test_long_task_is_told_to_end(self):
         begun, ended = threading.Event(), threading.Event()

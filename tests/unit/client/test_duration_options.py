@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Every option that takes a duration, in every command."""
+"""Each option with a duration, in each command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DurationOptionsTest(testtools.TestCase):
     """A number without a unit is refused with the units."""
 
     def test_each_option_needs_a_unit(self) -> None:
-        """In the parser of each command that setup.cfg names."""
+        """The parser of each command in setup.cfg is checked."""
         seen = set()
         for name, kind in commands.described():
             parser = kind(None, None).get_parser(name)
@@ -49,7 +49,7 @@ class DurationOptionsTest(testtools.TestCase):
 
 
 def _refusal(parser: argparse.ArgumentParser, *words: str) -> str:
-    """Return what a parser prints of words that it refuses."""
+    """Return the output of a parser that refuses words."""
     told = io.StringIO()
     with contextlib.redirect_stderr(told), contextlib.suppress(SystemExit):
         parser.parse_args([*words])

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whom a maintenance window waits for, in a table."""
+"""The users that a maintenance window waits for, in a table."""
 
 import testtools
 

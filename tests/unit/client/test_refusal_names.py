@@ -25,7 +25,7 @@ NAMED, UNNAMED, UNSEEN = (f'{number}' * 36 for number in range(3))
 
 
 class _Nodes:
-    """Those of Ironic that the caller sees."""
+    """The nodes of Ironic that the caller may see."""
 
     def get(self, uuid, fields):
         if uuid == UNSEEN:
@@ -36,7 +36,7 @@ class _Nodes:
 
 
 class _NoNodes:
-    """Those of an Ironic that does not answer."""
+    """An Ironic that does not answer."""
 
     def get(self, uuid, fields):
         raise exc.ServiceUnavailable()
