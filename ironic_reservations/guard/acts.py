@@ -143,7 +143,7 @@ class Acts:
                     return answer
             self._turn_away(environ, node)
             raise
-        self.protected.record_use(admitted, node, (asked.target,))
+        self.protected.holders.record_use(admitted, node, (asked.target,))
         return self._carry(
             environ, admitted, request,
             in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS
@@ -257,7 +257,7 @@ class Acts:
         except errors.ReservationError:
             permitted()
             raise
-        self.protected.record_use(admitted, node, node_acts.recorded(
+        self.protected.holders.record_use(admitted, node, node_acts.recorded(
             node_acts.pointers(asked.patch)))
         return self._carry(environ, admitted, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch),
