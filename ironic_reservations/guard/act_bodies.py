@@ -36,21 +36,24 @@ def rebuilt(environ: wsgi.Environ, path: str,
                           body=document(environ, limits))
 
 
-def document(environ: wsgi.Environ,
-             limits: body_limits.BodyLimits) -> Any:
+def document(environ: wsgi.Environ, limits: body_limits.BodyLimits,
+             of_port: bool = False) -> Any:
     """Parse a body.
 
+    :param of_port: whether it may be a patch, and name its node by name.
     :returns: ``None`` if there is none.
     """
     raw = inward.read_body(environ, limits.other)
     if not raw:
         return None
-    if not media.is_json(environ.get('CONTENT_TYPE', '')):
+    is_json = media.is_json_patch if of_port else media.is_json
+    if not is_json(environ.get('CONTENT_TYPE', '')):
         raise errors.NotCanonical(
             'A change of a node that others may have reserved must be '
             'JSON in UTF-8, with Content-Type application/json.')
     parsed = bodies.read_json(raw, limits.deepest)
-    if isinstance(parsed, dict) and 'node_ident' in parsed:
+    if (isinstance(parsed, dict) and 'node_ident' in parsed
+            and not of_port):
         raise errors.NotCanonical(
             'The node must be named in the path only. Leave the key '
             '"node_ident" out.')
@@ -58,14 +61,17 @@ def document(environ: wsgi.Environ,
 
 
 def nodes_in(document: Any) -> tuple[str, ...]:
-    """Return the nodes that the body of a request for a volume names."""
+    """Return the nodes that the body of a request for a volume names.
+
+    NOTE: or that for a port.
+    """
     if isinstance(document, dict):
-        values = [document.get('node_uuid')]
+        values = [document.get('node_uuid'), document.get('node_ident')]
     else:
         values = [entry.get('value') for entry in (
             document if isinstance(document, list) else ())
             if isinstance(entry, dict)
-            and 'node_uuid' in str(entry.get('path'))]
+            and 'node_' in str(entry.get('path'))]
     return tuple(str(value) for value in values if value)
 
 

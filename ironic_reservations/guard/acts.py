@@ -143,7 +143,8 @@ class Acts:
                     return answer
             self._turn_away(environ, node)
             raise
-        self.protected.holders.record_use(admitted, node, (asked.target,))
+        self.protected.holders.record_use(
+            admitted, node, node_acts.of_provision(asked.target, asked.body))
         return self._carry(
             environ, admitted, request,
             in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS
@@ -154,8 +155,10 @@ class Acts:
                 proof: str | None) -> wsgi.Answer:
         try:
             return self.protected.provision(
-                environ, node, act, asked.target, proof, inward.rebuilt(
-                    environ, _provision_path(node.uuid), body=asked.body))
+                environ, node, act,
+                node_acts.of_provision(asked.target, asked.body), proof,
+                inward.rebuilt(environ, _provision_path(node.uuid),
+                               body=asked.body))
         except (errors.ProofRequired, errors.ProofInvalid):
             self._turn_away(environ, node)
             raise
@@ -185,7 +188,7 @@ class Acts:
     def act(self, environ: wsgi.Environ,
             asked: node_acts.NodeAct) -> wsgi.Answer:
         """Carry out a protected act, unless the node is someone else's."""
-        if asked.act is node_acts.Act.VOLUME:
+        if asked.act in protected.BELOW:
             self.know_sender(environ)
         uuid, answer = self.protected.carry(environ, asked)
         if uuid is not None:

@@ -156,9 +156,11 @@ def acts_of_holder(holding: protect.Holding, actor: protection.Actor,
                    recorded: Collection[str]) -> Collection[str]:
     """Return the acts that may be those of the holder of a node.
 
-    NOTE: an owner may write a description while others have the node.
+    NOTE: an owner may write a description, or change the ports, while others
+    have the node.
     """
     if protection.judge(actor, holding.held, holding.leased,
                         holding.now).passes:
         return recorded
-    return [name for name in recorded if not name.startswith('/')]
+    return [name for name in recorded if not name.startswith('/')
+            and name not in node_acts.PORTS]

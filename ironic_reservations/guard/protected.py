@@ -40,6 +40,9 @@ from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import handovers
 from ironic_reservations.model import node_condition
 
+#: Acts on objects below a node, which name themselves.
+BELOW = frozenset((node_acts.Act.VOLUME, node_acts.Act.PORT))
+_NOT_FOUND = 404
 #: From this status on, Ironic may still be at work on a request.
 _FAILED = 500
 
@@ -99,8 +102,8 @@ class Protected:
         """
         if asked.of_allocation:
             return self._free(environ, asked)
-        if asked.act is node_acts.Act.VOLUME:
-            return self._change_volume(environ, asked)
+        if asked.act in BELOW:
+            return self._change_below(environ, asked)
         node = None
         uuid = resolve.canonical(asked.ident)
         takes_away = asked.act in node_acts.TAKES_AWAY
@@ -150,27 +153,33 @@ class Protected:
             judged, act_bodies.readdressed(environ,
                                            f'/v1/allocations/{uuid}'))
 
-    def _change_volume(self, environ: wsgi.Environ, asked: node_acts.NodeAct
-                       ) -> tuple[str | None, wsgi.Answer]:
-        """Have Ironic change a volume target or connector of a node.
+    def _change_below(self, environ: wsgi.Environ, asked: node_acts.NodeAct
+                      ) -> tuple[str | None, wsgi.Answer]:
+        """Have Ironic change a volume, a port or a port group of a node.
 
         NOTE: the sender is known by now.
         """
-        document = act_bodies.document(environ, self._limits)
+        of_port = asked.act is node_acts.Act.PORT
+        document = act_bodies.document(environ, self._limits, of_port)
+        kind = '/'.join(asked.below)
         uuids = set()
         if asked.ident:
-            uuids.add(self._resolver.node_of_volume(environ, asked.below[1],
-                                                    asked.ident))
+            uuids.add(self._resolver.node_of(environ, kind, asked.ident))
         for value in act_bodies.nodes_in(document):
-            uuids.add(self._resolver.node(environ,
-                                          resolve.canonical(value)).uuid)
+            try:
+                uuids.add(self._resolver.node(environ,
+                                              resolve.canonical(value)).uuid)
+            except resolve.Turned as turned:
+                # NOTE: Ironic refuses the port itself, with another status.
+                if not of_port or turned.answer.status != _NOT_FOUND:
+                    raise
         path = '/'.join(('', 'v1', *asked.below,
                          *([asked.ident] if asked.ident else [])))
         each = [self._judge(environ, uuid, (asked.act,),
                             recorded=(asked.recorded,))
                 for uuid in sorted(uuids)]
         return None, self._pass(
-            _Judged(f'volume {asked.below[1]} {asked.ident}',
+            _Judged(f'{kind} {asked.ident}',
                     min((one.deadline for one in each), default=math.inf),
                     recorded=tuple(found for one in each
                                    for found in one.recorded)),
@@ -218,7 +227,8 @@ class Protected:
                             recorded)
 
     def provision(self, environ: wsgi.Environ, node: callers.Node,
-                  act: node_acts.Act, target: str, proof: str | None,
+                  act: node_acts.Act, recorded: Collection[str],
+                  proof: str | None,
                   request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic change the provision state of a node, if the caller may.
 
@@ -226,14 +236,14 @@ class Protected:
         did not, so nobody is promised the node before that is known.
 
         :param node: the node as the caller sees it.
-        :param target: the provision target.
+        :param recorded: the acts, as in a handover.
         :param proof: the proof from the header or the body.
         :param request: the request to Ironic.
         :raises ReservationError: the caller may not, or this is not known.
         """
         return self._change(node, protect.ChangeRequest(
             self.holders.actor(node, proof), act in self.acts,
-            act in node_acts.FREES, of_state=True), request, (target,),
+            act in node_acts.FREES, of_state=True), request, recorded,
             cleans=act is node_acts.Act.UNDEPLOY)
 
     def bring_back(self, environ: wsgi.Environ, node_uuid: str,

@@ -11,11 +11,13 @@ from testtools import content
 
 from tests.inprocess.guard import acts
 from tests.inprocess.guard import base
+from tests.real import remembering
 from tools import enrolment
 
 #: Fields of a node that follow from its cleaning.
 _PASSING = frozenset((
-    'driver_internal_info', 'last_error', 'links', 'provision_updated_at',
+    'driver_internal_info', 'inspection_finished_at', 'inspection_started_at',
+    'last_error', 'links', 'provision_updated_at',
     'reservation', 'updated_at', 'volume', 'ports', 'portgroups', 'states'))
 
 
@@ -84,10 +86,12 @@ class HandedOverTestCase(acts.ActsTestCase):
         self.as_(self.operator)
         found = {name: value for name, value
                  in self.node(node.uuid).items() if name not in _PASSING}
+        found['machine'] = {**remembering.FACTORY, **self.node(node.uuid)[
+            'driver_internal_info'].get(remembering.KEY, {})}
         for kind in ('ports', 'portgroups'):
             found[kind] = [
                 {name: value for name, value in each.items()
-                 if name not in ('updated_at', 'links')}
+                 if name not in ('updated_at', 'created_at', 'links')}
                 for each in self.granted(
                     'GET', f'/v1/{kind}/detail?node={node.uuid}'
                 ).document[kind]]
