@@ -142,6 +142,8 @@ def _measure(client: _Client, service: all_in_one.AllInOne, rounds: int,
         client.ask('PUT', f'/v1/nodes/{node.uuid}/states/power',
                    {'target': 'power off'})
         client.wait(f'/v1/nodes/{node.uuid}', 'power_state', 'power off')
+    while len(client.ask('GET', '/v1/os-hosts')['hosts']) < len(classes):
+        time.sleep(_POLL)
     for _ in range(rounds):
         end = _next_minute()
         turns = [_Turn(kind, enrolled[name], client.lease(name, 'now', end),

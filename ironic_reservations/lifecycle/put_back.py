@@ -32,8 +32,11 @@ _OTHERWISE = frozenset(('maintenance', 'maintenance_reason', 'instance_uuid',
                         'lessee'))
 #: Fields that follow from another one.
 _FOLLOWS = {'protected_reason': 'protected', 'retired_reason': 'retired'}
-#: Fields that Ironic refuses to write as they are when they are empty.
+#: Fields that Ironic 39 refuses to write as they are when they are empty. It
+#: answers 500 where a description is set to null.
 _ONLY_REMOVED = frozenset(('/network_data',))
+#: It answers 500 where this field is removed.
+_NEVER_REMOVED = '/automated_clean'
 #: Fields that change nothing on the machine.
 _DESCRIPTIONS = frozenset((
     'chassis_uuid', 'description', 'extra', 'instance_info', 'instance_name',
@@ -128,10 +131,10 @@ def _value(path: str, before: Any,
         yield _Unknown(f'its {path[1:]} has a secret, which Ironic does not '
                        'show')
         return
-    if before == {} and path in _ONLY_REMOVED:
+    if (path != _NEVER_REMOVED if before is None
+            else before == {} and path in _ONLY_REMOVED):
         yield {'op': 'remove', 'path': path}
         return
-    # NOTE: Ironic 39 answers 500 where automated_clean is removed.
     yield {'op': 'add' if after is None else 'replace', 'path': path,
            'value': before}
 

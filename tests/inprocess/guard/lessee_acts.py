@@ -71,6 +71,10 @@ _MEDIA = Step(MEMBER, 'POST', '/vmedia', {
 
 LIVES: Mapping[str, Life] = {
     'description': Life(_UPDATE, [_patch('/description', 'his')]),
+    'first_description': Life(
+        _UPDATE, [_patch('/description', 'his')], [
+            Step(OPERATOR, 'PATCH', '', [
+                {'op': 'remove', 'path': '/description'}])]),
     'resource_class': Life(_UPDATE, [_patch('/resource_class', 'his')]),
     'automated_clean': Life(_UPDATE, [_patch('/automated_clean', True)]),
     'protected': Life(_UPDATE, [

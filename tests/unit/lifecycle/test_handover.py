@@ -27,7 +27,8 @@ ACT, PHASE = lease_cycle.Act, handovers.Phase
 _NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 _FIELDS = {'created_at': 'then', 'extra': {}, 'boot_mode': None,
            'power_state': 'power off', 'driver_info': {'password': '******'},
-           'properties': {'cpus': 8}, 'raid_config': {}}
+           'properties': {'cpus': 8}, 'raid_config': {}, 'description': None,
+           'automated_clean': None}
 _PORT = {'uuid': 'p', 'node_uuid': 'node', 'address': '52:54:00:00:00:01',
          'pxe_enabled': True, 'name': None, 'portgroup_uuid': 'g',
          'internal_info': {}, 'updated_at': 'then'}
@@ -171,6 +172,20 @@ class HandoverTest(testtools.TestCase):
                           now={'network_data': {'links': []}})
         self.assertEqual([[{'op': 'remove', 'path': '/network_data'}]],
                          [each.body for each in step.corrections])
+
+    def test_field_that_was_not_set_is_removed(self):
+        """Ironic answers 500 to a description of null, and the lease waited.
+
+        So it does where automated_clean is removed.
+        """
+        for name, expected in (
+                ('description', {'op': 'remove', 'path': '/description'}),
+                ('automated_clean', {'op': 'replace', 'value': None,
+                                     'path': '/automated_clean'})):
+            step = self._next([f'/{name}'], PHASE.MANAGED, now={name: 'his'},
+                              provision_state='manageable')
+            self.assertEqual([[expected]],
+                             [each.body for each in step.corrections])
 
     def test_field_that_ironic_shows_empty_is_as_it_was(self):
         lent = dataclasses.replace(_LENT, node={**_FIELDS,
