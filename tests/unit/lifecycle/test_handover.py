@@ -94,6 +94,18 @@ class HandoverTest(testtools.TestCase):
         self.assertIs(ACT.RELEASE, self._next(
             ['boot_mode'], PHASE.PROVIDED, now=now, maintenance=True).act)
 
+    def test_boot_mode_is_set_back(self):
+        lent = dataclasses.replace(_LENT, node={
+            **_FIELDS, 'boot_mode': 'bios', 'secure_boot': False})
+        step = self._next(
+            ['boot_mode', 'secure_boot'], PHASE.MANAGED, lent=lent,
+            provision_state='manageable',
+            now={'boot_mode': 'uefi', 'secure_boot': True})
+        self.assertEqual(
+            [('states/boot_mode', {'target': 'bios'}),
+             ('states/secure_boot', {'target': False})],
+            [(each.path, each.body) for each in step.corrections])
+
     def test_boot_device_stayed_as_its_holder_set_it(self):
         """It is set once: Ironic sets it itself when it cleans."""
         step = self._next(
