@@ -35,7 +35,7 @@ class HandedOverTestCase(acts.ActsTestCase):
         (node,) = self.enroll(
             resource_class=f'class-{uuid.uuid4().hex[:8]}', **fields)
         self.send('POST', '/v1/ports', {
-            'node_uuid': node.uuid, 'address': _address(), **self.cabled})
+            'node_uuid': node.uuid, 'address': address(), **self.cabled})
         self.granted('PUT', f'/v1/nodes/{node.uuid}/states/power',
                      {'target': 'power off'})
         self.wait_for(lambda: self.node(node.uuid)['power_state']
@@ -112,6 +112,7 @@ class HandedOverTestCase(acts.ActsTestCase):
         return reply
 
 
-def _address() -> str:
+def address() -> str:
+    """Return the address of a port that no other one has."""
     digits = uuid.uuid4().hex
     return '52:54:00:' + ':'.join(digits[at:at + 2] for at in (0, 2, 4))
