@@ -33,7 +33,7 @@ from ironic_reservations.model import leases
 
 _h = tables.handovers.c
 _COLUMNS = (_h.node_uuid, _h.holder, _h.document, _h.acts, _h.dirty,
-            _h.settles_at, _h.phase)
+            _h.settles_at, _h.settled, _h.phase)
 
 
 def read(connection: sa.Connection, node_uuids: Collection[str]
@@ -51,9 +51,7 @@ def insert(connection: sa.Connection, handover: handovers.Handover) -> None:
     """
     connection.execute(sa.insert(tables.handovers), {
         'node_uuid': handover.node_uuid, 'holder': handover.holder,
-        'document': (None if handover.document is None else json.dumps(
-            dataclasses.asdict(handover.document))),
-        **_changed(handover)})
+        'document': _text(handover.document), **_changed(handover)})
 
 
 def update(connection: sa.Connection, before: handovers.Handover,
@@ -63,15 +61,19 @@ def update(connection: sa.Connection, before: handovers.Handover,
     :param before: the handover as it was read.
     :raises Conflict: the row has changed since.
     """
-    # UPDATE handovers SET acts = ?, dirty = ?, settles_at = ?, phase = ?
-    #   WHERE node_uuid = ? AND holder = ? AND settles_at = ? AND dirty = ?
-    #     AND phase = ?
+    # UPDATE handovers SET acts = ?, dirty = ?, settles_at = ?, settled = ?,
+    #     phase = ?
+    #   WHERE node_uuid = ? AND holder = ? AND settles_at = ? AND settled = ?
+    #     AND dirty = ? AND phase = ?
     row_counts.check(connection.execute(
         sa.update(tables.handovers)
         .where(_h.node_uuid == before.node_uuid, _h.holder == before.holder,
-               _h.settles_at == before.settles_at, _h.dirty == before.dirty,
+               _h.settles_at == before.settles_at,
+               _h.settled == before.settled, _h.dirty == before.dirty,
                _h.phase == before.phase.value, _h.acts == _acts(before))
-        .values(_changed(after))), 1, 'the handover of a node')
+        .values(_changed(after) if after.document == before.document else {
+            'document': _text(after.document), **_changed(after)})),
+        1, 'the handover of a node')
 
 
 def delete_of_node(connection: sa.Connection,
@@ -95,7 +97,8 @@ def delete(connection: sa.Connection,
 
 def _changed(handover: handovers.Handover) -> dict[str, Any]:
     return {'acts': _acts(handover), 'dirty': handover.dirty,
-            'settles_at': handover.settles_at, 'phase': handover.phase.value}
+            'settles_at': handover.settles_at, 'settled': handover.settled,
+            'phase': handover.phase.value}
 
 
 def _acts(handover: handovers.Handover) -> str:
@@ -106,7 +109,12 @@ def _of_row(row: sa.Row[Any]) -> handovers.Handover:
     return handovers.Handover(
         row.node_uuid, row.holder, _document(row.document),
         frozenset(json.loads(row.acts)), row.dirty, row.settles_at,
-        handovers.Phase(row.phase))
+        handovers.Phase(row.phase), row.settled)
+
+
+def _text(document: handovers.Document | None) -> str | None:
+    return (None if document is None
+            else json.dumps(dataclasses.asdict(document)))
 
 
 def _document(text: str | None) -> handovers.Document | None:
@@ -114,4 +122,6 @@ def _document(text: str | None) -> handovers.Document | None:
         return None
     values: Mapping[str, Any] = json.loads(text)
     return handovers.Document(values['node'], tuple(values['vifs']),
-                              values['targets'], values['connectors'])
+                              values['targets'], values['connectors'],
+                              values['ports'], values['portgroups'],
+                              values['parts'])
