@@ -131,7 +131,8 @@ class _Planner:
             return None
         progress = _Progress(
             served, not served.whole or reach.shares_may_move(
-                self.draft, served.template.eligible))
+                self.draft, served.template.eligible,
+                [each.template.eligible for each in self.served]))
         # 2. Refuse the minimum, if counting proves that it is too much.
         # NOTE: beyond the minimum, each unit that has a place is welcome.
         if wanted <= served.demand.least:
@@ -157,7 +158,7 @@ class _Planner:
         # 3. By exchanges between two nodes.
         if served.whole and meter.run(
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
-                swaps.swap(draft, unit.parts[0], 1, pinned, steps)):
+                progress.swap(draft, unit.parts[0], 1, pinned, steps)):
             return None
         # 4. Refuse, if it can be proved that there is no place.
         lacking = self._shortage(progress, unit)
@@ -166,8 +167,9 @@ class _Planner:
         # 5. By exchanges on more nodes.
         if served.whole and meter.run(
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
-                swaps.swap(draft, unit.parts[0], _HOMES, pinned, steps)):
+                progress.swap(draft, unit.parts[0], _HOMES, pinned, steps)):
             return None
+        progress.homes = None
         # 6. By ejecting the bookings in the way.
         if meter.run(budget.EJECT, self._ejections, lambda steps:
                      ejection.eject(draft, unit, pinned, steps),
@@ -218,14 +220,15 @@ class _Planner:
             return plans.Lacking(plans.Cause.SHORTAGE, short=(
                 count - left if size == 1 else None))
         lacking = count - served.count // size
-        at = bounds.overfull(draft, served.template, lacking)
+        fullness = bounds.Fullness(draft, served.template)
+        at = fullness.overfull(lacking)
         if at is None:
             return None
         # NOTE: some of them may get a place once others move; only those for
         # which this is proved impossible are counted as lacking.
         placeable = bisect.bisect_left(
-            range(1, lacking), True, key=lambda more: bounds.overfull(
-                draft, served.template, more) is not None)
+            range(1, lacking), True, key=lambda more: fullness.overfull(
+                more) is not None)
         return plans.Lacking(plans.Cause.SHORTAGE, at, short=(
             lacking - placeable if size == 1 else None))
 
@@ -234,9 +237,24 @@ class _Progress:
     """A demand, and whether counting can prove that it is too much.
 
     :ivar shares_move: whether moving shares could make room for it.
+    :ivar homes: the nodes for exchanges; ``None``: not known.
     """
 
     def __init__(self, served: served_module.Served,
                  shares_move: bool) -> None:
         self.served = served
         self.shares_move = shares_move
+        self.homes: swaps.Homes | None = None
+
+    def swap(self, draft: timeline.Draft, wanted: bookings.Booking,
+             count: int, pinned: frozenset[str],
+             steps: budget.Budget) -> bool:
+        """Place a booking by exchanges; return whether it was possible."""
+        if steps.left <= 0:
+            return False
+        try:
+            if self.homes is None:
+                self.homes = swaps.Homes(draft, wanted, pinned, steps)
+        except budget.Exhausted:
+            return False
+        return swaps.swap(draft, wanted, self.homes, count, pinned, steps)

@@ -30,6 +30,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import gaps as gaps_module
@@ -39,6 +40,8 @@ from ironic_reservations.planner import shares
 #: The booking of a whole host over a window; ``None``: it is shared.
 _Holder = bookings.Booking | None
 _Row = tuple[bookings.Booking, ...]
+#: The row of a host: its bookings, and when it is taken, and by what.
+RowState = tuple[_Row, tuple[int, ...], tuple[int, ...], tuple[_Holder, ...]]
 #: How many hosts may have changed before the gaps are updated.
 _STALE = 64
 
@@ -59,6 +62,7 @@ class Timeline:
     :ivar holders: for each host, the booking that has all of it each time.
     :ivar gaps: the gaps of the hosts, except
     :ivar changed: the hosts that have changed since.
+    :ivar known: what has been computed from it, by what it is about.
     """
 
     capacities: tuple[shares.Capacity | None, ...]
@@ -69,6 +73,8 @@ class Timeline:
     holders: tuple[tuple[_Holder, ...], ...]
     gaps: gaps_module.Gaps = dataclasses.field(compare=False, repr=False)
     changed: frozenset[int] = dataclasses.field(compare=False, repr=False)
+    known: dict[object, Any] = dataclasses.field(
+        default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, capacities: Sequence[shares.Capacity | None],
@@ -114,7 +120,10 @@ class Timeline:
 
 @dataclasses.dataclass(slots=True)
 class Draft:
-    """A timeline that can be changed; a host's row is replaced as a whole."""
+    """A timeline that can be changed; a host's row is replaced as a whole.
+
+    :ivar base: the timeline that it was made of; ``None``: of none.
+    """
 
     capacities: Sequence[shares.Capacity | None]
     compute: int
@@ -124,6 +133,7 @@ class Draft:
     holders: list[tuple[_Holder, ...]]
     gaps: gaps_module.Gaps
     changed: set[int]
+    base: Timeline | None = None
 
     @classmethod
     def empty(cls, capacities: Sequence[shares.Capacity | None]) -> Draft:
@@ -141,19 +151,25 @@ class Draft:
         return cls(timeline.capacities, timeline.compute,
                    list(timeline.rows), list(timeline.starts),
                    list(timeline.untils), list(timeline.holders),
-                   timeline.gaps, set(timeline.changed))
+                   timeline.gaps, set(timeline.changed), timeline)
 
     def copy(self) -> Draft:
         """Return a copy."""
         return Draft(self.capacities, self.compute, list(self.rows),
                      list(self.starts), list(self.untils),
-                     list(self.holders), self.gaps, set(self.changed))
+                     list(self.holders), self.gaps, set(self.changed),
+                     self.base)
 
-    def become(self, other: Draft) -> None:
-        """Take over the rows of another draft."""
-        self.rows, self.holders = other.rows, other.holders
-        self.starts, self.untils = other.starts, other.untils
-        self.gaps, self.changed = other.gaps, other.changed
+    def state(self, node: int) -> RowState:
+        """Return the row of a host, for :meth:`restore`."""
+        return (self.rows[node], self.starts[node], self.untils[node],
+                self.holders[node])
+
+    def restore(self, node: int, state: RowState) -> None:
+        """Make the row of a host what it was."""
+        (self.rows[node], self.starts[node], self.untils[node],
+         self.holders[node]) = state
+        self.changed.add(node)
 
     def timeline(self) -> Timeline:
         """Return the timeline of this draft."""
