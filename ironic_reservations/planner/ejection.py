@@ -50,8 +50,10 @@ from ironic_reservations.planner import timeline
 #: NOTE: shares are of many sizes: with less than the first power, a large one
 #: would rather leave than the small ones for which there is more room.
 _EXCLUSIVE, _SHARED = 0.5, 1.0
-#: The number of steps to set up the row of a host, for each booking.
+#: The number of steps to set up the row of a host, for each booking, and the
+#: units of work that it takes besides.
 _SET_UP = 4
+_MADE = 16
 #: The number of exchanges that are tried after an ejection, and the number of
 #: steps for each.
 _EXCHANGES, _EXCHANGE = 10, 3
@@ -133,14 +135,17 @@ class _Rows(dict[int, places.Row]):
     """The rows of the hosts examined so far."""
 
     def __init__(self, make: Callable[[int], places.Row],
-                 steps: budget.Budget) -> None:
+                 steps: budget.Budget, work: budget.Budget) -> None:
         super().__init__()
         self._make = make
         self._steps = steps
+        self._work = work
 
     def __missing__(self, node: int) -> places.Row:
         row = self[node] = self._make(node)
-        self._steps.spend(_SET_UP * len(row.pieces()))
+        count = len(row.pieces())
+        self._work.charge(_MADE * (1 + count))
+        self._steps.spend(_SET_UP * count)
         return row
 
 
@@ -157,12 +162,12 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
     chance = _pseudorandom()
     kind = make(wanted.hosts[0])
     for heavier in kind.heavier:
-        if steps.left <= 0:
+        if steps.is_over:
             break
         wanted.node, wanted.weight = wanted.home, wanted.first
         part = budget.Budget(min(steps.left, kind.patience))
         allowed = part.left
-        rows = _Rows(make, part)
+        rows = _Rows(make, part, steps)
         try:
             found = _settle(rows, wanted, heavier, chance, part)
         except budget.Exhausted:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
@@ -41,7 +42,9 @@ def rows(now: timeline.Timeline | timeline.Draft, eligible: int
 def hosts(now: timeline.Timeline | timeline.Draft, eligible: int) -> int:
     """Return the set of all hosts that a chain of moves could reach."""
     if isinstance(now, timeline.Timeline):
-        return _closure(_leads(now).items(), eligible)
+        known: int | None = now.known.get(('reached', eligible))
+        return known if known is not None else now.remember(
+            ('reached', eligible), _closure(_leads(now).items(), eligible))
     return host_sets.mask(node for node, _ in rows(now, eligible))
 
 
@@ -76,6 +79,49 @@ def shares_may_move(now: timeline.Timeline | timeline.Draft, eligible: int,
                     compute or booking.eligible & now.compute):
                 return True
     return False
+
+
+def lets_go(now: timeline.Timeline, eligible: int) -> Sequence[int]:
+    """Return the instants at which room can appear for later windows.
+
+    These are the ends of all bookings that moves can reach, in order.
+
+    :param eligible: the set of hosts from which the moves start.
+    """
+    nodes = hosts(now, eligible)
+    known: Sequence[int] | None = now.known.get((lets_go, nodes))
+    if known is not None:
+        return known
+    found: set[int] = set()
+    for node in host_sets.members(nodes):
+        found.update(now.untils[node])
+    if nodes & now.compute:
+        # NOTE: a share may be on a node, too, and leave it for a host that
+        # needs no time for cleaning.
+        for node in host_sets.members(nodes):
+            for each in now.rows[node]:
+                if each.amounts is not None:
+                    found.update((each.end, each.until))
+    return now.remember((lets_go, nodes), sorted(found))
+
+
+def begins(now: timeline.Timeline, eligible: int) -> Sequence[int]:
+    """Return the instants at which room can appear for earlier windows.
+
+    These are the starts of all bookings that moves can reach, in order.
+
+    :param eligible: the set of hosts from which the moves start.
+    """
+    nodes = hosts(now, eligible)
+    known: Sequence[int] | None = now.known.get((begins, nodes))
+    if known is not None:
+        return known
+    found: set[int] = set()
+    for node in host_sets.members(nodes):
+        found.update(now.starts[node])
+        if now.compute >> node & 1:
+            found.update([each.start for each in now.rows[node]])
+    return now.remember((begins, nodes), sorted(found))
 
 
 def _closure(leads: Iterable[tuple[int, int]], eligible: int) -> int:
@@ -117,5 +163,4 @@ def _leads(now: timeline.Timeline) -> Mapping[int, int]:
     found: dict[int, int] = {}
     for leads, there in nodes.values():
         found[leads] = found.get(leads, 0) | host_sets.mask(there)
-    now.known[_leads] = found
-    return found
+    return now.remember(_leads, found)
