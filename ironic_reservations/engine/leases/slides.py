@@ -54,6 +54,7 @@ from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import host_states
+from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import slides
@@ -201,6 +202,13 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
     loose = _Loose(engine, snapshot, there.wanted)
     near = [lease for lease in there.leases
             if loose.is_near(lease, free, demands)]
+    # NOTE: counting costs little, where a search would find nothing.
+    slide = {ident for lease in near for ident in _reservations(lease)}
+    if not opened and near and not _leaves_enough(
+            loose.without(near, free), [
+                each for each in demands
+                if asked.leaving.get(each) not in slide]):
+        return there.is_all
     others = [lease for lease in near if loose.may_slide(lease)]
     leaving = set(asked.leaving.values())
     others.sort(key=lambda lease: (leaving.isdisjoint(_reservations(lease)),
@@ -238,6 +246,18 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
         if begin != instants.instant(lease.start):
             changes.append(Change(lease, _moved(snapshot, lease, begin, had)))
     return Slide(snapshot, start, plan, tuple(changes))
+
+
+def _leaves_enough(bare: timeline.Timeline, demands: _Demands) -> bool:
+    """Return whether there may be room for demands, by counting.
+
+    :param bare: the timeline without any lease that could slide.
+    """
+    if not demands:
+        return True
+    answer = planning.plan(bare, demands, dataclasses.replace(
+        hard_requests.limits(), swap=0, search=0, eject=0), False)
+    return isinstance(answer, plans.Plan) or not answer.cause.proved
 
 
 def names(changes: Sequence[Change]) -> frozenset[str]:

@@ -63,6 +63,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import datetime
+import gc
 import os
 import threading
 
@@ -89,6 +90,9 @@ LOG = log.getLogger(__name__)
 
 #: Seconds after which all nodes are compared.
 _COMPARED = 1.0
+#: After more hosts than this have been read at once, they are left out of
+#: garbage collections.
+_MANY = 500
 
 
 class _OtherHistoryError(Exception):
@@ -130,6 +134,8 @@ class SnapshotCache:
         self._versions = node_versions.Versions()
         self._changes = seen_changes.SeenChanges()
         self._copy = working_copy.WorkingCopy(self._conf)
+        #: Whether many hosts have been read since a snapshot was taken.
+        self._grown = False
         #: When all nodes were compared.
         self._compared: float | None = None
 
@@ -165,7 +171,15 @@ class SnapshotCache:
         self._compare(database, now)
         with self._lock, self._whole():
             self._changes.note(newer)
-            return self._take(now, wanted, compared=True)
+            found = self._take(now, wanted, compared=True)
+            grown, self._grown = self._grown, False
+        if grown:
+            # NOTE: a garbage collection stops all threads while it visits
+            # these objects, a second for 100,000 bookings; and they are no
+            # garbage.
+            gc.collect()
+            gc.freeze()
+        return found
 
     def _take(self, now: datetime.datetime,
               wanted: Iterable[requirements.Requirement],
@@ -333,6 +347,7 @@ class SnapshotCache:
                     changed, buckets, versions, sums), hosts)
                 self._changes.go_on_from(read.last, bool(before), landmark)
             self._compared, self.filled = begun, True
+            self._grown = self._grown or len(hosts) > _MANY
 
     @contextlib.contextmanager
     def committing(self, seen: seen_module.Seen) -> Iterator[None]:

@@ -344,7 +344,7 @@ class Task:
             return None
         for offer in offers.offers(
                 free, demands, instants.instant(self.snapshot.now),
-                instants.instant(self.after.end), hard_requests.limits(), (
+                instants.instant(self.after.end), hard_requests.offers(), (
                     offers.Kind.SHORTER,)):
             end = min(self.until, instants.moment(max(
                 demand.end for demand in offer.demands)))
@@ -365,7 +365,7 @@ class Task:
         found = []
         for offer in offers.offers(
                 free, demands, instants.instant(self.snapshot.now),
-                instants.instant(latest), hard_requests.limits(), (
+                instants.instant(latest), hard_requests.offers(), (
                     offers.Kind.LATER, offers.Kind.EARLIER)):
             start, end = (instants.moment(each) for each in (
                 offer.demands[0].start, offer.demands[0].end))
