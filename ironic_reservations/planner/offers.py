@@ -224,6 +224,11 @@ class _OfferSearch:
                    ) or bool(reach.hosts(self._now, self._eligible)
                              & self._now.compute)
 
+    def _is_for_hosts(self) -> bool:
+        """Return whether there is one demand, which takes a host for each."""
+        return (len(self._demands) == 1 and self._profiles[0].whole
+                and self._demands[0].affinity is not True)
+
     def renew_budget(self) -> None:
         """Allow as much work as for the first counter-offer.
 
@@ -300,7 +305,7 @@ class _OfferSearch:
         :returns: ``None`` if none is known.
         """
         begin = min(demand.start for demand in self._demands)
-        if len(self._demands) == 1 and self._profiles[0].whole:
+        if self._is_for_hosts():
             self._pay(_SWEEP)
             start = openings.first_start(self._now, self._demands[0],
                                          begin + most, grain)
@@ -316,7 +321,7 @@ class _OfferSearch:
 
     def sure_earlier(self, least: int) -> int | None:
         """Return the smallest such shift to the left, if one is known."""
-        if len(self._demands) > 1 or not self._profiles[0].whole:
+        if not self._is_for_hosts():
             return None
         self._pay(_SWEEP)
         demand = self._demands[0]
@@ -450,7 +455,7 @@ class _OfferSearch:
         """Return until when the demands fit without any move, if it is known.
         """
         demand = self._demands[0]
-        if len(self._demands) > 1 or not self._profiles[0].whole:
+        if not self._is_for_hosts():
             return None
         self._pay(_SWEEP)
         until = openings.longest(self._now, demand)

@@ -37,6 +37,7 @@ from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.lease_cycle import no_show as lease_no_show
 from ironic_reservations.engine.leases import fix as lease_fix
 from ironic_reservations.engine.leases import gone_projects
+from ironic_reservations.engine.leases import long_queue
 from ironic_reservations.engine.leases import pull as lease_pull
 from ironic_reservations.engine.maintenance import sync as maintenance_sync
 from ironic_reservations.engine.notices import before_start
@@ -130,9 +131,10 @@ def answers(engine: Engine) -> loop.Loop:
 def dates(engine: Engine) -> loop.Loop:
     """Return the loop for leases whose dates are open."""
     options = engine.conf.leases
+    queue = long_queue.LongQueue()
     return loop.Loop('dates', (
         loop.Task(lambda _: lease_fix.fix(engine), options.fix_interval),
-        loop.Task(lambda goes_on: lease_pull.pull(engine, goes_on),
+        loop.Task(lambda goes_on: lease_pull.pull(engine, goes_on, queue),
                   options.queue_interval),
     ), claim.Claim(engine, 'dates', claim.new_owner(), options.claim_ttl))
 

@@ -93,6 +93,8 @@ _COMPARED = 1.0
 #: After more hosts than this have been read at once, they are left out of
 #: garbage collections.
 _MANY = 500
+#: How many hosts are drawn while others wait.
+_DRAWN = 100
 
 
 class _OtherHistoryError(Exception):
@@ -162,6 +164,7 @@ class SnapshotCache:
                 compared = self._is_due()
         if not compared:
             newer = self._newer(database)
+            self._draw(now)
             with self._lock, self._whole():
                 newer = [each for each in newer
                          if each[1:] not in self._coming]
@@ -169,6 +172,7 @@ class SnapshotCache:
                     self._changes.note(newer)
                     return self._take(now, wanted, compared=False)
         self._compare(database, now)
+        self._draw(now)
         with self._lock, self._whole():
             self._changes.note(newer)
             found = self._take(now, wanted, compared=True)
@@ -180,6 +184,16 @@ class SnapshotCache:
             gc.collect()
             gc.freeze()
         return found
+
+    def _draw(self, now: datetime.datetime) -> None:
+        """Draw the hosts that have changed.
+
+        NOTE: some at a time, since others wait for the lock.
+        """
+        more = True
+        while more:
+            with self._lock, self._whole():
+                more = self._copy.draw(now, _DRAWN)
 
     def _take(self, now: datetime.datetime,
               wanted: Iterable[requirements.Requirement],

@@ -156,13 +156,12 @@ class WorkingCopy:
         if rebuilt:
             self._undrawn.update(range(len(self._uuids)))
 
-    def take(self, now: datetime.datetime,
-             wanted: Iterable[requirements.Requirement],
-             sums: node_versions.Sums, compared: bool) -> snapshots.Snapshot:
-        """Return what there is, as it stands at a time."""
-        wanted = set(wanted)
-        for requirement in wanted:
-            self._set(requirement)
+    def draw(self, now: datetime.datetime, most: int | None = None) -> bool:
+        """Draw the hosts that have changed or are due.
+
+        :param most: how many at most; ``None``: all of them.
+        :returns: whether there are more.
+        """
         margin: int = self._conf.leases.cleaning_time * instants.SECOND
         instant = instants.instant(now)
         while self._turns and self._turns[0][0] <= instant:
@@ -171,7 +170,22 @@ class WorkingCopy:
                 del self._due[number]
                 self._undrawn.add(number)
         while self._undrawn:
+            if most == 0:
+                return True
+            most = None if most is None else most - 1
             self._draw(self._undrawn.pop(), now, margin)
+        return False
+
+    def take(self, now: datetime.datetime,
+             wanted: Iterable[requirements.Requirement],
+             sums: node_versions.Sums, compared: bool) -> snapshots.Snapshot:
+        """Return what there is, as it stands at a time."""
+        wanted = set(wanted)
+        for requirement in wanted:
+            self._set(requirement)
+        self.draw(now)
+        margin: int = self._conf.leases.cleaning_time * instants.SECOND
+        instant = instants.instant(now)
         if len(self._sets) > _SETS:
             used = {requirement for each in self._states if each
                     for _, requirement in each.promised}
