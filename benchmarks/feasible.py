@@ -36,6 +36,7 @@ from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import make_way
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares
@@ -266,6 +267,20 @@ class _Asker:
                     each.demands[0].end - each.demands[0].start)]
         near.sort(key=lambda each: (
             not (each.preferred or 0) < until, each.preferred))
+        way = make_way.make_way(
+            self.now, firm if own is None else own.demands,
+            None if own is None else own.latest,
+            {f'{each.demands[0].id}/0': (each.earliest, each.latest)
+             for each in near}, _SLIDING, 1, self._limits)
+        if way is not None:
+            self._follow(way.plan)
+            if own is not None:
+                self._opened(own, way.start)
+            for each in near:
+                start = way.starts.get(f'{each.demands[0].id}/0')
+                if start is not None:
+                    self._opened(each, start)
+            return None
         chosen = near[:_SLIDING]
         names = {each.demands[0].id for each in chosen}
         free = self.now.without([
@@ -289,8 +304,11 @@ class _Asker:
               sliding: Sequence[slides.Sliding]) -> None:
         self._follow(found.plan)
         for each, start in zip(sliding, found.starts, strict=True):
-            self._open[each.demands[0].id] = dataclasses.replace(
-                each, demands=each.at(start), preferred=start)
+            self._opened(each, start)
+
+    def _opened(self, each: slides.Sliding, start: int) -> None:
+        self._open[each.demands[0].id] = dataclasses.replace(
+            each, demands=each.at(start), preferred=start)
 
 
 def play(case: Case, outcome: Outcome,

@@ -131,7 +131,7 @@ def _piece(draft: timeline.Draft, unit: placement_units.Unit,
                         part, _SHARED if shared else _EXCLUSIVE)
 
 
-class _Rows(dict[int, places.Row]):
+class Rows(dict[int, places.Row]):
     """The rows of the hosts examined so far."""
 
     def __init__(self, make: Callable[[int], places.Row],
@@ -159,7 +159,7 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
     """
     if not wanted.hosts:
         return None
-    chance = _pseudorandom()
+    chance = pseudorandom()
     kind = make(wanted.hosts[0])
     for heavier in kind.heavier:
         if steps.is_over:
@@ -167,9 +167,9 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
         wanted.node, wanted.weight = wanted.home, wanted.first
         part = budget.Budget(min(steps.left, kind.patience))
         allowed = part.left
-        rows = _Rows(make, part, steps)
+        rows = Rows(make, part, steps)
         try:
-            found = _settle(rows, wanted, heavier, chance, part)
+            found = settle(rows, wanted, heavier, chance, part)
         except budget.Exhausted:
             found = False
         steps.left -= allowed - max(part.left, 0)
@@ -178,14 +178,20 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
     return None
 
 
-def _settle(rows: _Rows, wanted: places.Piece, heavier: float,
-            chance: Iterator[int], steps: budget.Budget) -> bool:
-    """Place a piece, and those that it ejects, one after another."""
+def settle(rows: Rows, wanted: places.Piece, heavier: float,
+           chance: Iterator[int], steps: budget.Budget,
+           choose: Callable[[Rows, places.Piece, budget.Budget],
+                            int | None] | None = None) -> bool:
+    """Place a piece, and those that it ejects, one after another.
+
+    :param choose: returns the host for a piece; ``None``: the cheapest one.
+    """
     homeless = [wanted]
     while homeless:
         piece = max(homeless, key=_weight)
         homeless.remove(piece)
-        chosen = _cheapest(rows, piece, steps)
+        chosen = (cheapest(rows, piece, steps)[0] if choose is None
+                  else choose(rows, piece, steps))
         if chosen is None:
             return False
         row = rows[chosen]
@@ -202,7 +208,7 @@ def _settle(rows: _Rows, wanted: places.Piece, heavier: float,
     return True
 
 
-def _exchange(rows: _Rows, piece: places.Piece, chance: Iterator[int],
+def _exchange(rows: Rows, piece: places.Piece, chance: Iterator[int],
               steps: budget.Budget) -> None:
     """Exchange pieces near one, on the hosts that it may be on, with others.
 
@@ -222,7 +228,7 @@ def _exchange(rows: _Rows, piece: places.Piece, chance: Iterator[int],
             row.exchange(near, other, node)
 
 
-def _pseudorandom() -> Iterator[int]:
+def pseudorandom() -> Iterator[int]:
     """Yield the numbers of Park and Miller's generator.
 
     NOTE: always the same ones, since one snapshot has one plan.
@@ -240,8 +246,10 @@ def _one_of(numbers: Sequence[int], chance: Iterator[int]) -> int:
 _weight = operator.attrgetter('weight')
 
 
-def _cheapest(rows: _Rows, piece: places.Piece,
-              steps: budget.Budget) -> int | None:
+def cheapest(rows: Rows, piece: places.Piece,
+             steps: budget.Budget) -> tuple[int | None, float]:
+    """Return the best host for a piece, and the weight of what has to leave.
+    """
     chosen, least, effort = None, math.inf, 2
     for node in piece.hosts:
         row = rows[node]
@@ -250,10 +258,10 @@ def _cheapest(rows: _Rows, piece: places.Piece,
         if cost < least:
             chosen, least = node, cost
     steps.spend(effort)
-    return chosen
+    return chosen, least
 
 
-def _elsewhere(rows: _Rows) -> Iterator[places.Piece]:
+def _elsewhere(rows: Rows) -> Iterator[places.Piece]:
     for row in rows.values():
         for piece in row.pieces():
             if piece.node != piece.home:
