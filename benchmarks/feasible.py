@@ -225,16 +225,21 @@ class _Asker:
     :ivar now: with all that was granted.
     """
 
-    def __init__(self, case: Case, limits: budget.Limits) -> None:
+    def __init__(self, case: Case, limits: budget.Limits,
+                 bounded: bool) -> None:
         self.now = timeline.Timeline.of(case.capacities)
         self._windows = case.windows
         self._limits = limits
+        self._bounded = bounded
         self._open: dict[str, slides.Sliding] = {}
         #: How often a booking has moved for another one.
         self.moves = 0
 
     def ask(self, demand: bookings.Demand) -> plans.Cause | None:
         """Ask for one; return why it is refused."""
+        if self._bounded:
+            self._limits = dataclasses.replace(self._limits,
+                                               request=budget.Work())
         window = self._windows.get(demand.id)
         if window is None:
             answer = planning.plan(self.now, [demand], self._limits,
@@ -312,12 +317,14 @@ class _Asker:
 
 
 def play(case: Case, outcome: Outcome,
-         limits: budget.Limits = planning.LIMITS) -> _Asker:
+         limits: budget.Limits = planning.LIMITS,
+         bounded: bool = False) -> _Asker:
     """Ask for everything, one after another, and note what was refused.
 
+    :param bounded: whether each may cause no more work than a request.
     :returns: who has asked.
     """
-    asker = _Asker(case, limits)
+    asker = _Asker(case, limits, bounded)
     for demand in case.requests:
         begun = time.process_time()
         cause = asker.ask(demand)
@@ -356,6 +363,9 @@ def main(arguments: Sequence[str]) -> None:
                              'long for each')
     parser.add_argument('--only', default='',
                         help='the kinds whose title contains this')
+    parser.add_argument('--bounded', action='store_true',
+                        help='each may cause no more work than a request to '
+                             'the service, with its offers')
     given = parser.parse_args(arguments)
     limits = dataclasses.replace(planning.LIMITS, swap=given.swap,
                                  eject=given.eject, search=given.search)
@@ -367,7 +377,7 @@ def main(arguments: Sequence[str]) -> None:
             continue
         outcome = Outcome()
         for seed in range(given.seeds):
-            play(draw(count, used, seed), outcome, limits)
+            play(draw(count, used, seed), outcome, limits, given.bounded)
         print(_line(title, outcome), flush=True)
         if given.judge is not None:
             print(_judged(outcome, given.judge), flush=True)

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 import math
+import operator
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
@@ -146,6 +147,7 @@ class _Attempt:
                             self._rows, piece, heavier, chance, steps,
                             self._cheapest):
                         return False
+            self._advance(self._rows, steps)
         except budget.Exhausted:
             return False
         return True
@@ -172,11 +174,13 @@ class _Attempt:
         chosen, least = ejection.cheapest(rows, piece, steps)
         if piece.window is None or least <= 0:
             return chosen
-        first, last = piece.window
-        best, effort = piece.start, 0
+        free = self._earliest(rows, piece, steps)
+        if free is not None:
+            return free
+        best, effort = piece.present, 0
         for node in piece.hosts:
             row = rows[node]
-            for start in self._starts(row, piece, first, last):
+            for start in self._starts(row, piece):
                 piece.begin(start)
                 cost = row.cost(piece, least)
                 effort += 1
@@ -186,9 +190,47 @@ class _Attempt:
         steps.spend(effort)
         return None if least == math.inf else chosen
 
-    def _starts(self, row: places.Row, piece: _Piece, first: int,
-                last: int) -> list[int]:
-        """Return the starts at which a piece touches another one."""
+    def _earliest(self, rows: ejection.Rows, piece: _Piece,
+                  steps: budget.Budget) -> int | None:
+        """Return a host that is free, where a piece begins as early as it can.
+
+        :returns: ``None`` if none is free; then the piece is as it was.
+        """
+        before, effort = piece.start, 0
+        best: tuple[int, float, int] | None = None
+        for node in piece.hosts:
+            row = rows[node]
+            for start in self._starts(row, piece):
+                if best is not None and start > best[0]:
+                    break
+                piece.begin(start)
+                cost = row.cost(piece)
+                effort += 1
+                if cost <= 0 and (best is None or (start, cost) < best[:2]):
+                    best = start, cost, node
+        piece.begin(before if best is None else best[0])
+        steps.spend(effort)
+        return None if best is None else best[2]
+
+    def _advance(self, rows: ejection.Rows, steps: budget.Budget) -> None:
+        """Have pieces that got another start begin as early as they can.
+
+        NOTE: what was in their way then may have left since.
+        """
+        moved = [piece for piece in self._there() if piece.window is not None
+                 and (piece.home < 0 or piece.start != piece.present)]
+        for piece in sorted(moved, key=operator.attrgetter('start')):
+            rows[piece.node].take(piece)
+            node = self._earliest(rows, piece, steps)
+            if node is not None:
+                piece.node = node
+            rows[piece.node].put(piece)
+
+    def _starts(self, row: places.Row, piece: _Piece) -> list[int]:
+        """Return the starts at which a piece touches another one, in order.
+        """
+        assert piece.window is not None
+        first, last = piece.window
         length, grain = piece.until - piece.start, self._grain
         found = {first, last}
         for each in row.pieces():
