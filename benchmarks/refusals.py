@@ -225,7 +225,9 @@ def measure(there: Service, times: int) -> list[Row]:
 
 
 def _prepare(there: Service) -> None:
-    """Fill the compute hosts, and read the timeline."""
+    """Read the timeline, and fill the compute hosts."""
+    engine = there.engine
+    engine.snapshots.fill(engine.database, engine.clock).join()
     compute = there.hosts // 50
     for day in range(8):
         there.make(there.lease([instances(25 * compute)], 5 * day, 10))

@@ -27,10 +27,11 @@ import math
 PROOF, SWAP, SEARCH, EJECT = 3, 5, 10, 1
 #: What each plan costs besides.
 PLAN = 300
-#: The units of work of a request, about 0.3 seconds of processor time.
-REQUEST = 1_200_000
+#: The units of work of a request, about a quarter of a second of processor
+#: time.
+REQUEST = 1_000_000
 #: How many of them are kept for the offers.
-OFFERS = 400_000
+OFFERS = 300_000
 #: A request that has caused more than this, about 50 milliseconds, is hard,
 #: and so is one that needs a search whose steps alone are more.
 _EASY = 200_000

@@ -90,9 +90,9 @@ LOG = log.getLogger(__name__)
 
 #: Seconds after which all nodes are compared.
 _COMPARED = 1.0
-#: After more hosts than this have been read at once, they are left out of
-#: garbage collections.
-_MANY = 500
+#: After so many bookings have been drawn, they are left out of garbage
+#: collections.
+_MANY = 10_000
 #: How many hosts are drawn while others wait.
 _DRAWN = 100
 
@@ -136,8 +136,6 @@ class SnapshotCache:
         self._versions = node_versions.Versions()
         self._changes = seen_changes.SeenChanges()
         self._copy = working_copy.WorkingCopy(self._conf)
-        #: Whether many hosts have been read since a snapshot was taken.
-        self._grown = False
         #: When all nodes were compared.
         self._compared: float | None = None
 
@@ -176,13 +174,7 @@ class SnapshotCache:
         with self._lock, self._whole():
             self._changes.note(newer)
             found = self._take(now, wanted, compared=True)
-            grown, self._grown = self._grown, False
-        if grown:
-            # NOTE: a garbage collection stops all threads while it visits
-            # these objects, a second for 100,000 bookings; and they are no
-            # garbage.
-            gc.collect()
-            gc.freeze()
+        self._leave_out()
         return found
 
     def _draw(self, now: datetime.datetime) -> None:
@@ -194,6 +186,20 @@ class SnapshotCache:
         while more:
             with self._lock, self._whole():
                 more = self._copy.draw(now, _DRAWN)
+
+    def _leave_out(self) -> None:
+        """Leave bookings out of garbage collections, once there are many.
+
+        NOTE: a full collection stops all threads while it visits all objects,
+        half a second for 100,000 bookings. These are freed without it; and so
+        it is made before there are many that it has to visit.
+        """
+        with self._lock:
+            if self._copy.drawn < _MANY:
+                return
+            self._copy.drawn = 0
+        gc.collect()
+        gc.freeze()
 
     def _take(self, now: datetime.datetime,
               wanted: Iterable[requirements.Requirement],
@@ -232,7 +238,9 @@ class SnapshotCache:
     def _fill(self, database: db_connection.Database,
               clock: clock_module.Clock) -> None:
         try:
-            self.snapshot(database, clock())
+            found = self.snapshot(database, clock())
+            # NOTE: a refusal asks for it, and then it is known of each host.
+            found.displaced()
         except (errors.ReservationError, db_connection.Conflict) as exc:
             LOG.warning('The timeline could not be read yet: %s', exc)
         except Exception:
@@ -361,7 +369,6 @@ class SnapshotCache:
                     changed, buckets, versions, sums), hosts)
                 self._changes.go_on_from(read.last, bool(before), landmark)
             self._compared, self.filled = begun, True
-            self._grown = self._grown or len(hosts) > _MANY
 
     @contextlib.contextmanager
     def committing(self, seen: seen_module.Seen) -> Iterator[None]:

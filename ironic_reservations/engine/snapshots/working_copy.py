@@ -47,10 +47,12 @@ class WorkingCopy:
     """All hosts and what they are promised to, until something changes.
 
     :param conf: [leases] cleaning_time, owner_notice.
+    :ivar drawn: how many bookings have been drawn.
     """
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
+        self.drawn = 0
         self._numbers: dict[str, int] = {}
         self._uuids: list[str] = []
         self._states: list[host_states.HostState | None] = []
@@ -306,6 +308,7 @@ class WorkingCopy:
             here, number, now, margin, self._sets.__getitem__,
             self._rows[number]), now, margin)
         self._draft.draw(number, drawn)
+        self.drawn += len(drawn)
         turn = min((each for each in (host_states.turn(here, now), *longer)
                     if each is not None), default=None)
         if self._due.get(number, instant + 1) <= instant:
