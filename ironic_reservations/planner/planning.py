@@ -48,7 +48,7 @@ _HOMES = 8
 _COPIED = 8
 #: The units of work for a place that is taken, and for each booking that is
 #: counted on a compute host.
-_TAKE, _COUNT = 20, 12
+_TAKE, _COUNT = 20, 6
 
 
 def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],

@@ -24,6 +24,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 
 from ironic_reservations.engine import snapshots
+from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import covered
 from ironic_reservations.planner import host_states
@@ -40,7 +41,9 @@ def of_host(snapshot: snapshots.Snapshot, number: int,
     :param taken: the intervals that are occupied on the timeline anyway.
     """
     here = snapshot.host_state(number)
-    if here.host.node.compute:
+    if here.host.node.compute or (
+            instants.instant(snapshot.now) < here.orderly_until):
+        # NOTE: no promise hides another one.
         return []
     taken = list(taken)
     shown = dict(taken)
