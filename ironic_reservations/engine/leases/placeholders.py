@@ -24,7 +24,6 @@ from collections.abc import Collection
 from collections.abc import Iterable
 
 from ironic_reservations.engine import snapshots
-from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import covered
 from ironic_reservations.planner import host_states
@@ -41,9 +40,7 @@ def of_host(snapshot: snapshots.Snapshot, number: int,
     :param taken: the intervals that are occupied on the timeline anyway.
     """
     here = snapshot.host_state(number)
-    if here.host.node.compute or (
-            instants.instant(snapshot.now) < here.orderly_until):
-        # NOTE: no promise hides another one.
+    if here.host.node.compute:
         return []
     taken = list(taken)
     shown = dict(taken)

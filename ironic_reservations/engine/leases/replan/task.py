@@ -271,8 +271,12 @@ class Task:
         for row in staying:
             longer.setdefault(self.number(row), []).append(
                 (row.window[0], end))
+        now = instants.instant(self.snapshot.now)
         for number in {self.number(row) for row in self.before.bookings
                        if self.on_timeline(row)}:
+            # NOTE: mostly no promise hides another one.
+            if now < self.snapshot.host_state(number).orderly_until:
+                continue
             hidden.extend(placeholders.of_host(
                 self.snapshot, number, self.own, [
                     *((each.start, each.end + each.margin)
