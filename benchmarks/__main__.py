@@ -12,8 +12,8 @@
 
 """``python -m benchmarks [claims] [pages] ...``: all of them by default.
 
-``python -m benchmarks replay FILE`` and ``python -m benchmarks feasible`` have
-options of their own.
+``python -m benchmarks replay FILE``, ``python -m benchmarks feasible`` and
+``python -m benchmarks refusals`` have options of their own.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from benchmarks import overhead
 from benchmarks import pages
 from benchmarks import planning
 from benchmarks import pool
+from benchmarks import refusals
 from benchmarks import replay
 from benchmarks import shares
 from benchmarks import starts
@@ -54,6 +55,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ['feasible']:
         feasible.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ['refusals']:
+        refusals.main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser('python -m benchmarks',
                                      description=__doc__)

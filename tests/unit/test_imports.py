@@ -50,8 +50,8 @@ ALLOWED: dict[str, set[str]] = {
     'build': {'clouds', 'clock', 'engine', 'features'},
     'guard': {'api', 'build', *_SERVES},
     'wsgi': {'api', 'build', 'clouds', 'conf'},
-    'cmd': {'api', 'build', 'conf', 'errors', 'clouds', 'db', 'engine', 'model',
-            'reconciler'},
+    'cmd': {'api', 'build', 'conf', 'errors', 'clouds', 'db', 'engine',
+            'model', 'reconciler'},
     '__init__': set(),
 }
 
