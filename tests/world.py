@@ -393,7 +393,9 @@ class World(fixtures.Fixture):
             database=_Interruptible(self.conf),
             timer=self.clock.elapsed)
         self.addCleanup(self.engine.database.close)
-        self.useFixture(derived_snapshots.Watch(lambda: self.engine))
+        #: To be stopped by tests that write bookings themselves.
+        self.derived = self.useFixture(
+            derived_snapshots.Watch(lambda: self.engine))
 
     @property
     def url(self) -> str:

@@ -55,6 +55,7 @@ class TestInstanceReservations(world.TestCase):
             flavor=FLAVOR)
 
     def write(self, *made):
+        self.leasing.world.derived.stop()
         with self.database.write() as connection:
             db_instances.insert_many(connection, made)
 

@@ -42,6 +42,7 @@ class TestLeased(world.TestCase):
     def write(self, *rows):
         """Have the node promised to the leases so, whatever the planner says.
         """
+        self.world.derived.stop()
         with self.world.engine.database.write() as connection:
             for lease, row in zip(self.made, rows, strict=False):
                 connection.execute(

@@ -96,6 +96,7 @@ class TestCase(world.TestCase):
 
     def execute(self, *statements: sa.Executable) -> None:
         """Change rows behind everybody's back."""
+        self.world.derived.stop()
         with self.world.engine.database.write() as opened:
             for statement in statements:
                 opened.execute(statement)

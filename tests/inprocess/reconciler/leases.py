@@ -100,6 +100,7 @@ class TestCase(world.TestCase):
 
     def execute(self, *statements: sa.Executable) -> None:
         """Change rows behind everybody's back."""
+        self.world.derived.stop()
         with self.world.engine.database.write() as connection:
             for statement in statements:
                 connection.execute(statement)
