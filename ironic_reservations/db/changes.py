@@ -127,7 +127,8 @@ def read_since(connection: sa.Connection, since: int,
     rows = (connection.execute(_SINCE_AND, {'since': since,
                                             'missing': list(missing)})
             if missing else connection.execute(_SINCE, {'since': since}))
-    return [(row[0], row[1], row[2]) for row in rows]
+    return [(seq, node_uuid, generation)
+            for seq, node_uuid, generation in rows]
 
 
 def read_old(connection: sa.Connection, kept: int,

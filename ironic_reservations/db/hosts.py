@@ -16,15 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import datetime
-from typing import Any
 import uuid as uuid_module
 
 import sqlalchemy as sa
 
 from ironic_reservations.db import row_counts
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
@@ -32,11 +31,6 @@ from ironic_reservations.model import mirrored_node
 _h = tables.hosts.c
 _c = tables.host_capabilities.c
 _p = tables.capabilities.c
-_HOSTS = sa.select(_h.id, _h.node_uuid, _h.reservable, _h.created_at,
-                   _h.updated_at, _h.excluded).order_by(_h.id)
-# NOTE: built once, since each request on the timeline needs it.
-_HOSTS_BY_NODE = _HOSTS.where(
-    _h.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 _CAPABILITIES = sa.select(_c.host_id, _c.name, _c.value).order_by(_c.name)
 _CAPABILITIES_BY_HOST = _CAPABILITIES.where(
     _c.host_id.in_(sa.bindparam('ids', expanding=True)))
@@ -68,6 +62,14 @@ class Row:
                            self.capabilities, self.excluded)
 
 
+_HOST = store.Rows(Row, tables.hosts, 'host {0.id}',
+                   as_read=('id', 'node_uuid'))
+_HOSTS = sa.select(*_HOST.columns).order_by(_h.id)
+# NOTE: built once, since each request on the timeline needs it.
+_HOSTS_BY_NODE = _HOSTS.where(
+    _h.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+
+
 @dataclasses.dataclass(frozen=True)
 class Property:
     """A name of capabilities, and the values that hosts have for it."""
@@ -96,17 +98,18 @@ def read(connection: sa.Connection, *, ids: Collection[int] | None = None,
         query = query.where(_h.id > after)
     if limit is not None:
         query = query.limit(limit)
-    rows = connection.execute(query, given).all()
+    result = connection.execute(query, given)
+    made, rows = _HOST.reader(result, 'capabilities'), result.all()
     if not rows:
         return []
     said = (connection.execute(_CAPABILITIES)
             if ids is node_uuids is after is limit is None
             else connection.execute(_CAPABILITIES_BY_HOST,
-                                    {'ids': [row[0] for row in rows]}))
+                                    {'ids': [row.id for row in rows]}))
     capabilities: dict[int, dict[str, str]] = {}
     for host_id, name, value in said:
         capabilities.setdefault(host_id, {})[name] = value
-    return [_row(row, capabilities.get(row[0], {})) for row in rows]
+    return [made(row, capabilities.get(row.id, {})) for row in rows]
 
 
 def read_node_uuids(connection: sa.Connection,
@@ -117,10 +120,6 @@ def read_node_uuids(connection: sa.Connection,
     ).scalars())
 
 
-def _row(row: Sequence[Any], capabilities: Mapping[str, str]) -> Row:
-    return Row(row[0], row[1], row[2], row[3], row[4], capabilities, row[5])
-
-
 def insert(connection: sa.Connection, node_uuid: str,
            now: datetime.datetime, excluded: bool = False) -> int:
     """Open a node to leases and return the host's id.
@@ -128,11 +127,8 @@ def insert(connection: sa.Connection, node_uuid: str,
     :param excluded: whether the configuration closes it.
     :raises oslo_db.exception.DBDuplicateEntry: it is a host already.
     """
-    result = connection.execute(sa.insert(tables.hosts).values(
-        node_uuid=node_uuid, reservable=True, created_at=now,
-        excluded=excluded))
-    assert result.inserted_primary_key is not None
-    return int(result.inserted_primary_key[0])
+    return int(_HOST.insert_one(connection, Row(
+        0, node_uuid, True, now, None, excluded=excluded)))
 
 
 def update(connection: sa.Connection, host_id: int, node_uuid: str,
@@ -199,8 +195,10 @@ def read_properties(connection: sa.Connection,
     values: dict[str, list[str]] = {}
     for key, value in connection.execute(said):
         values.setdefault(key, []).append(value)
-    return [Property(*row, tuple(values[row[1]]))
-            for row in connection.execute(query) if row[1] in values]
+    rows = connection.execute(query)
+    made = store.record(Property).reader(rows, 'values')
+    return [made(row, tuple(values[row.name]))
+            for row in rows if row.name in values]
 
 
 def update_private(connection: sa.Connection, name: str, private: bool,

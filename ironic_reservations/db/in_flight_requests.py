@@ -25,6 +25,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
@@ -33,8 +34,10 @@ _p = tables.in_flight_requests.c
 _r = tables.reservations.c
 _s = tables.leases.c
 _l = tables.lease_reservations.c
-_COLUMNS = tuple(_p[field.name] for field in
-                 dataclasses.fields(in_flight.InFlight))
+_REQUEST = store.Rows(
+    in_flight.InFlight, tables.in_flight_requests, 'a request in flight',
+    as_read=('id', 'node_uuid', 'token', 'expires_at', 'seen'),
+    changing=('seen', 'seen_at'))
 # SELECT node_uuid, MAX(expires_at) FROM in_flight_requests
 #   WHERE node_uuid IN (...) GROUP BY node_uuid
 # NOTE: also if that has passed: a request without an answer may still be
@@ -214,20 +217,10 @@ def delete(connection: sa.Connection, token: str, node_uuid: str) -> bool:
             _p.token == token, _p.node_uuid == node_uuid)).rowcount)
 
 
-def _as_read(row: in_flight.InFlight) -> sa.ColumnElement[bool]:
-    """Return the condition that a row is unchanged since it was read."""
-    return sa.and_(
-        _p.id == row.id, _p.node_uuid == row.node_uuid,
-        _p.token == row.token,
-        _p.expires_at == row.expires_at,
-        _p.seen.is_not_distinct_from(row.seen))
-
-
 def delete_as_read(connection: sa.Connection,
                    row: in_flight.InFlight) -> bool:
     """Delete a request whose outcome is known, if it is unchanged."""
-    return bool(connection.execute(
-        sa.delete(tables.in_flight_requests).where(_as_read(row))).rowcount)
+    return _REQUEST.try_delete(connection, row)
 
 
 def write_seen(connection: sa.Connection, row: in_flight.InFlight,
@@ -236,9 +229,8 @@ def write_seen(connection: sa.Connection, row: in_flight.InFlight,
 
     :param seen: ``None``: in no stable one.
     """
-    connection.execute(
-        sa.update(tables.in_flight_requests).where(_as_read(row))
-        .values(seen=seen, seen_at=None if seen is None else now))
+    _REQUEST.try_update(connection, row, dataclasses.replace(
+        row, seen=seen, seen_at=None if seen is None else now))
 
 
 def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
@@ -284,11 +276,11 @@ def read_overdue(connection: sa.Connection, now: datetime.datetime,
     # SELECT ... FROM in_flight_requests WHERE expires_at <= ?
     #   OR (instance_uuid IS NOT NULL AND act IS NULL)
     #   ORDER BY expires_at LIMIT ?
-    return [_in_flight(row) for row in connection.execute(
-        sa.select(*_COLUMNS)
+    return _REQUEST.all(connection.execute(
+        sa.select(*_REQUEST.columns)
         .where(sa.or_(_p.expires_at <= now, sa.and_(
             _p.instance_uuid.is_not(None), _p.act.is_(None))))
-        .order_by(_p.expires_at, _p.id).limit(limit))]
+        .order_by(_p.expires_at, _p.id).limit(limit)))
 
 
 def count_overdue(connection: sa.Connection, now: datetime.datetime
@@ -301,9 +293,3 @@ def count_overdue(connection: sa.Connection, now: datetime.datetime
                   sa.func.min(_p.expires_at, type_=tables.UTCDateTime))
         .where(_p.expires_at <= now)).one()
     return int(count), oldest
-
-
-def _in_flight(row: Any) -> in_flight.InFlight:
-    values = dict(row._mapping)
-    values['state'] = in_flight.State(values['state'])
-    return in_flight.InFlight(**values)

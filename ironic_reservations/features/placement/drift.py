@@ -20,6 +20,7 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.placement.decisions import hold_audit
 
@@ -41,9 +42,10 @@ class Drift:
 def read(connection: sa.Connection) -> dict[hold_audit.Kind, Drift]:
     """Return the results of the last audit by kind; empty if there was none.
     """
-    return {hold_audit.Kind(row[0]): Drift(*row[1:])
-            for row in connection.execute(sa.select(
-                _d.kind, _d.found, _d.remaining, _d.audited_at))}
+    rows = connection.execute(sa.select(
+        _d.kind, _d.found, _d.remaining, _d.audited_at))
+    made = store.record(Drift).reader(rows)
+    return {hold_audit.Kind(row.kind): made(row) for row in rows}
 
 
 def write(connection: sa.Connection,
