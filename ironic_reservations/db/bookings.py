@@ -64,6 +64,8 @@ _WITH_WANTS = sa.select(
         tables.instance_reservations.c.reservation_id == _l.id))
 _WITH_WANTS_OF = _WITH_WANTS.where(
     _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+# SELECT ... FROM reservations JOIN lease_reservations ON ...
+#   WHERE lease_id IN (...) ORDER BY place
 _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
     _l.lease_id.in_(sa.bindparam('leases', expanding=True))
 ).order_by(_r.place)
@@ -277,6 +279,9 @@ def read_of_reservation(connection: sa.Connection, reservation_id: str,
 
     They are ordered by place.
     """
+    # SELECT ... FROM reservations WHERE lease_reservation_id = ?
+    #   AND state <> 'ending' AND starts_at <= ? AND expires_at > ?
+    #   ORDER BY place
     return BOOKING.all(connection.execute(
         sa.select(*_COLUMNS)
         .where(_r.lease_reservation_id == reservation_id,

@@ -34,7 +34,9 @@ from ironic_reservations.db import tables
 
 _c = tables.changes.c
 _INSERT = sa.insert(tables.changes)
+# SELECT MIN(seq), MAX(seq) FROM changes
 _ENDS = sa.select(sa.func.min(_c.seq), sa.func.max(_c.seq))
+# SELECT seq, node_uuid, generation FROM changes ORDER BY seq
 _NEWER = sa.select(_c.seq, _c.node_uuid, _c.generation).order_by(_c.seq)
 _SINCE = _NEWER.where(_c.seq > sa.bindparam('since'))
 _SINCE_AND = _NEWER.where(sa.or_(

@@ -31,6 +31,7 @@ from ironic_reservations.model import mirrored_node
 _h = tables.hosts.c
 _c = tables.host_capabilities.c
 _p = tables.capabilities.c
+# SELECT host_id, name, value FROM host_capabilities ORDER BY name
 _CAPABILITIES = sa.select(_c.host_id, _c.name, _c.value).order_by(_c.name)
 _CAPABILITIES_BY_HOST = _CAPABILITIES.where(
     _c.host_id.in_(sa.bindparam('ids', expanding=True)))
@@ -64,6 +65,7 @@ class Row:
 
 _HOST = store.Rows(Row, tables.hosts, 'host {0.id}',
                    as_read=('id', 'node_uuid'))
+# SELECT id, node_uuid, ... FROM hosts ORDER BY id
 _HOSTS = sa.select(*_HOST.columns).order_by(_h.id)
 # NOTE: built once, since each request on the timeline needs it.
 _HOSTS_BY_NODE = _HOSTS.where(
@@ -115,6 +117,7 @@ def read(connection: sa.Connection, *, ids: Collection[int] | None = None,
 def read_node_uuids(connection: sa.Connection,
                     node_uuids: Collection[str]) -> frozenset[str]:
     """Return those of some nodes that are hosts."""
+    # SELECT node_uuid FROM hosts WHERE node_uuid IN (...)
     return frozenset(connection.execute(
         sa.select(_h.node_uuid).where(_h.node_uuid.in_(node_uuids))
     ).scalars())
@@ -151,6 +154,10 @@ def write_capabilities(connection: sa.Connection, host_ids: Collection[int],
                        said: Mapping[str, str | None],
                        now: datetime.datetime) -> None:
     """Set capabilities of hosts; ``None`` removes one."""
+    # DELETE FROM host_capabilities WHERE host_id IN (...)
+    #   AND name IN (...)
+    # SELECT name FROM capabilities WHERE name IN (...)
+    # INSERT INTO capabilities ...; INSERT INTO host_capabilities ...
     if not said or not host_ids:
         return
     connection.execute(sa.delete(tables.host_capabilities).where(
@@ -186,6 +193,8 @@ def delete(connection: sa.Connection, host_id: int, node_uuid: str) -> None:
 def read_properties(connection: sa.Connection,
                     name: str | None = None) -> list[Property]:
     """Return the capabilities that hosts have, ordered by name."""
+    # SELECT id, name, ... FROM capabilities ORDER BY name
+    # SELECT DISTINCT name, value FROM host_capabilities ORDER BY value
     query = sa.select(_p.id, _p.name, _p.private, _p.created_at,
                       _p.updated_at).order_by(_p.name)
     said = sa.select(_c.name, _c.value).distinct().order_by(_c.value)
@@ -207,6 +216,7 @@ def update_private(connection: sa.Connection, name: str, private: bool,
 
     Callers who may manage hosts see it in any case.
     """
+    # UPDATE capabilities SET private = ?, updated_at = ? WHERE name = ?
     connection.execute(sa.update(tables.capabilities)
                        .where(_p.name == name)
                        .values(private=private, updated_at=now))

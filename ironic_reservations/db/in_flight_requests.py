@@ -83,6 +83,7 @@ def insert(connection: sa.Connection, node_uuid: str, token: str,
     :param expires_at: when the answer is due at the latest.
     :param act: the act of a ticket, or :data:`.in_flight.CHANGE`.
     """
+    # INSERT INTO in_flight_requests (...) VALUES (...)
     # NOTE: passing values beside the statement costs SQLAlchemy much less.
     connection.execute(sa.insert(tables.in_flight_requests), {
         'node_uuid': node_uuid, 'token': token,
@@ -164,6 +165,8 @@ def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
 
 def void_ticket(connection: sa.Connection, token: str) -> bool:
     """Delete a ticket that has not been used; return whether it was."""
+    # DELETE FROM in_flight_requests WHERE token = ?
+    #   AND state = 'issued'
     return bool(connection.execute(
         sa.delete(tables.in_flight_requests)
         .where(_p.token == token,
@@ -175,6 +178,8 @@ def void_tickets(connection: sa.Connection, lease_id: str) -> int:
 
     :returns: how many there were.
     """
+    # DELETE FROM in_flight_requests WHERE lease_id = ?
+    #   AND state = 'issued'
     return connection.execute(
         sa.delete(tables.in_flight_requests)
         .where(_p.lease_id == lease_id,
@@ -184,6 +189,8 @@ def void_tickets(connection: sa.Connection, lease_id: str) -> int:
 def void_acts(connection: sa.Connection, node_uuid: str,
               acts: Collection[str]) -> None:
     """Delete the unused tickets for some acts on a node."""
+    # DELETE FROM in_flight_requests WHERE node_uuid = ?
+    #   AND act IN (...) AND state = 'issued'
     connection.execute(sa.delete(tables.in_flight_requests).where(
         _p.node_uuid == node_uuid, _p.act.in_(acts),
         _p.state == in_flight.State.ISSUED.value))
@@ -212,6 +219,7 @@ def delete(connection: sa.Connection, token: str, node_uuid: str) -> bool:
 
     :returns: ``False`` if it was gone, so that the node was not kept for it.
     """
+    # DELETE FROM in_flight_requests WHERE token = ? AND node_uuid = ?
     return bool(connection.execute(
         sa.delete(tables.in_flight_requests).where(
             _p.token == token, _p.node_uuid == node_uuid)).rowcount)
@@ -239,6 +247,8 @@ def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
 
     :param token: the request beside others.
     """
+    # SELECT id FROM in_flight_requests WHERE reservation_uuid = ?
+    #   AND token <> ? LIMIT 1
     return connection.execute(
         sa.select(_p.id).where(_p.reservation_uuid == reservation_uuid,
                                _p.token != token)
@@ -261,6 +271,8 @@ def delete_settled(connection: sa.Connection,
 
 def read_instances(connection: sa.Connection) -> frozenset[tuple[str, str]]:
     """Return the nodes and instances of allocations in flight."""
+    # SELECT node_uuid, instance_uuid FROM in_flight_requests
+    #   WHERE instance_uuid IS NOT NULL
     return frozenset((node, instance) for node, instance in
                      connection.execute(
                          sa.select(_p.node_uuid, _p.instance_uuid).where(

@@ -62,9 +62,13 @@ def reader(result: sa.CursorResult[Any], prefix: str = ''
 # NOTE: the statements are built once: building one takes longer than all else
 # that SQLAlchemy does for a few rows.
 _ALL = sa.select(*labelled())
+# SELECT ... FROM instance_reservations WHERE reservation_id IN
+#   (SELECT id FROM lease_reservations WHERE lease_id IN (...))
 _OF_LEASES = _ALL.where(_i.reservation_id.in_(
     sa.select(_l.id).where(
         _l.lease_id.in_(sa.bindparam('leases', expanding=True)))))
+# SELECT ... FROM instance_reservations WHERE reservation_id IN
+#   (SELECT lease_reservation_id FROM reservations WHERE node_uuid IN (...))
 _OF_NODES = _ALL.where(_i.reservation_id.in_(
     sa.select(_r.lease_reservation_id).where(
         _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))))

@@ -74,6 +74,8 @@ def take(connection: sa.Connection, lease_ids: Collection[str], token: str,
 
     :param token: a token that is never used again.
     """
+    # SELECT id, claimed_by, due_at, attempts FROM leases
+    #   WHERE id IN (...) AND claimed_by = ? ORDER BY due_at, id
     if not claimed_rows.take(connection, tables.leases, lease_ids, token,
                              _takeable(now), until):
         return []
@@ -288,6 +290,9 @@ def read_flags(connection: sa.Connection,
     :returns: by the id of the lease reservation: these and all that are
         flagged, or whose lease is.
     """
+    # SELECT id, lease_id, missing_resources, degraded
+    #   FROM lease_reservations JOIN leases ON ... WHERE status IN (...)
+    #   AND (degraded OR missing_resources OR id IN (...))
     live = [status.value for status in leases.LeaseStatus
             if not status.over and status is not leases.LeaseStatus.ERROR]
     flagged = sa.or_(_s.degraded, _l.missing_resources)

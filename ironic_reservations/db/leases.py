@@ -67,8 +67,10 @@ _HEAD = (_s.id, _s.generation, _s.waiting)
 # NOTE: the statements are built once: building one takes longer than all else
 # that SQLAlchemy does for a few rows.
 _IDS = sa.bindparam('ids', expanding=True)
+# SELECT ... FROM leases WHERE id IN (...) ORDER BY created_at, id
 _BY_ID = sa.select(*_COLUMNS).where(_s.id.in_(_IDS)).order_by(_s.created_at,
                                                               _s.id)
+# SELECT ... FROM lease_reservations WHERE lease_id IN (...) ORDER BY place
 _RESERVATIONS = sa.select(*_PART.columns, _l.lease_id).where(
     _l.lease_id.in_(_IDS)).order_by(_l.place)
 # NOTE: ``literal_column``, so that the ids are its only parameters. Events of
@@ -85,7 +87,9 @@ _AS_READ = (_s.id.in_(_IDS), sa.tuple_(_s.id, _s.generation).in_(
     sa.bindparam('pairs', expanding=True)))
 _RAISE = sa.update(tables.leases).where(*_AS_READ).values(
     generation=sa.bindparam('written'))
+# DELETE FROM lease_events WHERE lease_id IN (...)
 _DELETE_EVENTS = sa.delete(tables.lease_events).where(_e.lease_id.in_(_IDS))
+# DELETE FROM lease_reservations WHERE lease_id IN (...)
 _DELETE_RESERVATIONS = sa.delete(tables.lease_reservations).where(
     _l.lease_id.in_(_IDS))
 #: The statuses of leases that still have something, or will.
@@ -124,6 +128,8 @@ def read_page(connection: sa.Connection, project_id: str | None,
     :param known: a cache; it requires a connection whose queries see one
         consistent state.
     """
+    # SELECT ... FROM leases (JOIN those to be shown) WHERE project_id = ?
+    #   AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?
     query = sa.select(*(_COLUMNS if known is None else _HEAD))
     if ended_since is not None:
         shown = _shown(project_id, marker, limit, ended_since)
@@ -265,6 +271,8 @@ def count_live(connection: sa.Connection, project_id: str | None,
 
     :param without: ids of leases to leave out.
     """
+    # SELECT COUNT(*) FROM leases WHERE status IN (...)
+    #   AND project_id = ? AND id NOT IN (...)
     # NOTE: a positive list, since a negation uses no index.
     live = [status.value for status in leases.LeaseStatus if not status.over]
     query = (sa.select(sa.func.count()).select_from(tables.leases)
@@ -356,6 +364,7 @@ def read_of_reservations(connection: sa.Connection,
                          reservation_ids: Collection[str]
                          ) -> list[leases.Lease]:
     """Return the leases of lease reservations."""
+    # SELECT lease_id FROM lease_reservations WHERE id IN (...)
     ids = connection.execute(
         sa.select(_l.lease_id).where(_l.id.in_(reservation_ids))
     ).scalars().all()

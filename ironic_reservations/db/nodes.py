@@ -75,10 +75,12 @@ _NODE = store.Rows(
 #: What Ironic says of a node.
 _FACTS = tuple(column.key for column in _NODE.columns
                if column.key not in ('uuid', 'generation'))
+# SELECT uuid, generation, name, ... FROM nodes
 # NOTE: the statements of requests are built once: building one takes longer
 # than all else that SQLAlchemy does for it.
 _NODES = sa.select(*_NODE.columns)
 _NODES_BY_UUID = _NODES.where(_n.uuid.in_(_UUIDS))
+# SELECT node_uuid, trait FROM node_traits
 _TRAITS = sa.select(tables.node_traits.c.node_uuid, tables.node_traits.c.trait)
 _TRAITS_BY_UUID = _TRAITS.where(tables.node_traits.c.node_uuid.in_(_UUIDS))
 
@@ -342,6 +344,8 @@ def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
 @functools.lru_cache(maxsize=64)
 def _promised(shape: _Shape, hosts: bool) -> sa.Select[Any]:
     """Return the statement of :func:`read_promised`, which is built once."""
+    # SELECT ... FROM nodes WHERE (it can be reserved now)
+    #   AND (it is booked for later) ORDER BY uuid
     return sa.select(*_NODE.columns).where(
         *_not_booked_now(shape, hosts),
         sa.not_(conditions.unbooked(conditions.NOW))).order_by(_n.uuid)
@@ -467,6 +471,7 @@ _ADVANCE_THROUGH = _ADVANCE.values(let_through=sa.case(
 
 # SELECT uuid, generation FROM nodes WHERE uuid IN (...)
 _GENERATIONS = sa.select(_n.uuid, _n.generation).where(_n.uuid.in_(_UUIDS))
+# SELECT uuid, owner FROM nodes WHERE uuid IN (...)
 _OWNERS = sa.select(_n.uuid, _n.owner).where(_n.uuid.in_(_UUIDS))
 
 
@@ -548,6 +553,7 @@ _SUMS = sa.select(
         _c.generation == sa.bindparam('written')
     ).scalar_subquery().label('found')
 ).group_by(_BUCKET_OF)
+# SELECT uuid, id, generation, revision FROM nodes
 _VERSIONS = sa.select(_n.uuid, _n.id, _n.generation, _n.revision)
 # NOTE: the range is for the index.
 _VERSIONS_OF = _VERSIONS.where(
@@ -628,6 +634,7 @@ def insert_node(connection: sa.Connection, node: mirrored_node.Node,
 def insert_traits(connection: sa.Connection,
                   traits: Mapping[str, Collection[str]]) -> None:
     """Write traits, given by node."""
+    # INSERT INTO node_traits (node_uuid, trait) VALUES (?, ?), ...
     rows = [{'node_uuid': uuid, 'trait': trait}
             for uuid, names in traits.items() for trait in sorted(names)]
     if rows:
@@ -641,6 +648,8 @@ def update_facts(connection: sa.Connection,
 
     :param now: when Ironic was asked; newer data is not overwritten.
     """
+    # UPDATE nodes SET observed_at = ?, revision = revision + ?, name = ?, ...
+    #   WHERE uuid = ? AND observed_at <= ?
     if not nodes:
         return
     changes.insert(connection, {node.uuid: None for node in nodes})
@@ -680,6 +689,7 @@ def doubt(connection: sa.Connection, uuid: str,
 def replace_traits(connection: sa.Connection,
                    nodes: Collection[mirrored_node.Node]) -> None:
     """Replace the traits of nodes."""
+    # DELETE FROM node_traits WHERE node_uuid IN (...)
     if not nodes:
         return
     connection.execute(sa.delete(tables.node_traits).where(

@@ -53,6 +53,7 @@ _OBSERVATION = store.Rows(
 
 def read(connection: sa.Connection, name: str) -> Observation | None:
     """Return the checks of something, ``None`` if there were none."""
+    # SELECT since, looked_at FROM observations WHERE name = ?
     return _OBSERVATION.first(connection.execute(sa.select(
         *_OBSERVATION.columns).where(_k.name == name)))
 

@@ -46,6 +46,7 @@ _SHOWN = (*_COLUMNS, sa.select(conditions.suspended())
           .where(_n.uuid == _r.node_uuid)
           .correlate(tables.reservations).scalar_subquery()
           .label('unusable'))
+# SELECT ... FROM reservations WHERE uuid = ? AND immediate = 1
 # NOTE: the statements are built once: building one takes longer than all else
 # that SQLAlchemy does for it.
 _BY_UUID = sa.select(*_SHOWN).where(_r.uuid == sa.bindparam('uuid'),
@@ -58,6 +59,7 @@ _WITH_GENERATION = sa.select(
 ).join_from(
         tables.reservations, tables.nodes, _r.node_uuid == _n.uuid).where(
             _r.uuid == sa.bindparam('uuid'), _r.immediate == 1)
+# SELECT ... FROM reservations WHERE immediate = 1
 _HELD = sa.select(*_COLUMNS).where(_r.immediate == 1)
 _HELD_OF = _HELD.where(
     _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
@@ -254,6 +256,7 @@ def update_acted(connection: sa.Connection,
 
 def read_starting(connection: sa.Connection) -> frozenset[str]:
     """Return the nodes whose reservations are in the state ``starting``."""
+    # SELECT node_uuid FROM reservations WHERE state = 'starting'
     return frozenset(connection.execute(
         sa.select(_r.node_uuid)
         .where(_r.state == node_reservation.State.STARTING.value)).scalars())
@@ -273,6 +276,8 @@ def read_live_node_uuids(connection: sa.Connection,
 def count_live(connection: sa.Connection,
                now: datetime.datetime) -> dict[node_reservation.State, int]:
     """Count the live reservations by state."""
+    # SELECT state, COUNT(*) FROM reservations WHERE (it is live)
+    #   GROUP BY state
     rows = connection.execute(
         sa.select(_r.state, sa.func.count()).where(conditions.live(now))
         .group_by(_r.state))
@@ -333,6 +338,8 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
     :param sort_key: one of :data:`SORT_KEYS`; the id breaks ties.
     :param marker: the last one of the previous page.
     """
+    # SELECT ... FROM reservations WHERE (it is live, and confirmed)
+    #   AND ... AND (it is behind the marker) ORDER BY ..., id LIMIT ?
     # NOTE: not those that keep their nodes only to have them put back.
     query = sa.select(*_SHOWN).where(conditions.live(now),
                                      ~conditions.being_made(), sa.or_(

@@ -142,11 +142,13 @@ def replace(connection: sa.Connection, kind: str, key: str,
 def insert_undone(connection: sa.Connection, number: int,
                   until: datetime.datetime) -> None:
     """Write that the reservation with this row id came to nothing."""
+    # INSERT INTO claims (name, owner, expires_at) VALUES (?, ?, ?)
     connection.execute(sa.insert(tables.claims).values(
         name=f'{_UNDONE}{number}', owner='', expires_at=until))
 
 
 def read_undone(connection: sa.Connection, number: int) -> bool:
     """Return whether the reservation with this row id came to nothing."""
+    # SELECT name FROM claims WHERE name = ?
     return connection.execute(sa.select(_c.name).where(
         _c.name == f'{_UNDONE}{number}')).one_or_none() is not None

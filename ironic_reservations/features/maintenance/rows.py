@@ -54,6 +54,9 @@ def read(connection: sa.Connection, ids: Collection[str] | None = None
 
     :param ids: ``None``: all.
     """
+    # SELECT ... FROM maintenance_windows WHERE id IN (...)
+    #   ORDER BY starts_at, id
+    # SELECT ... FROM maintenance_nodes WHERE window_id IN (...) ORDER BY id
     query = sa.select(*_WINDOW.columns).order_by(_w.starts_at, _w.id)
     nodes = sa.select(*_NODE.columns).order_by(_m.id)
     if ids is not None:
@@ -255,5 +258,7 @@ def _nodes_with(condition: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
     NOTE: they are counted, since NOT EXISTS has PostgreSQL read the nodes of
     all windows.
     """
+    # SELECT COUNT(*) FROM maintenance_nodes
+    #   WHERE window_id = maintenance_windows.id AND ...
     return sa.select(sa.func.count()).where(
         _m.window_id == _w.id, condition).scalar_subquery()

@@ -150,6 +150,7 @@ def begin(connection: sa.Connection, booking_uuids: Collection[str],
 
     :raises Conflict: another process has written it for one of them.
     """
+    # INSERT INTO usable_bookings (booking_uuid, since) VALUES (?, ?), ...
     if booking_uuids:
         connection.execute(sa.insert(tables.usable_bookings), [
             {'booking_uuid': uuid, 'since': now} for uuid in booking_uuids])

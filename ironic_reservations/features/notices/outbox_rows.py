@@ -94,6 +94,7 @@ def insert(connection: sa.Connection,
 def read_known(connection: sa.Connection,
                ids: Collection[str]) -> set[str]:
     """Return those of some ids that exist, sent or not."""
+    # SELECT id FROM outbox WHERE id IN (...)
     wanted, known = list(ids), set[str]()
     for first in range(0, len(wanted), _PIECE):
         known.update(connection.scalars(sa.select(_c.id).where(
@@ -198,6 +199,11 @@ def read_digest(connection: sa.Connection, target: str,
     :returns: urgent notices first, then the oldest, whether or not they are
         due or claimed; and ``None`` if there has been no mail.
     """
+    # SELECT id, kind, created_at, due_at, (claimed) FROM outbox
+    #   WHERE channel = 'mail' AND target = ? AND due_at IS NOT NULL
+    #   AND kind IN (...) ORDER BY (urgent ones first), created_at, id LIMIT ?
+    # SELECT MAX(done_at) FROM outbox WHERE channel = 'mail'
+    #   AND target = ? AND outcome = 'delivered'
     mine = (_c.channel == notices.Channel.MAIL.value, _c.target == target)
     waiting = store.read(Due, connection.execute(
         sa.select(_c.id, _c.kind, _c.created_at, _c.due_at,
@@ -217,6 +223,8 @@ def take(connection: sa.Connection, ids: Collection[str], token: str,
 
     :param token: a token that is never used again.
     """
+    # SELECT ... FROM outbox WHERE id IN (...) AND claimed_by = ?
+    #   ORDER BY (urgent) DESC, due_at, id
     if not claimed_rows.take(connection, tables.outbox, ids, token,
                              _takeable(now), until):
         return []
@@ -250,6 +258,8 @@ def put_off(connection: sa.Connection, ids: Collection[str], token: str,
     :param token: of their claim.
     :param complaint: why they could not be sent.
     """
+    # UPDATE outbox SET due_at = ?, attempts = attempts + 1, ...
+    #   WHERE id IN (...) AND claimed_by = ?
     connection.execute(
         sa.update(tables.outbox)
         .where(_c.id.in_(ids), _c.claimed_by == token)
@@ -280,6 +290,9 @@ def any_old(connection: sa.Connection,
         up.
     :param purged: notices that were done before this are purged.
     """
+    # SELECT id FROM outbox WHERE due_at IS NOT NULL AND created_at < ? AND ...
+    #   LIMIT 1
+    # SELECT id FROM outbox WHERE done_at < ? LIMIT 1
     # NOTE: two queries, so that each uses its index.
     return any(connection.execute(
         sa.select(_c.id).where(*which).limit(1)).first() is not None
@@ -323,6 +336,8 @@ def purge(connection: sa.Connection, before: datetime.datetime,
 
     :returns: how many rows were deleted.
     """
+    # SELECT id FROM outbox WHERE done_at < ? ORDER BY done_at LIMIT ?
+    # DELETE FROM outbox WHERE id IN (...) AND done_at < ?
     # NOTE: two statements, since MariaDB allows no LIMIT inside IN.
     ids = connection.scalars(
         sa.select(_c.id).where(_c.done_at < before)
@@ -356,6 +371,8 @@ def count_given_up(connection: sa.Connection
 
     NOTE: channels that only the next release knows are left out.
     """
+    # SELECT channel, COUNT(*) FROM outbox WHERE outcome = 'given_up'
+    #   AND channel IN (...) GROUP BY channel
     return {notices.Channel(channel): count for channel, count
             in connection.execute(sa.select(_c.channel, sa.func.count())
         .where(_c.outcome == notices.Outcome.GIVEN_UP.value,

@@ -42,6 +42,7 @@ class Drift:
 def read(connection: sa.Connection) -> dict[hold_audit.Kind, Drift]:
     """Return the results of the last audit by kind; empty if there was none.
     """
+    # SELECT kind, found, remaining, audited_at FROM placement_drift
     rows = connection.execute(sa.select(
         _d.kind, _d.found, _d.remaining, _d.audited_at))
     made = store.record(Drift).reader(rows)
@@ -55,6 +56,7 @@ def write(connection: sa.Connection,
     :raises oslo_db.exception.DBDuplicateEntry: another audit is writing its
         results.
     """
+    # DELETE FROM placement_drift; INSERT INTO placement_drift ...
     connection.execute(sa.delete(tables.placement_drift))
     connection.execute(sa.insert(tables.placement_drift), [
         {'kind': kind.value, **dataclasses.asdict(one)}

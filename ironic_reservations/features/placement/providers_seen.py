@@ -63,6 +63,7 @@ _SEEN = store.Rows(Seen, tables.providers_seen, 'a provider')
 
 def read(connection: sa.Connection) -> dict[str, Seen]:
     """Return the states of providers, by uuid."""
+    # SELECT provider_uuid, generation, kind, fingerprint FROM providers_seen
     rows = connection.execute(sa.select(_s.provider_uuid, *_SEEN.columns))
     made = _SEEN.reader(rows)
     return {row.provider_uuid: made(row) for row in rows}
@@ -74,6 +75,8 @@ def write(connection: sa.Connection, seen: Mapping[str, Seen],
 
     :param gone: providers whose rows are to be deleted.
     """
+    # DELETE FROM providers_seen WHERE provider_uuid IN (...)
+    # INSERT INTO providers_seen (...) VALUES (...), ...
     stale = sorted({*seen, *gone})
     for start in range(0, len(stale), _BATCH):
         connection.execute(sa.delete(tables.providers_seen).where(

@@ -123,6 +123,7 @@ def begin(connection: sa.Connection, those: Collection[Deployment],
     :param lasts: whether they still are.
     :raises Conflict: another process has written it for one of them.
     """
+    # INSERT INTO usage_periods (booking_uuid, ...) VALUES (...), ...
     if those:
         connection.execute(sa.insert(tables.usage_periods), [
             {**dataclasses.asdict(each), 'kind': DEPLOYED, 'starts_at': now,
