@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Puts an engine together: the core with all features."""
+"""Builds an engine: the core with all features."""
 
 from __future__ import annotations
 

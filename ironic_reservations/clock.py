@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The one place that asks this host what time it is."""
+"""The only place that reads the clock of this host."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import time
 Clock = Callable[[], datetime.datetime]
 Timer = Callable[[], float]
 
-# NOTE: goes on while a host sleeps, where there is such a clock.
+# This clock also runs while a host sleeps, where the system has such a clock.
 _ELAPSED = getattr(time, 'CLOCK_BOOTTIME', time.CLOCK_MONOTONIC)
 
 
@@ -31,5 +31,5 @@ def utc_now() -> datetime.datetime:
 
 
 def elapsed() -> float:
-    """Return seconds since some moment, which nobody can set back."""
+    """Return monotonic seconds, which nobody can set back."""
     return time.clock_gettime(_ELAPSED)

@@ -16,9 +16,9 @@ A code is never reused for another cause and never renamed.  The catalogue
 with what to do about each one is doc/source/user/troubleshooting.rst; a test
 keeps the two the same.
 
-Whatever asks the database, Ironic, Placement, Nova or Keystone raises
-``DatabaseUnavailable``, ``IronicUnavailable`` and so on while they do not
-answer. Docstrings name these only where they mean more than that.
+Calls to the database, Ironic, Placement, Nova or Keystone raise
+``DatabaseUnavailable``, ``IronicUnavailable`` and so on while these do not
+answer. Docstrings mention such an error only where it has a further meaning.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class ReservationError(Exception):
     """A request could not be served.
 
     :param message: a sentence for the person who must act.
-    :param details: what a program may want besides, JSON-serializable;
-        ``reasons`` (a list of objects) is the one that most errors carry.
-    :cvar retry_after: in how many seconds it is worth trying again, where
-        that can be told.
+    :param details: further facts for programs, JSON-serializable; most errors
+        have ``reasons`` (a list of objects).
+    :cvar retry_after: the seconds after which a retry makes sense, where this
+        is known.
     """
 
     status: ClassVar[int] = 500
@@ -91,7 +91,7 @@ class SessionEnded(ReservationError):
 class SignInRefused(ReservationError):
     """A user of the calendar showed no valid credentials.
 
-    NOTE: whether there is such a user, project or domain is not told.
+    The answer does not show whether the user, project or domain exists.
     """
 
     status, code = 401, 'identity.sign_in_refused'
@@ -115,31 +115,31 @@ class TooManyAttempts(ReservationError):
 
 
 class CsrfTokenInvalid(ReservationError):
-    """Nothing shows that the calendar's own page sent a change."""
+    """A change carries no proof that the calendar's own page sent it."""
 
     status, code = 403, 'identity.csrf_token_invalid'
 
 
 class ResourceNotFound(ReservationError):
-    """No such path, or nothing there at the requested version."""
+    """The path does not exist, or not at the requested version."""
 
     status, code = 404, 'request.not_found'
 
 
 class MethodNotAllowed(ReservationError):
-    """The path is there, the method is not."""
+    """The path exists, but not with this method."""
 
     status, code = 405, 'request.method_not_allowed'
 
 
 class VersionNotAcceptable(ReservationError):
-    """The API version asked for is malformed or out of range."""
+    """The requested API version is malformed or out of range."""
 
     status, code = 406, 'request.version_not_acceptable'
 
 
 class NotAcceptable(ReservationError):
-    """The client accepts nothing that is served here."""
+    """The client accepts none of the media types that are served here."""
 
     status, code = 406, 'request.not_acceptable'
 
@@ -169,7 +169,7 @@ class ReservationNotFound(ReservationError):
 
 
 class NoNodeAvailable(ReservationError):
-    """No node that was asked for can be reserved now."""
+    """No node of the request can be reserved now."""
 
     status, code = 409, 'reservation.no_node_available'
 
@@ -181,19 +181,19 @@ class UuidInUse(ReservationError):
 
 
 class ReservationKeyReused(ReservationError):
-    """The key of a request for a reservation came with another one before."""
+    """The key of a request for a reservation was used for another request."""
 
     status, code = 422, 'reservation.idempotency_key_reused'
 
 
 class ReservationEnded(ReservationError):
-    """The reservation that the same request has made is over."""
+    """The reservation that the same request made is over."""
 
     status, code = 409, 'reservation.already_ended'
 
 
 class ReservationInUse(ReservationError):
-    """The node of a reservation is in use, and is put back after that."""
+    """The node of a reservation is in use, and is put back afterwards."""
 
     status, code = 409, 'reservation.in_use'
 
@@ -211,13 +211,13 @@ class ExtensionRefused(ReservationError):
 
 
 class ReservationLimit(ReservationError):
-    """A project may not have one more reservation, or none for so long."""
+    """The project may not have another reservation, or none for so long."""
 
     status, code = 403, 'reservation.limit_exceeded'
 
 
 class Contention(ReservationError):
-    """Other requests changed the same nodes each time that we tried."""
+    """Other requests changed the same nodes at each attempt."""
 
     status, code = 503, 'reservation.contention'
     retry_after = 1
@@ -236,23 +236,23 @@ class ProofInvalid(ReservationError):
 
 
 class ReservationRequired(ReservationError):
-    """The operator lets nobody deploy without a reservation."""
+    """The operator requires a reservation for each deploy."""
 
     status, code = 403, 'reservation.required'
 
 
 class AllocationRefused(ReservationError):
-    """No node that an allocation of Ironic could get is free.
+    """No node is free that an allocation of Ironic could get.
 
-    NOTE: 403, unlike the 409 of a reservation: the clients of Ironic retry a
-    409 for minutes.
+    The status is 403, unlike the 409 of a reservation: the clients of Ironic
+    retry a 409 for minutes.
     """
 
     status, code = 403, 'reservation.allocation_refused'
 
 
 class NotCanonical(ReservationError):
-    """A guarded request in a spelling that cannot be read in one way only."""
+    """A guarded request in a form with more than one possible meaning."""
 
     status, code = 403, 'guard.not_canonical'
 
@@ -260,26 +260,27 @@ class NotCanonical(ReservationError):
 class UnknownRoute(ReservationError):
     """A write of Ironic's API that this release does not know.
 
-    NOTE: to a node that somebody holds, or to nodes that cannot be told.
+    Such a write is refused on a node that is held, and if it does not name its
+    nodes.
     """
 
     status, code = 403, 'guard.unknown_route'
 
 
 class MaintenanceOfOthers(ReservationError):
-    """The holder of a node changes a maintenance that somebody else set."""
+    """The holder of a node changes a maintenance that it has not set."""
 
     status, code = 403, 'guard.maintenance_of_others'
 
 
 class TooManyFailures(TooManyAttempts):
-    """Ironic has refused too many of somebody's requests for a node."""
+    """Ironic has refused too many requests of one caller for a node."""
 
     status, code = 429, 'guard.too_many_attempts'
 
 
 class TooManyKeys(TooManyAttempts):
-    """A project has sent too many requests whose keys have to be kept."""
+    """A project has sent too many requests whose keys must be kept."""
 
     status, code = 429, 'request.too_many_keys'
 
@@ -291,13 +292,13 @@ class TooManyHardRequests(TooManyAttempts):
 
 
 class NodePromised(ReservationError):
-    """The node is promised for later, and nothing could take its place."""
+    """The node is promised for later, and no other could take its place."""
 
     status, code = 403, 'reservation.node_promised'
 
 
 class NodeInMaintenance(ReservationError):
-    """A maintenance window has the node, and nobody else."""
+    """A maintenance window has the node."""
 
     status, code = 403, 'guard.node_in_maintenance'
 
@@ -309,9 +310,10 @@ class LeaseNotFound(ReservationError):
 
 
 class LeaseRefused(ReservationError):
-    """No plan keeps all promises and this one too, or none was found.
+    """No plan was found that keeps all promises and this one too.
 
-    ``reasons`` has what is in the way, ``offers`` what would be accepted.
+    ``reasons`` contains the obstacles, ``offers`` the requests that would be
+    accepted.
     """
 
     status, code = 409, 'lease.refused'
@@ -330,7 +332,7 @@ class LeaseLimit(ReservationError):
 
 
 class LeaseNotPermitted(ReservationError):
-    """The service that the operator lets decide has refused the lease."""
+    """The operator's enforcement service has refused the lease."""
 
     status, code = 403, 'lease.not_permitted'
 
@@ -342,7 +344,7 @@ class FlavorNotFound(ReservationError):
 
 
 class IdempotencyKeyReused(ReservationError):
-    """The idempotency key came with another request before."""
+    """The idempotency key was used for another request."""
 
     status, code = 422, 'lease.idempotency_key_reused'
 
@@ -354,7 +356,7 @@ class CalendarNotFound(ReservationError):
 
 
 class HostNotFound(ReservationError):
-    """No such host, or no such node that could be one."""
+    """There is no such host, or no such node that could be one."""
 
     status, code = 404, 'host.not_found'
 
@@ -366,13 +368,13 @@ class HostExists(ReservationError):
 
 
 class HostInUse(ReservationError):
-    """Leases have been promised the host, and no other could serve them."""
+    """The host is promised to leases, and no other could serve them."""
 
     status, code = 409, 'host.in_use'
 
 
 class HostDecided(ReservationError):
-    """The configuration says whether the node is a host."""
+    """The configuration decides whether the node is a host."""
 
     status, code = 409, 'host.decided_by_configuration'
 
@@ -384,22 +386,22 @@ class MaintenanceNotFound(ReservationError):
 
 
 class MaintenanceRefused(ReservationError):
-    """Somebody has nodes that a maintenance window is to have.
+    """Nodes of a maintenance window have holders.
 
-    ``reasons`` has who, node by node.
+    ``reasons`` contains the holder of each node.
     """
 
     status, code = 409, 'maintenance.refused'
 
 
 class MaintenanceKeyReused(ReservationError):
-    """The key of a request for maintenance came with another one before."""
+    """The key of a request for maintenance was used for another request."""
 
     status, code = 422, 'maintenance.idempotency_key_reused'
 
 
 class MaintenanceEnded(ReservationError):
-    """The maintenance window that the same request has booked is over."""
+    """The maintenance window that the same request booked is over."""
 
     status, code = 409, 'maintenance.already_ended'
 
@@ -418,7 +420,7 @@ class DatabaseUnavailable(ReservationError):
 
 
 class OutcomeUnknown(DatabaseUnavailable):
-    """The database was lost when it may have committed already."""
+    """The connection to the database was lost during a COMMIT."""
 
     code = 'service.outcome_unknown'
     retry_after = 1
@@ -439,7 +441,7 @@ class ClockSkewed(DatabaseUnavailable):
 
 
 class PlannerBusy(ReservationError):
-    """The process is planning too many requests that take long."""
+    """The process is planning too many long requests."""
 
     status, code = 503, 'service.planner_busy'
     retry_after = 2
@@ -464,7 +466,7 @@ class NovaUnavailable(ReservationError):
 
 
 class KeystoneUnavailable(ReservationError):
-    """Keystone does not answer, or not as it should."""
+    """Keystone does not answer, or answers with an error."""
 
     status, code = 503, 'service.keystone_unavailable'
     retry_after = 5
@@ -477,13 +479,13 @@ class KeystoneUnavailable(ReservationError):
 
 
 class HandedOverLate(ReservationError):
-    """A request stood still between its admission and Ironic."""
+    """The process was stopped before it sent an admitted request."""
 
     status, code = 503, 'guard.handed_over_late'
 
 
 class Overtaken(ReservationError):
-    """A request was carried out after its node had become another's."""
+    """Ironic carried out a request after its node got another holder."""
 
     status, code = 403, 'guard.overtaken'
 
@@ -495,7 +497,7 @@ class TicketInvalid(ReservationError):
 
 
 class ProofUnknown(ReservationError):
-    """Placement, which could tell whose the node is, does not answer."""
+    """Placement, which knows the holder of the node, does not answer."""
 
     status, code = 503, 'guard.proof_unknown'
 

@@ -23,13 +23,13 @@ from ironic_reservations import errors
 
 def render(error: errors.ReservationError, request_id: str | None = None,
            with_details: bool = True) -> tuple[int, bytes]:
-    """Return the HTTP status and the body that tell of an error.
+    """Return the HTTP status and the body for an error.
 
     ``error_message`` is Ironic's shape, which python-ironicclient and
     openstacksdk read; ``errors`` is the API working group's, with the code.
 
-    :param error: what went wrong.
-    :param request_id: the id under which the log tells more.
+    :param error: the error.
+    :param request_id: the id under which the log has details.
     :param with_details: whether the structured details (the reasons of each
         node) are added; API versions below 1.4 do not have them.
     :returns: (status, JSON in UTF-8).
@@ -47,13 +47,13 @@ def render(error: errors.ReservationError, request_id: str | None = None,
 def render_as_blazar(error: errors.ReservationError,
                      request_id: str | None = None,
                      with_details: bool = True) -> tuple[int, bytes]:
-    """Return the HTTP status and the body that tell clients of Blazar.
+    """Return the HTTP status and the body of an error for clients of Blazar.
 
-    The keys that begin with ``error_`` are Blazar's, with a number where one
-    would look for a name; the others say more, to those who ask.
+    The keys that begin with ``error_`` are Blazar's; in Blazar, too,
+    ``error_name`` is a number. The other keys are ours, and have the details.
 
-    :param error: what went wrong.
-    :param request_id: the id under which the log tells more.
+    :param error: the error.
+    :param request_id: the id under which the log has details.
     :param with_details: whether the structured details are added.
     :returns: (status, JSON in UTF-8).
     """

@@ -12,9 +12,9 @@
 
 """``ironic_reservations.wsgi:application``, for any WSGI server.
 
-NOTE: made at the first request, so that a server that forks after loading
-shares no connection and no thread with its children; and without the command
-line, which is the server's.
+The application is made at the first request, so that a server that forks after
+loading shares no connection and no thread with its children. The command line
+is not read: it belongs to the server.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import threading
 
 from oslo_service import backend
 
-# NOTE: before anything loads oslo.messaging, which loads oslo.service, which
-# takes eventlet where nobody has chosen.
+# NOTE: this comes before any import of oslo.messaging, which loads
+# oslo.service, which uses eventlet unless a backend has been chosen.
 backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)
 
 from ironic_reservations import build  # noqa: E402

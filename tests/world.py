@@ -61,6 +61,7 @@ from ironic_reservations.model import node_reservation
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 from tests import compiled
+from tests import derived_snapshots
 from tests import statements_seen
 from tests import timeline_writes
 from tests import typed_instants
@@ -384,6 +385,7 @@ class World(fixtures.Fixture):
             database=_Interruptible(self.conf),
             timer=self.clock.elapsed)
         self.addCleanup(self.engine.database.close)
+        self.useFixture(derived_snapshots.Watch(lambda: self.engine))
 
     @property
     def url(self) -> str:

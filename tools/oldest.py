@@ -12,8 +12,8 @@
 
 """Check the oldest dependencies that are allowed, at the cost of imports.
 
-``.tox/oldest/bin/python -m tools.oldest``: exactly the lower bounds of
-requirements.txt are installed, every module can be imported, and every command
+``.tox/oldest/bin/python -m tools.oldest``: exactly the lower bounds of both
+distributions are installed, every module can be imported, and every command
 shows its help. With ``--story``, which takes three times as long, the first
 story of the demonstration works as well.
 """
@@ -28,19 +28,24 @@ import contextlib
 import importlib
 from importlib import metadata
 import io
+import itertools
 import pathlib
 import pkgutil
 import re
 import sys
 
 import ironic_reservations
+import ironic_reservations_client
 from tools import demo
 from tools import lease_story
 
 _ROOT = pathlib.Path(__file__).parents[1]
-_PACKAGE = ironic_reservations.__name__
+_PACKAGES = (ironic_reservations, ironic_reservations_client)
+_DISTRIBUTIONS = ('ironic-reservations', 'ironic-reservations-client')
+#: Where the requirements of each stand, below the root.
+FILES = ('requirements.txt', 'plugins/client/requirements.txt')
 #: Scripts of alembic, which it runs itself.
-_NOT_MODULES = f'{_PACKAGE}.db.migrations.'
+_NOT_MODULES = f'{ironic_reservations.__name__}.db.migrations.'
 _BOUND = re.compile(r'^(?P<name>[\w.-]+)(?:\[[^\]]*\])?>=(?P<bound>[\w.]+)',
                     re.MULTILINE)
 _COMMANDS = 'openstack.baremetal.v1'
@@ -54,7 +59,9 @@ def bounds(text: str) -> dict[str, str]:
 
 def _versions() -> Iterator[str]:
     """Yield each bound that is not what is installed."""
-    named = bounds((_ROOT / 'requirements.txt').read_text())
+    named: dict[str, str] = {}
+    for file in FILES:
+        named |= bounds((_ROOT / file).read_text())
     named['ironic'] = bounds(
         (_ROOT / 'test-requirements.txt').read_text())['ironic']
     for name, bound in named.items():
@@ -67,16 +74,19 @@ def _versions() -> Iterator[str]:
 
 
 def _imports() -> Iterator[str]:
-    for module in pkgutil.walk_packages(ironic_reservations.__path__,
-                                        f'{_PACKAGE}.'):
-        if not module.name.startswith(_NOT_MODULES):
-            yield from _failure(module.name, lambda name=module.name:
-                                importlib.import_module(name))
+    for package in _PACKAGES:
+        for module in pkgutil.walk_packages(package.__path__,
+                                            f'{package.__name__}.'):
+            if not module.name.startswith(_NOT_MODULES):
+                yield from _failure(module.name, lambda name=module.name:
+                                    importlib.import_module(name))
 
 
 def _helps() -> Iterator[str]:
     """Yield each command that does not show its help."""
-    for entry in metadata.distribution('ironic-reservations').entry_points:
+    for entry in itertools.chain.from_iterable(
+            metadata.distribution(name).entry_points
+            for name in _DISTRIBUTIONS):
         if entry.group == 'console_scripts':
             yield from _failure(entry.name, lambda entry=entry:
                                 _help(entry.load()))

@@ -59,7 +59,7 @@ make_venv() {
 # Everything that runs and tests the project; a change of what it needs is
 # taken in as well. Its arguments are environments of tox; by default py3.
 install_environment() {
-    local environments="${*:-py3}"
+    local environments="${*:-py3}" environment installed
     make_venv
     [ -x .tox/py3/bin/stestr ] \
         || say "Installing Ironic and the rest into .tox/py3" \
@@ -70,4 +70,14 @@ install_environment() {
         say "The installation failed; the reason is above."
         return 1
     fi
+    # tox does not see that the client has got another command.
+    for environment in $environments; do
+        installed=$(find ".tox/$environment/lib" -name entry_points.txt \
+            -path '*/ironic_reservations_client-*')
+        if [ -n "$installed" ] \
+                && [ plugins/client/setup.cfg -nt "$installed" ]; then
+            .venv/bin/uv pip install --quiet --no-deps \
+                --python ".tox/$environment" -e plugins/client >&2
+        fi
+    done
 }

@@ -85,8 +85,8 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
 def _context_local() -> threading.local:
     """Return pecan's thread-local, or a new one if it has none yet.
 
-    NOTE: there is one for all applications of a process; a new application
-    would replace it while requests are being served.
+    All applications of a process share it; a new application would replace it
+    while requests are being served.
     """
     present: threading.local | None = pecan.core.state
     return threading.local() if present is None else present
@@ -107,7 +107,7 @@ class _Identified:
 
 
 class _Bounded:
-    """Bounds the work of a request, and how many hard ones there are."""
+    """Bounds the work of a request, and the number of concurrent hard ones."""
 
     def __init__(self, application: wsgi.Application, engine: Engine,
                  conf: cfg.ConfigOpts) -> None:
@@ -123,7 +123,7 @@ class _Bounded:
 
 
 class _Confirmed:
-    """Authenticates callers, unless the calendar has done so."""
+    """Authenticates callers, unless the calendar has authenticated them."""
 
     def __init__(self, application: wsgi.Application,
                  authenticated: wsgi.Application) -> None:
@@ -135,13 +135,13 @@ class _Confirmed:
         confirmed = environ.get(api_identity.SIGNED_IN)
         if confirmed is None:
             return self._authenticated(environ, start_response)
-        # NOTE: updates the environ itself, since the audit reads it, too.
+        # The environ itself is updated, since the audit reads it, too.
         environ.update(confirmed)
         return self._application(environ, start_response)
 
 
 class _Fork:
-    """Sends some paths to applications of their own."""
+    """Passes some paths to applications of their own."""
 
     def __init__(self, plain: Mapping[str, wsgi.Application],
                  others: wsgi.Application) -> None:

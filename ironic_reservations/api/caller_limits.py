@@ -29,7 +29,7 @@ def of(conf: cfg.ConfigOpts, enforcer: policies.Enforcer,
        project_id: str | None) -> limits.Limits:
     """Return the limits of a group of options for a caller.
 
-    Without keystone, no caller is exempt, since there are no policies.
+    Without keystone there are no policies, so no caller is exempt.
 
     :param project_id: the project of the reservation or lease.
     """

@@ -25,7 +25,7 @@ from ironic_reservations.api import expose
 from ironic_reservations.api import wsgi
 
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
-#: The size, in bytes, up to which answers are not compressed.
+#: Answers up to this size, in bytes, are not compressed.
 _SHORT = 1000
 #: The gzip level; higher ones take much longer and save little.
 _LEVEL = 5
@@ -50,9 +50,9 @@ def unchanged(tag: str) -> pecan.Response:
 def answer(environ: wsgi.Environ, tag: str, document: Any) -> pecan.Response:
     """Return the answer with a document and its tag.
 
-    NOTE: the tag is a weak one, since the bytes depend on the compression.
+    The tag is a weak one, since the bytes depend on the compression.
 
-    :param tag: a text that differs for each document.
+    :param tag: a text that is different for each document.
     """
     return _packed(environ, tag, expose.answer(document))
 
@@ -61,7 +61,7 @@ def text(environ: wsgi.Environ, tag: str, body: bytes,
          content_type: str) -> pecan.Response:
     """Return the answer with a text in UTF-8, or 304 if the client has it.
 
-    :param tag: a text that differs for each body.
+    :param tag: a text that is different for each body.
     """
     if has(environ, tag):
         return unchanged(tag)
@@ -87,6 +87,6 @@ def takes_gzip(environ: wsgi.Environ) -> bool:
     """Return whether a client accepts gzip."""
     header = acceptparse.create_accept_encoding_header(
         environ.get('HTTP_ACCEPT_ENCODING', ''))
-    # NOTE: to WebOb, a header that is not valid accepts everything.
+    # WebOb lets an invalid header accept every encoding.
     return (isinstance(header, acceptparse.AcceptEncodingValidHeader)
             and bool(header.acceptable_offers(['gzip'])))

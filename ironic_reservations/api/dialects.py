@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The formats in which clients are answered: our own, and Blazar's."""
+"""The formats of answers to clients: our own, and Blazar's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Render = Callable[[errors.ReservationError, str | None, bool],
 
 #: The resources in the format of Blazar, with all paths below them.
 BLAZAR_PATHS = ('/v1/leases', '/v1/os-hosts', '/v1/availability')
-#: Resources of Blazar that are not served, whose clients read its format.
+#: Blazar resources that are not served; their clients expect Blazar's format.
 FLOATING_IPS = '/v1/floatingips'
 
 
@@ -35,11 +35,11 @@ class Dialect:
     """The format of the answers to a client.
 
     :ivar line: the versions of its service type.
-    :ivar beside: versions that a request may ask for as well, which add to
+    :ivar beside: versions that a request may name as well, which add keys to
         the format.
     :ivar details_since: the first version in which errors carry data.
-    :ivar render: returns status and body of an error; called with the error,
-        the request id and whether it may carry data.
+    :ivar render: returns status and body of an error; its arguments are the
+        error, the request id and whether the body may contain data.
     """
 
     line: versions.Line
@@ -49,7 +49,7 @@ class Dialect:
 
     def negotiated(self, header: str | None
                    ) -> dict[versions.Line, int | None]:
-        """Return the lines that an answer names, before they are agreed on.
+        """Return the lines of an answer, before their versions are determined.
 
         :param header: the value of ``OpenStack-API-Version``.
         """

@@ -44,9 +44,9 @@ class Call:
     """A parsed request.
 
     :ivar minor: the version in use.
-    :ivar own_minor: the version of our own line, which requests in Blazar's
-        format may ask for beside Blazar's.
-    :ivar query: of the type that the handler declared.
+    :ivar own_minor: the version of our own line, which a request in Blazar's
+        format may name beside Blazar's.
+    :ivar query: an object of the type that the handler declared.
     :ivar document: the JSON of the body, if the handler takes one.
     """
 
@@ -68,19 +68,20 @@ def expose(query: type[basic.Parts] = basic.NoQuery, takes_body: bool = False,
            content_type: str = JSON) -> Callable[..., Any]:
     """Make a method the handler of an HTTP method.
 
-    It is called with the request and with the ids in its path.
+    The method gets the request and the ids in its path.
 
     :param query: the WSME type of its query.
-    :param takes_body: whether it takes a JSON document; otherwise bodies are
-        refused, or left unread in the format of Blazar.
+    :param takes_body: whether it takes a JSON document; otherwise a request
+        with a body is refused, or, in the format of Blazar, the body is
+        ignored.
     :param since: the version that added it.
     :param repeated: names of query parameters that may be repeated; their
         values are lists.
-    :param content_type: of its answers.
+    :param content_type: the media type of its answers.
     """
     def decorate(method: Callable[..., pecan.Response]) -> Callable[..., Any]:
-        # NOTE: without named arguments, so that pecan does not fill them from
-        # queries and bodies.
+        # The handler has no named arguments, so that pecan does not fill them
+        # from queries and bodies.
         @pecan.expose(content_type=content_type)
         def handle(self: Any, *_: str) -> pecan.Response:
             environ = pecan.request.environ
@@ -89,8 +90,8 @@ def expose(query: type[basic.Parts] = basic.NoQuery, takes_body: bool = False,
                               'query parameter')
             carried = environ[body.KEY]
             document = carried.expect_json() if takes_body else None
-            # NOTE: Blazar reads no body where none belongs, and its clients
-            # send some.
+            # Blazar ignores a body that is not expected, and its clients send
+            # some.
             if not takes_body and dialects.of(
                     environ['PATH_INFO']) is not dialects.BLAZAR:
                 carried.expect_nothing()
@@ -134,8 +135,8 @@ def answer(document: Any, status: int = 200,
            **headers: str) -> pecan.Response:
     """Return an answer with a document of plain values.
 
-    NOTE: this does not use WSME's rendering, which takes longer for a page of
-    a thousand leases than everything else together.
+    WSME's rendering is not used: for a page of a thousand leases it takes
+    longer than all the rest of the request.
     """
     out = pecan.Response(dumps(document).encode(), status=status,
                          content_type=JSON)

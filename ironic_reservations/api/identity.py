@@ -23,8 +23,8 @@ from ironic_reservations.api import wsgi
 
 Provider = Callable[[wsgi.Environ], oslo_context.RequestContext]
 #: Returns a text that changes with the password of a user, given by its id:
-#: empty where this service does not check passwords, ``None`` where there is
-#: no such user. The id ``None`` is for no particular user.
+#: empty if this service does not check passwords, ``None`` if there is no such
+#: user. The id ``None`` means no particular user.
 Fingerprint = Callable[[str | None], str | None]
 
 #: The key of the environ for the context.
@@ -40,7 +40,7 @@ _EVERY_ROLE = ['admin', 'manager', 'member', 'reader']
 def administrator(environ: wsgi.Environ) -> oslo_context.RequestContext:
     """Return a context with all roles for every caller (noauth).
 
-    NOTE: headers that name a user or a project are ignored, since without
+    Headers that name a user or a project are ignored, since without
     authentication clients may write anything there.
     """
     return _all_powerful(environ, None)

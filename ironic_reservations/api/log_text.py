@@ -12,12 +12,12 @@
 
 """Makes values that clients sent safe for log lines.
 
-A path is percent-decoded before it gets here: a line feed in it would begin a
-forged log line, and other control characters could affect the terminal of a
-reader.
+A path is percent-decoded before: a line feed in it would begin a forged log
+line, and other control characters could affect the terminal of a reader.
 
 The uuid of a reservation is a proof, and more people can read the log than use
-the API. Only its beginning is logged, which is enough to find it in a list.
+the API. Only its beginning is logged, which is enough to find the reservation
+in a list.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from typing import Any
 
 #: The maximum length of a logged value, in characters.
 _LOGGED = 200
-#: Any part of a path below this that is longer than 8 characters may be a
-#: proof, since a uuid has many spellings.
+#: Below this path, any segment of more than 8 characters may be a proof, since
+#: a uuid has many spellings.
 _RESERVATIONS = re.compile('reservations', re.IGNORECASE)
 _LONG = re.compile('([^/]{8})[^/]+')
 
 
 def quoted(text: Any) -> str:
-    """Return text in printable ASCII, shortened, with proofs cut off."""
-    told = str(text)
-    where = _RESERVATIONS.search(told)
+    """Return a shortened text in printable ASCII, with proofs cut off."""
+    cut = str(text)
+    where = _RESERVATIONS.search(cut)
     if where is not None:
-        told = told[:where.end()] + _LONG.sub(r'\1...', told[where.end():])
-    return ascii(told[:_LOGGED])[1:-1]
+        cut = cut[:where.end()] + _LONG.sub(r'\1...', cut[where.end():])
+    return ascii(cut[:_LOGGED])[1:-1]
 
 
 def path(environ: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The header ``Idempotency-Key``, by which a client names its request."""
+"""The header ``Idempotency-Key``, by which a client identifies a request."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _MAX_KEY = 255
 def read(call: expose.Call, engine: Engine) -> str | None:
     """Return the idempotency key of a request, and count it.
 
-    :raises InvalidValue: it is too long, or not printable.
-    :raises TooManyKeys: the project has sent too many.
+    :raises InvalidValue: the key is too long, or not printable.
+    :raises TooManyKeys: the project has sent too many keys.
     """
     key: str | None = call.environ.get(_HEADER)
     if key is None:
@@ -43,7 +43,7 @@ def read(call: expose.Call, engine: Engine) -> str | None:
 def count(call: expose.Call, engine: Engine) -> None:
     """Count a request whose identity is kept for a while.
 
-    :raises TooManyKeys: the project has sent too many.
+    :raises TooManyKeys: the project has sent too many keys.
     """
     most, project = engine.conf.api.max_keys_per_day, call.context.project_id
     if most and project is not None:

@@ -67,11 +67,11 @@ class _Identify:
     """Authenticates a request without serving it."""
 
     def __init__(self, authenticate: wsgi.Middleware) -> None:
-        self._authenticated = authenticate(self._write_down)
+        self._authenticated = authenticate(self._store)
 
     @staticmethod
-    def _write_down(environ: wsgi.Environ,
-                    start_response: wsgi.StartResponse) -> Iterable[bytes]:
+    def _store(environ: wsgi.Environ,
+               start_response: wsgi.StartResponse) -> Iterable[bytes]:
         environ[_SEEN].update(environ)
         return wsgi.Answer(204, [], b'').send(start_response)
 
@@ -104,9 +104,9 @@ def _keystone(application: wsgi.Application,
 
 
 class BasicAuth:
-    """Authenticates users of the file, and stores who they are.
+    """Authenticates users of the file, and stores the authenticated user.
 
-    NOTE: oslo.middleware's own class is not used: it reads its option from the
+    oslo.middleware's own class is not used: it reads its option from the
     global configuration, and treats errors of the application as a wrong
     password.
 

@@ -28,7 +28,7 @@ CALENDAR = f'{PREFIX}/calendar'
 FEED = '/v1/leases.ics'
 #: The path of the API for users who have signed in to the page.
 CALENDAR_API = f'{CALENDAR}/api'
-#: The key of the environ for the root of this server as browsers see it.
+#: The environ has under this key the root of this server as browsers see it.
 SEEN = 'ironic_reservations.seen'
 
 
@@ -44,8 +44,8 @@ def root(environ: wsgi.Environ, conf: cfg.ConfigOpts) -> str:
         return util.application_uri(environ).rstrip('/')
     public = public.rstrip('/')
     script = environ.get('SCRIPT_NAME', '').rstrip('/')
-    # NOTE: inside Ironic's API, the resources are served both below the prefix
-    # and beside Ironic's own.
+    # Inside Ironic's API, the resources are served both below the prefix and
+    # among Ironic's own.
     if script.endswith(PREFIX) and not public.endswith(PREFIX):
         public += PREFIX
     return str(public)

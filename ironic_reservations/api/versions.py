@@ -141,12 +141,13 @@ class Line:
         return self.history[-1][0]
 
     def requested(self, header: str | None) -> int:
-        """Return the version that a request asks for.
+        """Return the version that a request names.
 
         :param header: the value of ``OpenStack-API-Version``, which may name
             other services, too.
-        :returns: the minor version; the oldest if none was asked for.
-        :raises VersionNotAcceptable: it cannot be parsed, or is out of range.
+        :returns: the minor version; the oldest if the request names none.
+        :raises VersionNotAcceptable: the version cannot be parsed, or is out
+            of range.
         """
         wanted: set[str] = set()
         for part in (header or '').split(','):
@@ -174,7 +175,7 @@ class Line:
         return minor
 
     def named(self, header: str | None) -> bool:
-        """Return whether a request asks for any version of this line."""
+        """Return whether a request names any version of this line."""
         return any(self._is_ours(part) for part in (header or '').split(','))
 
     def _is_ours(self, part: str) -> bool:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests to a WSGI application in this process.
+"""Sends requests to a WSGI application in this process.
 
 pecan keeps its request in one thread-local for all applications, which a call
 from another application's controller on the same thread would overwrite.
@@ -52,13 +52,13 @@ class InProcess:
         """Send a request.
 
         :param path: path and query, quoted.
-        :param body: what to send as JSON; ``None``: no body.
+        :param body: the document to send as JSON; ``None``: no body.
         :returns: (status, decoded JSON or ``None``); 500 if the application
             raises, as its clients get from a server.
         """
         if self._pid != os.getpid():
-            # NOTE: a server that forks after loading leaves the threads of
-            # the pool in the parent.
+            # A server that forks after loading leaves the threads of the pool
+            # in the parent.
             self._pool = futures.ThreadPoolExecutor(
                 _THREADS, 'ironic-reservations-call')
             self._pid = os.getpid()

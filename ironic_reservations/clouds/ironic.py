@@ -10,8 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Client for Ironic: reads nodes, and makes the few changes that are needed.
-"""
+"""Client for Ironic: reads nodes, and makes a few changes of nodes."""
 
 from __future__ import annotations
 
@@ -42,8 +41,8 @@ FIELDS = ('uuid', 'name', 'provision_state', 'instance_uuid', 'maintenance',
 _FIELDS = ','.join(FIELDS)
 #: The properties that leases can require.
 _PROPERTIES = ('cpus', 'memory_mb', 'local_gb', 'cpu_arch')
-#: The length of a property beyond which it is ignored: Ironic limits none, and
-#: a row that is too long for MariaDB would keep all nodes from being mirrored.
+#: A longer property is ignored: Ironic has no limit, and a row that is too
+#: long for MariaDB would stop the mirroring of all nodes.
 _LONGEST = 255
 #: The key of a node's ``extra`` by which an operator closes the node.
 RESERVABLE = 'reservable'
@@ -53,14 +52,14 @@ _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
 
 #: The key of an attached VIF in ``internal_info`` of a port.
 _VIF = 'tenant_vif_port_id'
-#: Fields of a node that change by themselves.
+#: Fields of a node that change without a request.
 _PASSING = frozenset((
     'clean_step', 'deploy_step', 'driver_internal_info', 'last_error',
     'links', 'portgroups', 'ports', 'provision_updated_at', 'reservation',
     'service_step', 'states', 'updated_at', 'volume'))
-#: The state of an allocation that a conductor works on.
+#: The state of an allocation on which a conductor works.
 ALLOCATING = 'allocating'
-#: The header by which the guard refuses our request if it is late: see
+#: With this header, the guard refuses our request if it is late: see
 #: engine.in_flight.tickets.
 TICKET_HEADER = 'OpenStack-Baremetal-Reservation-Ticket'
 
@@ -90,7 +89,7 @@ class Transport(Protocol):
 
 
 class _Http:
-    """Ironic at its endpoint, as the service user of [ironic]."""
+    """Sends requests to Ironic's endpoint as the user of [ironic]."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._adapter = sending.adapter(conf, 'ironic')
@@ -113,8 +112,8 @@ class Ironic:
     """Reads and changes nodes.
 
     :param transport: sends the requests.
-    :param headers: sent with each request: the credentials of a caller, if it
-        is not this service.
+    :param headers: sent with each request: the credentials of a caller, if the
+        requests are not this service's own.
     """
 
     def __init__(self, transport: Transport,
@@ -134,7 +133,7 @@ class Ironic:
                 or status in (400, 404) and _is_ironics(body)):
             return status, body
         if status in (401, 403) and self._caller:
-            # NOTE: not "unavailable": the caller lacks a role.
+            # Not "unavailable": the caller lacks a role.
             raise errors.Forbidden(
                 f'Ironic answered {status} to a request for nodes with your '
                 'credentials, so nothing was promised. Ask the operator for a '
@@ -149,11 +148,12 @@ class Ironic:
     def newest_version(self) -> str | None:
         """Return the newest version of the API that Ironic serves.
 
-        :returns: ``None`` if it does not tell.
+        :returns: ``None`` if the answer of Ironic contains none.
         """
         status, body = self._get('/v1')
-        told = body.get('version') if status == 200 else None
-        version = told.get('version') if isinstance(told, dict) else None
+        offered = body.get('version') if status == 200 else None
+        version = (offered.get('version') if isinstance(offered, dict)
+                   else None)
         try:
             ironic_versions.minor(str(version))
         except ValueError:
@@ -168,8 +168,8 @@ class Ironic:
         :raises Forbidden: the caller may not see nodes.
         """
         if '/' in ident or ident in ('', '.', '..'):
-            # NOTE: no node has such a name, and Ironic would treat it as a
-            # path, even if it is quoted.
+            # No node has such a name, and Ironic would treat it as a path,
+            # even if it is quoted.
             return None
         status, body = self._get(f'/v1/nodes/{parse.quote(ident, safe="")}'
                                  f'?fields={_FIELDS}')
@@ -177,7 +177,7 @@ class Ironic:
 
     def confirm(self, uuid: str,
                 with_traits: bool) -> mirrored_node.Node | None:
-        """Return a node, to confirm what is known of it.
+        """Return a node, to confirm its mirrored facts.
 
         :param with_traits: whether its traits matter; otherwise, they may be
             left out.
@@ -216,10 +216,11 @@ class Ironic:
     def ask_conductor(self, uuid: str) -> None:
         """Wait until the conductor of a node has answered a request.
 
-        NOTE: Ironic asks the conductor for the attached interfaces, after all
-        that has been sent to it before; a reader may do that.
+        To list the attached interfaces, Ironic asks the conductor, which
+        answers after all requests that were sent to it before. A reader may
+        list them.
 
-        :raises IronicUnavailable: it has not answered.
+        :raises IronicUnavailable: the conductor has not answered.
         """
         status, answer = self._transport.send(
             'GET', f'/v1/nodes/{uuid}/vifs', self._headers)
@@ -249,9 +250,9 @@ class Ironic:
         self._change('DELETE', f'/v1/allocations/{uuid}', None)
 
     def lately_changed(self) -> Iterator[list[mirrored_node.Node]]:
-        """Read nodes, those changed last first, page by page.
+        """Read nodes page by page, the last changed first.
 
-        NOTE: in detail, since only there ``created_at`` is shown, which
+        The details are read, since only they contain ``created_at``, which
         distinguishes a node that was enrolled again with the same uuid.
         """
         for page in self._pages({'sort_key': 'updated_at', 'sort_dir': 'desc',
@@ -279,7 +280,7 @@ class Ironic:
         self._provision(uuid, 'deleted', ticket)
 
     def abort(self, uuid: str, ticket: str | None = None) -> None:
-        """Abort the operation in which a node waits.
+        """Abort the operation on a node.
 
         :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node is in a state that does not allow it.
@@ -352,11 +353,11 @@ class Ironic:
 
     def put_back(self, uuid: str, method: str, path: str, body: Any,
                  ticket: str | None = None) -> None:
-        """Put something of a node back.
+        """Restore a setting of a node.
 
         :param path: below the node; with a leading slash, of the API.
         :param ticket: makes the guard refuse the request if it is late.
-        :raises Refused: Ironic does not do that now.
+        :raises Refused: Ironic does not allow that now.
         """
         self._change(method, path if path.startswith('/') else
                      f'/v1/nodes/{uuid}/{path}'.rstrip('/'), body, ticket)
@@ -391,7 +392,7 @@ class Ironic:
                      {'reason': reason}, ticket)
 
     def clear_maintenance(self, uuid: str, ticket: str | None = None) -> None:
-        """Take a node out of maintenance.
+        """Remove a node from maintenance.
 
         :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: the node cannot be changed now.
@@ -427,8 +428,8 @@ class Ironic:
         while True:
             status, body = self._get(f'{path}?{parse.urlencode(query)}')
             if status != 200:
-                # NOTE: also if the marker has been deleted since: an
-                # incomplete list must not be taken for a complete one.
+                # Raised also if the marker has been deleted since: an
+                # incomplete list must not be used as a complete one.
                 raise errors.IronicUnavailable(
                     f'Ironic answered {status} to a request for all nodes: '
                     f'{body}')
@@ -441,8 +442,8 @@ class Ironic:
 def _is_ironics(error: Any) -> bool:
     """Return whether an error was written by Ironic.
 
-    NOTE: a 404 of something in front of Ironic, such as a proxy that is being
-    configured, must not be taken for a node that has been deleted.
+    A proxy in front of Ironic that is being configured may answer 404, and its
+    answer must not be taken for the deletion of a node.
     """
     return isinstance(error, dict) and 'error_message' in error
 
@@ -475,8 +476,7 @@ def node_of(body: Mapping[str, Any]) -> mirrored_node.Node:
         instance_uuid=body.get('instance_uuid'),
         maintenance=bool(body.get('maintenance')),
         retired=bool(body.get('retired')),
-        # NOTE: "baremetal node set --extra reservable=false" writes the
-        # string.
+        # "baremetal node set --extra reservable=false" writes the string.
         reservable=strutils.bool_from_string(extra.get(RESERVABLE, True),
                                              default=True),
         owner=body.get('owner'), lessee=body.get('lessee'),

@@ -12,12 +12,11 @@
 
 """Read nodes through Ironic's own objects, in the process of its API.
 
-A caller is shown the same as by ``GET /v1/nodes/<uuid>``, for a fraction of
+A caller sees the same node as in ``GET /v1/nodes/<uuid>``, for a fraction of
 the processor time: the row is read by the function behind Ironic's list of
-nodes, and Ironic's policy decides who sees it.
+nodes, and Ironic's policy decides who may see it.
 
-NOTE: pecan has no part in this, so that a controller may do it in its own
-thread.
+pecan has no part in this, so a controller may do it in its own thread.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _COLUMNS = tuple(name for name in ironic.FIELDS if name != _TRAITS)
 
 @dataclasses.dataclass(frozen=True)
 class Objects:
-    """The modules of Ironic that its API reads nodes with."""
+    """The modules of Ironic with which its API reads nodes."""
 
     node: Any
     context: Any
@@ -54,14 +53,15 @@ class Objects:
              with_traits: bool) -> mirrored_node.Node | None:
         """Return a node as Ironic's API shows it to a caller.
 
-        :param caller: what Ironic's authentication wrote about the caller.
+        :param caller: the keys that Ironic's authentication wrote about the
+            caller.
         :returns: ``None`` if Ironic shows the caller no such node.
         """
-        # NOTE: the context of the request in this thread is ours, and log
-        # records are written with it.
+        # The context of this thread's request is ours, and log records are
+        # written with it, so it must not be overwritten.
         context = self.context.RequestContext.from_environ(
             dict(caller), overwrite=False)
-        # NOTE: by default, Ironic leaves nodes out that have a parent.
+        # By default, Ironic omits nodes that have a parent.
         found = self.node.Node.list(
             context, filters={'uuid_in': [uuid], 'include_children': True},
             fields=[*_COLUMNS, _TRAITS] if with_traits else [*_COLUMNS])
@@ -73,7 +73,7 @@ class Objects:
         return ironic.node_of(body)
 
     def _visible(self, context: Any, node: Any) -> bool:
-        # NOTE: as in ironic.api.controllers.v1.utils.check_owner_policy().
+        # The same as ironic.api.controllers.v1.utils.check_owner_policy().
         target = dict(context.to_policy_values())
         target['node.owner'] = node.owner
         if node.lessee:
@@ -86,13 +86,13 @@ class Objects:
 
 
 def load(conf: cfg.ConfigOpts) -> Objects | None:
-    """Return Ironic's objects, if reading them shows the same as its API.
+    """Return Ironic's objects, if they show the same nodes as its API.
 
     :param conf: the configuration of Ironic.
-    :returns: ``None`` if its API has to be asked.
+    :returns: ``None`` if its API must be asked.
     """
-    # NOTE: middleware between Ironic and us may hide nodes; Ironic's audit
-    # records each request to its API.
+    # Middleware between Ironic and us may hide nodes; Ironic's audit records
+    # each request to its API.
     if conf.api.middleware[:1] != [_MIDDLEWARE] or conf.audit.enabled:
         LOG.info("Nodes are confirmed by requests to Ironic's API, since its "
                  'options name other middleware first in [api] middleware, '
@@ -116,7 +116,8 @@ class EmbeddedIronic(ironic.Ironic):
     :param transport: sends the requests.
     :param headers: the credentials of the caller.
     :param objects: Ironic's objects.
-    :param caller: what Ironic's authentication wrote about the caller.
+    :param caller: the keys that Ironic's authentication wrote about the
+        caller.
     """
 
     def __init__(self, transport: ironic.Transport,
@@ -124,15 +125,16 @@ class EmbeddedIronic(ironic.Ironic):
                  caller: Mapping[str, Any]) -> None:
         super().__init__(transport, headers)
         self._objects = objects
-        self._of_whom = caller
+        self._authenticated = caller
 
     def confirm(self, uuid: str,
                 with_traits: bool) -> mirrored_node.Node | None:
         try:
-            return self._objects.read(self._of_whom, uuid, with_traits)
+            return self._objects.read(self._authenticated, uuid, with_traits)
         except Exception:
-            # NOTE: these are not a public interface of Ironic, and may change.
-            # Its API answers then, whatever the cause, and reports it.
+            # These objects are not a public interface of Ironic, and may
+            # change. On any error, its API is asked instead, and reports the
+            # cause.
             LOG.warning('Node %s could not be read through the objects of '
                         'Ironic; its API is asked', uuid, exc_info=True)
             return self.node(uuid)
@@ -141,13 +143,13 @@ class EmbeddedIronic(ironic.Ironic):
 def observer(transport: ironic.Transport, headers: Mapping[str, str],
              objects: Objects | None,
              caller: Mapping[str, Any] | None) -> ironic.Ironic:
-    """Return Ironic as a caller sees it, for the least processor time.
+    """Return Ironic as a caller sees it, at the least cost in processor time.
 
     :param transport: sends the requests.
     :param headers: the credentials of the caller.
-    :param objects: Ironic's objects; ``None``: by requests.
-    :param caller: what Ironic's authentication wrote about the caller;
-        ``None``: the caller was not authenticated yet.
+    :param objects: Ironic's objects; ``None``: nodes are read by requests.
+    :param caller: the keys that Ironic's authentication wrote about the
+        caller; ``None``: the caller is not authenticated yet.
     """
     if objects is None or caller is None:
         return ironic.Ironic(transport, headers)

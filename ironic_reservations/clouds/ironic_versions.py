@@ -23,7 +23,7 @@ REVIEWED = f'1.{REVIEWED_MINOR}'
 def minor(version: str) -> int:
     """Return the minor version of a version such as 1.115.
 
-    :raises ValueError: it is none.
+    :raises ValueError: the text is not such a version.
     """
     return int(version.partition('.')[2])
 
@@ -31,7 +31,8 @@ def minor(version: str) -> int:
 def installed() -> str | None:
     """Return the newest version that the installed Ironic serves.
 
-    :returns: ``None`` if there is none here, or it does not tell.
+    :returns: ``None`` if no Ironic is installed here, or its version is
+        unknown.
     """
     try:
         from ironic.api.controllers.v1 import versions

@@ -27,10 +27,10 @@ from ironic_reservations import errors
 LOG = log.getLogger(__name__)
 
 GROUP = 'keystone_authtoken'
-#: How long to wait for an answer, in seconds.
+#: The limit for an answer, in seconds.
 PATIENCE = 10
 _VERSION = '/v3'
-#: Errors that mean a refusal; users are not told which one it was.
+#: Errors that mean a refusal; users do not learn which one it was.
 _REFUSED = (ksa_exc.Unauthorized, ksa_exc.Forbidden, ksa_exc.NotFound,
             ksa_exc.BadRequest)
 
@@ -38,9 +38,10 @@ _REFUSED = (ksa_exc.Unauthorized, ksa_exc.Forbidden, ksa_exc.NotFound,
 class Keystone:
     """The Keystone that authenticates callers of the API.
 
-    :param settings: the configuration with its [keystone_authtoken]: Ironic's,
-        where this runs inside its API.
-    :param conf: our configuration, whose [ironic] is used if that has no URL.
+    :param settings: the configuration with [keystone_authtoken]: Ironic's, if
+        this runs inside its API.
+    :param conf: our configuration, whose [ironic] is used if the settings have
+        no URL.
     """
 
     def __init__(self, settings: cfg.ConfigOpts,
@@ -64,7 +65,7 @@ class Keystone:
                                             secret: str) -> str:
         """Return a token for an application credential.
 
-        :raises SignInRefused: Keystone refuses it.
+        :raises SignInRefused: Keystone refuses the credential.
         """
         return self._token(v3.ApplicationCredential(
             self._url(), application_credential_id=ident,
@@ -97,7 +98,7 @@ class Keystone:
 
     def _session(self) -> ksa_session.Session:
         options = self._settings[GROUP]
-        # NOTE: a redirect would send the password to another server.
+        # A redirect would send the password to another server.
         return ksa_session.Session(
             timeout=PATIENCE, redirect=False,
             user_agent='ironic-reservations-calendar',
@@ -110,7 +111,7 @@ class Keystone:
         """Return the URL of Keystone's API v3."""
         options = self._settings[GROUP]
         section = getattr(options, 'auth_section', None) or GROUP
-        # NOTE: the registered options depend on the authentication plugin.
+        # The authentication plugin decides which options are registered.
         for group, name in ((getattr(self._settings, section, None),
                              'auth_url'),
                             (options, 'www_authenticate_uri'),

@@ -9,10 +9,10 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Client for Keystone: which projects are gone.
+"""Client for Keystone: the projects that do not exist any more.
 
-That Keystone does not answer, or does not let its user see projects, proves
-nothing: then nothing is said of any project.
+If Keystone does not answer, or does not show projects to our user, that proves
+nothing: then no project is reported as gone.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ class KeystoneProjects:
     def gone(self, project_ids: Collection[str]) -> frozenset[str]:
         """Return the projects that Keystone certainly does not have.
 
-        :raises KeystoneUnavailable: it cannot be known.
+        :raises KeystoneUnavailable: Keystone's answers do not show this.
         """
         try:
             missing = {each for each in project_ids if not self._has(each)}
             if not missing:
                 return frozenset()
-            # NOTE: a user without the role is shown none.
+            # A user without the role sees no projects, so an empty list proves
+            # nothing.
             there = {each['id'] for each
                      in self._reader.get('/projects')['projects']}
         except (ksa_exc.ClientException, AttributeError, LookupError,
@@ -66,7 +67,7 @@ class KeystoneProjects:
         try:
             return self._reader.get(path)['project']['id'] == project_id
         except ksa_exc.NotFound as exc:
-            # NOTE: any other 404 comes from something in front of Keystone.
+            # Any other 404 comes from a proxy in front of Keystone.
             if exc.response.json()['error']['code'] != 404:
                 raise
             return False

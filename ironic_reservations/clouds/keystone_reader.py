@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Client for Keystone: what the user of [ironic] may read."""
+"""Client for Keystone: documents that the user of [ironic] may read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from oslo_config import cfg
 
 _GROUP = 'ironic'
 _VERSION = '/v3'
-#: How long, in seconds, to wait for an answer.
+#: The limit for an answer, in seconds.
 _PATIENCE = 10
 _USER = {'User-Agent': 'ironic-reservations'}
 
@@ -42,8 +42,8 @@ class KeystoneReader:
     def get(self, path: str, query: dict[str, str] | None = None) -> Any:
         """Return the document at a path below the version of the API.
 
-        :raises keystoneauth1.exceptions.ClientException: there is none, or it
-            is not shown, or Keystone does not answer.
+        :raises keystoneauth1.exceptions.ClientException: there is no such
+            document, or the user may not see it, or Keystone does not answer.
         """
         session, auth = self._opened()
         root = session.get_endpoint(auth, interface=plugin.AUTH_INTERFACE)

@@ -12,8 +12,8 @@
 
 """Client for Nova, one request for each call; no write is sent twice.
 
-A write returns an answer: whether it was done, why not, or that this is not
-known. A read returns the result, or raises.
+A write returns an answer: whether it was done, and if not, why, or that the
+outcome is unknown. A read returns the result, or raises.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Outcome = answers.Outcome
 
 #: The size of a page; Nova may return fewer.
 _PAGE = 500
-#: Ids that Nova accepts, except those that would be another path.
+#: Ids that Nova accepts, except those that would lead to another path.
 _FLAVOR_ID = re.compile('(?!\\.{1,2}$)[a-zA-Z0-9. _-]{1,255}')
 _DELETED = 'DELETED'
 _SOFT_DELETED = 'SOFT_DELETED'
@@ -72,10 +72,11 @@ class Flavor:
 class Server:
     """A server of any project.
 
-    :ivar host: the nova-compute that has it; ``None``: none yet.
+    :ivar host: the nova-compute that runs it; ``None``: none yet.
     :ivar node: the name of the hypervisor: for a node of Ironic, its uuid.
-    :ivar vcpus: those of its own copy of its flavor.
-    :ivar extra_specs: of the same; empty where Nova does not show them.
+    :ivar vcpus: the number in the server's own copy of its flavor.
+    :ivar extra_specs: those of the same copy; empty where Nova does not show
+        them.
     """
 
     uuid: str
@@ -94,7 +95,7 @@ class Server:
 
     @property
     def resized(self) -> bool:
-        """Return whether a resize of it is to be confirmed or reverted."""
+        """Return whether a resize is not confirmed or reverted yet."""
         return self.status == _RESIZED and self.task_state is None
 
     @property
@@ -105,10 +106,10 @@ class Server:
 
 @dataclasses.dataclass(frozen=True)
 class Migration:
-    """A resize or migration of a server, which a consumer stands for.
+    """A resize or migration of a server, with a consumer in Placement.
 
-    :ivar uuid: also that of the consumer in Placement that keeps what the
-        server had before.
+    :ivar uuid: also the uuid of the consumer in Placement that keeps the
+        previous allocations of the server.
     :ivar server: the uuid of the server.
     """
 
@@ -152,7 +153,8 @@ class Nova:
         if not _FLAVOR_ID.fullmatch(ident):
             return None
         body = self._read(_path(ident))
-        # NOTE: the path with the id "detail" lists all flavors.
+        # A flavor with the id "detail" cannot be read: that path lists all
+        # flavors.
         return _flavor(body['flavor']) if 'flavor' in (body or ()) else None
 
     def flavors(self) -> Iterator[Flavor]:
@@ -203,8 +205,8 @@ class Nova:
     def servers(self, **filters: str) -> Iterator[Server]:
         """Read servers of all projects, page by page.
 
-        :param filters: such as ``flavor`` and ``host``; the list is empty for
-            a flavor that does not exist.
+        :param filters: such as ``flavor`` and ``host``; for an unknown flavor,
+            the list is empty.
         """
         return map(_server, self._pages(
             'servers', {**filters, 'all_tenants': '1'}, '/servers/detail'))
@@ -212,8 +214,8 @@ class Nova:
     def server(self, uuid: str) -> Server | None:
         """Return a server; ``None`` if Nova shows none.
 
-        NOTE: to a user who is not an administrator, Nova shows no servers of
-        other projects; :meth:`servers` raises for such a user.
+        Nova shows other projects' servers to administrators only; for any
+        other user, :meth:`servers` raises.
         """
         body = self._read(f'/servers/{uuid}')
         return None if body is None else _server(body['server'])
@@ -258,15 +260,15 @@ class Nova:
                key: str = 'id') -> Iterator[Mapping[str, Any]]:
         """Read a list.
 
-        :param key: of the value by which the next page is asked for.
+        :param key: the key of the value by which the next page is requested.
         """
         marker: dict[str, str] = {}
         while True:
             body = self._read(f'{path}?' + parse.urlencode(
                 {**query, 'limit': str(_PAGE), **marker}))
             if body is None:
-                # NOTE: also if the marker has been deleted since: an
-                # incomplete list must not be taken for a complete one.
+                # Raised also if the marker has been deleted since: an
+                # incomplete list must not be used as a complete one.
                 raise errors.NovaUnavailable(
                     f'Nova does not list {kind}. ' + _remedy(404))
             yield from body[kind]
@@ -284,7 +286,7 @@ class Nova:
         if status == 200 and isinstance(body, dict):
             return body
         if status == 404 and 'itemNotFound' in (body or {}):
-            # NOTE: any other 404 comes from something in front of Nova.
+            # Any other 404 comes from a proxy in front of Nova.
             return None
         raise errors.NovaUnavailable(
             f'Nova answered {status} to GET {path.partition("?")[0]}: '
@@ -297,7 +299,7 @@ class Nova:
             return Answer(Outcome.UNCERTAIN, 'Nova did not answer '
                                              f'({type(exc).__name__}).')
         except ksa_exc.ClientException as exc:
-            # NOTE: there is no token or no endpoint, so nothing was sent.
+            # Without a token or an endpoint, nothing was sent.
             return Answer(Outcome.REFUSED, 'Nova cannot be reached '
                           f'({type(exc).__name__}). ' + _remedy(401))
         return _judge(path, status, answer)
@@ -319,7 +321,7 @@ def _path(flavor: str) -> str:
 def _flavor(body: Mapping[str, Any]) -> Flavor:
     return Flavor(body['id'], body['name'], body['vcpus'], body['ram'],
                   body['disk'], body['OS-FLV-EXT-DATA:ephemeral'],
-                  # NOTE: no swap is '' before version 2.75.
+                  # Before version 2.75, '' means no swap.
                   body['swap'] or 0, body['os-flavor-access:is_public'],
                   dict(body['extra_specs']))
 
@@ -366,7 +368,7 @@ def _judge(path: str, status: int, answer: Any) -> Answer:
     if status == 404 and 'itemNotFound' in (answer or {}):
         return Answer(Outcome.GONE, said)
     if status == 409:
-        # NOTE: for a server: it is in a task.
+        # For a server, this means that a task is running on it.
         return Answer(Outcome.AGAIN if path.startswith('/servers')
                       else Outcome.EXISTS, said)
     if status in (408, 413, 429) or status >= 500 or status < 400:

@@ -12,8 +12,9 @@
 
 """Client for Placement, one request for each call; no write is sent twice.
 
-A write returns an answer (:mod:`.placement_answers`): whether it was done, why
-not, or that this is not known. A read returns the result, or raises.
+A write returns an answer (:mod:`.placement_answers`): whether it was done, and
+if not, why, or that the outcome is unknown. A read returns the result, or
+raises.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ LEAST = answers.LEAST
 #: The version that introduced consumer types.
 TYPES: Version = (1, 38)
 _BEFORE_TYPES: Version = (1, 37)
-#: The type of consumers that were written without one, as Nova does.
+#: The type of consumers that were written without one, as Nova writes them.
 NO_TYPE = 'unknown'
 #: The newest version that the calls support.
 BEST: Version = (1, 38)
-#: How long, in seconds, to remember that Placement offers an older version.
+#: How long, in seconds, an older version of Placement is remembered.
 _REMEMBERED = 600.0
 
 VERSION_HEADER = 'OpenStack-API-Version'
@@ -56,9 +57,9 @@ class AllocationRequest:
     """The allocations that a consumer should have.
 
     :ivar allocations: by provider; empty removes all.
-    :ivar generation: of the consumer; ``None``: it does not exist.
-    :ivar consumer_type: ignored if Placement does not support types; ``None``
-        or :data:`NO_TYPE`: no type is written.
+    :ivar generation: that of the consumer; ``None``: it does not exist.
+    :ivar consumer_type: ignored if Placement does not support types; with
+        ``None`` or :data:`NO_TYPE`, no type is written.
     """
 
     allocations: Mapping[str, Resources]
@@ -102,10 +103,10 @@ class Provider:
 class Allocated:
     """The allocations on a provider.
 
-    :ivar consumers: resources by consumer.
-    :ivar usages: by class, read afterwards.
-    :ivar steady: whether nothing was allocated in between; something may have
-        been deleted.
+    :ivar consumers: the resources of each consumer.
+    :ivar usages: the usage of each class, read afterwards.
+    :ivar steady: whether nothing was allocated in between; deletions are
+        possible.
     """
 
     consumers: Mapping[str, Resources]
@@ -117,7 +118,7 @@ class Allocated:
 class Inventories:
     """The inventories of a provider.
 
-    :ivar generation: of the provider.
+    :ivar generation: the generation of the provider.
     """
 
     generation: int
@@ -140,7 +141,7 @@ class Placement:
         if token is not None:
             self._headers['X-Auth-Token'] = token
         if token == ADMIN:
-            # NOTE: it has only the role admin there, unless others are named.
+            # Without this, the token has the role admin only.
             self._headers['X-Roles'] = 'admin,service'
         self.version = BEST
         self._old_until = 0.0
@@ -223,8 +224,8 @@ class Placement:
     def with_room(self, resource_class: str) -> dict[str, dict[str, int]]:
         """Return the usages of all providers with capacity in a class.
 
-        :returns: by provider and class; including other providers in the same
-            trees.
+        :returns: usages by provider and class, including other providers in
+            the same trees.
         """
         body = self._read('/allocation_candidates?' + parse.urlencode(
             {'resources': f'{resource_class}:1'}))
@@ -247,7 +248,7 @@ class Placement:
                    ) -> list[dict[str, Resources]]:
         """Return the allocation candidates of a request.
 
-        :param query: its parameters.
+        :param query: the parameters of the request.
         :returns: for each candidate, the resources by provider.
         """
         body = self._read('/allocation_candidates?'
@@ -301,7 +302,7 @@ class Placement:
                         ) -> answers.Answer:
         """Replace the inventories of a provider.
 
-        :param generation: of the provider, as it was read.
+        :param generation: the generation of the provider as it was read.
         """
         return self._write(
             'PUT', f'/resource_providers/{provider}/inventories',
@@ -315,7 +316,7 @@ class Placement:
 
         Placement allows that only for users with the role ``service``.
 
-        :param generation: of the provider, as it was read.
+        :param generation: the generation of the provider as it was read.
         """
         return self._write('POST', answers.RESHAPER, lambda version: {
             'inventories': {provider: {
@@ -357,7 +358,7 @@ class Placement:
                 answers.Outcome.UNCERTAIN,
                 f'Placement did not answer ({type(exc).__name__}).')
         except ksa_exc.ClientException as exc:
-            # NOTE: there is no token or no endpoint, so nothing was sent.
+            # Without a token or an endpoint, nothing was sent.
             return answers.Answer(
                 answers.Outcome.REFUSED, 'Placement cannot be reached '
                 f'({type(exc).__name__}). ' + answers.remedy(401))
@@ -365,13 +366,13 @@ class Placement:
 
     def _send(self, method: str, path: str, body: Any = None,
               newest: Version = BEST) -> tuple[int, Any]:
-        """Send a request, and again if its version is not offered."""
+        """Send a request; repeat it if its version is not offered."""
         if self.version < BEST and time.monotonic() >= self._old_until:
             self.version = BEST
         status, answer = self._send_once(method, path, body, newest)
         if status == 406 and self.version > LEAST:
-            # NOTE: nothing has been done yet. During an upgrade, the next
-            # answer may come from another release of Placement.
+            # Nothing has been done yet. During an upgrade, the next answer may
+            # come from another release of Placement.
             self.version = max(LEAST, min(BEST, _offered(answer)))
             self._old_until = time.monotonic() + _REMEMBERED
             status, answer = self._send_once(method, path, body, newest)
@@ -384,8 +385,8 @@ class Placement:
                    newest: Version) -> tuple[int, Any]:
         version = min(self.version, newest)
         arguments = {} if body is None else {'json': body(version)}
-        # NOTE: without retries, since a write that seemed to fail may have
-        # been done, and a second one could leave usage without a consumer.
+        # Sent without retries: a write that seemed to fail may have been done,
+        # and a second one could leave usage without a consumer.
         return sending.request(
             self._sender, path, method, authenticated=self._authenticated,
             connect_retries=0, status_code_retries=0,
@@ -408,8 +409,7 @@ def _allocations(wanted: AllocationRequest,
 def _newest(wanted: AllocationRequest) -> Version:
     """Return the newest version with which a consumer can be written.
 
-    NOTE: since TYPES, a write needs a type, and NO_TYPE is not accepted as
-    one.
+    From TYPES on, a write needs a type, and NO_TYPE is not accepted as one.
     """
     return (_BEFORE_TYPES if wanted.consumer_type in (None, NO_TYPE)
             else BEST)
@@ -421,7 +421,7 @@ def _provider(body: Mapping[str, Any]) -> Provider:
 
 
 def _offered(answer: Any) -> Version:
-    """Return the newest version named in a 406."""
+    """Return the newest version that a 406 names."""
     try:
         major, minor = answer['errors'][0]['max_version'].split('.')
         return int(major), int(minor)

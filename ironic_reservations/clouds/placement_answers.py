@@ -23,7 +23,7 @@ Version = tuple[int, int]
 #: The oldest version of the API with all calls.
 LEAST: Version = (1, 29)
 
-#: The path at which inventories and allocations are changed together.
+#: A request to this path changes inventories and allocations together.
 RESHAPER = '/reshaper'
 
 _CONCURRENT = 'placement.concurrent_update'
@@ -55,13 +55,13 @@ class Outcome(enum.Enum):
     FULL = 'full'
     #: The provider does not offer the class, or not in that amount.
     UNFIT = 'unfit'
-    #: Allocations need what would be removed.
+    #: Allocations need the inventory or provider that would be removed.
     IN_USE = 'in use'
-    #: There is no such provider or class.
+    #: The provider or the class does not exist.
     UNKNOWN = 'unknown'
     #: A retry would not help: credentials, version, or a bug.
     REFUSED = 'refused'
-    #: No answer or a server error: read before anything else is written.
+    #: There was no answer, or a server error: read before the next write.
     UNCERTAIN = 'uncertain'
 
 
@@ -69,7 +69,7 @@ class Outcome(enum.Enum):
 class Answer:
     """The answer to a write.
 
-    :ivar said: a sentence, from Placement or about it.
+    :ivar said: a sentence of Placement, or about its answer.
     """
 
     outcome: Outcome
@@ -77,14 +77,14 @@ class Answer:
 
     @property
     def done(self) -> bool:
-        """Whether it was certainly done."""
+        """Whether the write was certainly done."""
         return self.outcome is Outcome.DONE
 
 
 def judge(method: str, path: str, status: int, answer: Any) -> Answer:
     """Return the outcome of a write.
 
-    :param answer: the decoded answer; ``None``: there was none.
+    :param answer: the decoded answer; ``None`` if there was none.
     """
     words = said(answer)
     if 200 <= status < 300:
@@ -123,8 +123,8 @@ def _conflict(path: str, code: object, words: str) -> Outcome:
 def is_placements(error: Any) -> bool:
     """Return whether an error was written by Placement.
 
-    NOTE: a 404 of something in front of Placement, such as a gateway, must
-    not be taken for a hold that does not exist.
+    A gateway in front of Placement may answer 404, and its answer must not be
+    taken for a missing hold.
     """
     return bool(_first_error(error))
 
@@ -138,7 +138,7 @@ def said(answer: Any) -> str:
 def remedy(status: int, path: str = '') -> str:
     """Return advice for a status.
 
-    :param path: of the request.
+    :param path: the path of the request.
     """
     if (path, status) == (RESHAPER, 403):
         return ('Placement lets only users with the role service change '

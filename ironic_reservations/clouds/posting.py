@@ -34,10 +34,10 @@ def post(url: str, host: str, headers: Mapping[str, str], body: bytes,
          timeout: float) -> None:
     """Post a message.
 
-    :param host: of the URL; an IPv6 address has no brackets.
-    :param timeout: for the whole exchange, in seconds.
-    :raises Undelivered: the receiver may not have accepted it.
-    :raises Declined: the receiver has refused it.
+    :param host: the host of the URL; an IPv6 address has no brackets.
+    :param timeout: the limit for the whole exchange, in seconds.
+    :raises Undelivered: the receiver may not have accepted the message.
+    :raises Declined: the receiver has refused the message.
     """
     target = urllib.parse.urlsplit(url)
     path = urllib.parse.urlunsplit(('', '', target.path or '/', target.query,
@@ -46,11 +46,11 @@ def post(url: str, host: str, headers: Mapping[str, str], body: bytes,
     def exchange(cut: time_limit.Cut) -> int:
         port = target.port
         if port is None:
-            # NOTE: otherwise http.client takes the end of an IPv6 address for
-            # the port.
+            # Without a port, http.client takes the end of an IPv6 address for
+            # one.
             port = (http.client.HTTPS_PORT if target.scheme == 'https' else
                     http.client.HTTP_PORT)
-        # NOTE: http.client ignores proxies and credentials of the environment.
+        # http.client ignores proxies and credentials of the environment.
         connection = (
             http.client.HTTPSConnection(
                 host, port, timeout=timeout,
@@ -61,19 +61,18 @@ def post(url: str, host: str, headers: Mapping[str, str], body: bytes,
             connection.connect()
             cut.watch(connection.sock)
             connection.request('POST', path, body, dict(headers))
-            # NOTE: the body of the answer is not read, and a redirect is an
-            # error like any other status than 2xx.
+            # The body of the answer is not read; a redirect is an error like
+            # any other status than 2xx.
             return connection.getresponse().status
         finally:
             connection.close()
     try:
         status = time_limit.within(timeout, host, exchange)
     except OSError as exc:
-        # NOTE: before ValueError, since a certificate error is both.
+        # Caught before ValueError, since a certificate error is both.
         raise _unreached(host, exc) from exc
     except (ValueError, http.client.InvalidURL) as exc:
-        # NOTE: its message may contain a header or the URL, which may be
-        # secrets.
+        # The message may contain a header or the URL, which may be secrets.
         raise Undelivered(f'{host} cannot be reached: {type(exc).__name__}; '
                           'the URL or a header, such as one with a token, '
                           'is not valid') from None

@@ -9,8 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Sends requests with keystoneauth, repeating reads whose connection breaks.
-"""
+"""Sends requests with keystoneauth; repeats reads that break off."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ def adapter(conf: cfg.ConfigOpts, group: str) -> Sender:
     """Return an adapter for the endpoint in a group of options."""
     found: Sender = loading.load_adapter_from_conf_options(
         conf, group, auth=loading.load_auth_from_conf_options(conf, group),
-        # NOTE: the session itself has no credentials, see guard/service.py.
+        # The session has no credentials of its own; guard/service.py says why.
         session=loading.load_session_from_conf_options(conf, group))
     return found
 
@@ -45,11 +44,11 @@ def request(sender: Sender, path: str, method: str,
     A server may close an idle connection just when a request is sent on it.
     Only a read may be repeated then, since a change may have been made.
 
-    NOTE: keystoneauth's ``connect_retries`` would also repeat after a
-    time-out, which doubles it.
+    keystoneauth's ``connect_retries`` would also repeat after a time-out,
+    which doubles it.
 
-    :param arguments: those of ``sender.request``.
-    :returns: status and body; the body is ``None`` if it is not JSON.
+    :param arguments: the arguments of ``sender.request``.
+    :returns: the status and the body, which is ``None`` if it is not JSON.
     """
     arguments['raise_exc'] = False
     try:

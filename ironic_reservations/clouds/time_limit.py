@@ -42,7 +42,7 @@ _left: dict[str, threading.Thread] = {}
 def one_line(exc: BaseException) -> str:
     """Return an error as one short printable line.
 
-    NOTE: the message may come from the peer.
+    The message may come from the peer.
     """
     said = ''.join(each if each.isprintable() else ' ' for each in str(exc))
     return f'{type(exc).__name__}: {said[:_SAID]}'
@@ -100,15 +100,15 @@ class _Exchange(threading.Thread, Generic[_T]):
 def within(seconds: float, receiver: str, act: Callable[[Cut], _T]) -> _T:
     """Return the result of an exchange, or abort it.
 
-    NOTE: it runs on another thread, since looking up a name cannot be aborted.
-    If the thread does not end, it sends nothing any more, and no other
-    exchange with the same receiver is begun meanwhile.
+    The exchange runs on another thread, since the lookup of a name cannot be
+    aborted. If the thread does not end, it sends nothing any more, and until
+    it ends, no other exchange with the same receiver is begun.
 
     :param seconds: the limit.
-    :param receiver: its name.
-    :param act: the exchange; it is passed the object to register connections
-        with.
-    :raises TooLate: it has not ended in time.
+    :param receiver: the name of the receiver.
+    :param act: the exchange; its argument is the object with which it
+        registers connections.
+    :raises TooLate: the exchange has not ended in time.
     """
     before = _left.get(receiver)
     if before is not None and before.is_alive():

@@ -16,12 +16,13 @@ import warnings
 
 from oslo_service import backend
 
-# NOTE: oslo.messaging loads oslo.service, which takes eventlet where nobody
-# has chosen. These processes have threads.
+# oslo.messaging loads oslo.service, which uses eventlet unless a backend has
+# been chosen. These processes have threads.
 backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)
 
-# NOTE: with threads, oslo.service loads futurist, which loads eventlet where
-# it is installed, only to know that; eventlet says then that it is deprecated.
-# Appended, so that what the user asks for with -W comes first.
+# NOTE: even with threads, oslo.service loads futurist, which loads an
+# installed eventlet only to detect it, and eventlet then warns that it is
+# deprecated. The filter is appended, so that filters of the user's -W come
+# first.
 warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated',
                         module=r'(futurist|oslo_utils)\b', append=True)

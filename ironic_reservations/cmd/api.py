@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""ironic-reservations-api: the API on its own, in one process."""
+"""ironic-reservations-api: the API as a service of its own, in one process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _cli_opts = [
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Serve until SIGTERM; requests under way are finished first."""
+    """Serve until SIGTERM; requests in progress are finished first."""
     try:
         conf = project_conf.load(sys.argv[1:] if argv is None else argv,
                                  prog=_NAME, cli_opts=_cli_opts,
@@ -65,10 +65,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def make_server(conf: cfg.ConfigOpts) -> api_server.Server:
-    """Return a server that listens already.
+    """Return a server whose socket listens already.
 
-    :raises OSError: the address cannot be listened on.
-    :raises oslo_config.cfg.Error: the options do not go together.
+    :raises OSError: the server cannot listen on the address.
+    :raises oslo_config.cfg.Error: the options contradict each other.
     """
     host = conf.host or conf.api.host
     port = conf.api.port if conf.port is None else conf.port
@@ -83,8 +83,8 @@ def make_server(conf: cfg.ConfigOpts) -> api_server.Server:
         reuse_port=conf.api.reuse_port,
         server_name=_NAME, shutdown_timeout=_STOP_WITHIN,
         request_queue_size=128)
-    # NOTE: for what has no limit of its own; the limit for bodies is ours,
-    # with an answer that says so.
+    # This limit is for headers; the limit for bodies is ours, whose refusal
+    # explains it.
     server.max_request_header_size = 65536
     server.prepare()
     return server
@@ -92,8 +92,8 @@ def make_server(conf: cfg.ConfigOpts) -> api_server.Server:
 
 def _stop_on_signals(server: api_server.Server) -> None:
     def stop(*_: object) -> None:
-        # NOTE: a thread of its own: the handler runs on the one that
-        # serves, which has to go on for the end to be reached.
+        # Stopped on another thread: the handler runs on the serving thread,
+        # which must continue to serve until the end.
         threading.Thread(target=server.stop, name='stop').start()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)

@@ -20,16 +20,16 @@ from cheroot import wsgi as cheroot_wsgi
 
 
 class Server(cheroot_wsgi.Server):
-    """Gives a connection to a thread once its client has sent something.
+    """Passes a connection to a thread once its client has sent data.
 
-    NOTE: cheroot gives a new connection to a thread at once, so that as many
-    connections as there are threads stop the service without a byte.
+    cheroot passes a new connection to a thread at once, so as many silent
+    connections as there are threads would block the service.
     """
 
     def process_conn(self, conn: Any) -> None:
-        """Serve a connection, or wait until there is something to serve.
+        """Serve a connection, or wait until it has a request.
 
-        :param conn: new, or with a request to read.
+        :param conn: a new connection, or one with a request to read.
         """
         if getattr(conn, 'awaited', False):
             super().process_conn(conn)

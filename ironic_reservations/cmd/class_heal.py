@@ -29,19 +29,19 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.cmd import counted
 from ironic_reservations.features.placement import class_heal
 
-#: The exit status where something is to be done, so that it is run again.
+#: The exit status if work remains, so that the command is run again.
 AGAIN = 1
-#: The exit status where nothing is, and nodes were left alone: running it
-#: again changes nothing, somebody has to look at them.
+#: The exit status if nothing remains to be done but nodes were skipped:
+#: another run changes nothing, and a person must examine them.
 LEFT_ALONE = 3
-#: How often a line is printed where there is no terminal, in nodes.
+#: Without a terminal, a line is printed for each so many nodes.
 _LINE_EVERY = 50
 
 _Outcome = class_heal.Outcome
 
 
 def add_parser(actions: Any) -> None:
-    """Add the action to those of ``placement``."""
+    """Add the action to the actions of ``placement``."""
     heal = actions.add_parser(
         'heal', help='Move the Placement allocations of instances to the '
                      'resource classes of their nodes, for instances that '
@@ -72,10 +72,10 @@ def add_parser(actions: Any) -> None:
 def run(engine: engine_module.Engine, options: Any) -> int:
     """Heal, print the outcome, and return the exit status.
 
-    :param options: the words of the command line.
-    :raises ValueError: there is no such node, another process is at it, or
-        somebody has broken it off.
-    :raises PlacementUnavailable: it cannot be known, or is not allowed.
+    :param options: the parsed command line.
+    :raises ValueError: there is no such node, another process is healing, or
+        the user has interrupted the command.
+    :raises PlacementUnavailable: Placement does not answer, or refuses.
     """
     there = class_heal.nodes(engine, options.node)
     results: list[class_heal.Result] = []
@@ -103,7 +103,7 @@ def _status(results: Sequence[class_heal.Result]) -> int:
 
 def _shown(healing: Iterator[class_heal.Result],
            total: int) -> Iterator[class_heal.Result]:
-    """Show how far it is, beside what is printed."""
+    """Show the progress apart from the printed result."""
     console = rich.console.Console(stderr=True)
     if console.is_terminal:
         with rich.progress.Progress(
@@ -161,30 +161,30 @@ def _row(result: class_heal.Result) -> dict[str, Any]:
 
 def _summary(results: Sequence[class_heal.Result], counts: Mapping[str, int],
              total: int) -> str:
-    told = [f'{counted.counted(total, "node")}: '
-            f'{counts["fine"]} in order']
+    parts = [f'{counted.counted(total, "node")}: '
+             f'{counts["fine"]} in order']
     if counts['healed']:
-        told.append(f'{counts["healed"]} healed')
+        parts.append(f'{counts["healed"]} healed')
     if counts['to heal']:
-        told.append(f'{counts["to heal"]} to heal')
+        parts.append(f'{counts["to heal"]} to heal')
     in_work = sum(each.again and each.outcome is _Outcome.LEFT
                   for each in results)
     if in_work:
-        told.append(f'{in_work} in work')
+        parts.append(f'{in_work} in work')
     alone = counts['left'] - in_work
     if alone:
-        told.append(f'{alone} left alone')
+        parts.append(f'{alone} left alone')
     missing = total - len(results)
     if missing:
-        told.append(f'{missing} not looked at')
-    said = ', '.join(told) + '.'
+        parts.append(f'{missing} not looked at')
+    summary = ', '.join(parts) + '.'
     if counts['to heal']:
-        said += ' Nothing was changed. Run it again with --apply.'
+        summary += ' Nothing was changed. Run it again with --apply.'
     elif in_work:
-        said += ' Run it again later for the nodes in work.'
+        summary += ' Run it again later for the nodes in work.'
     elif not missing:
-        said += ' Nothing is left to do.'
+        summary += ' Nothing is left to do.'
     if alone:
-        said += (' Somebody has to look at the nodes that were left alone; '
-                 'the column Why states the reasons.')
-    return said
+        summary += (' Somebody has to look at the nodes that were left alone; '
+                    'the column Why states the reasons.')
+    return summary

@@ -10,14 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Numbers of things in what commands print: ``1 node``, ``2 nodes``."""
+"""Numbers of things in the output of commands: ``1 node``, ``2 nodes``."""
 
 from __future__ import annotations
 
 
 def counted(number: int, thing: str) -> str:
-    """Return a number with the name of what it counts.
+    """Return a number with the name of the counted things.
 
-    :param thing: its name in the singular.
+    :param thing: the name of one such thing.
     """
     return f'{number} {thing}' if number == 1 else f'{number} {thing}s'

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""ironic-reservations-dbsync: the tables, from release to release."""
+"""ironic-reservations-dbsync: creates and upgrades the tables."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ def _warn(sentence: str) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command; the exit status tells whether it worked."""
-    # NOTE: what goes wrong is told in one sentence, with its cause, and not
-    # by a traceback of the last resort.
+    """Run the command; the exit status is 0 for success."""
+    # A failure is printed as one sentence with its cause, and not as a
+    # traceback of the handler of last resort.
     logging.getLogger().addHandler(_NOWHERE)
     command = cfg.SubCommandOpt('command', title='commands',
                                 handler=_add_commands)
     try:
         conf = project_conf.load(sys.argv[1:] if argv is None else argv,
                                  prog='ironic-reservations-dbsync',
-                                 cli_opts=[command], tell=_warn)
+                                 cli_opts=[command], warn=_warn)
         return _run(conf)
     except errors.DatabaseUnavailable as exc:
         cause = str(exc.__cause__).partition('\n')[0]

@@ -25,29 +25,29 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.cmd import counted
 from ironic_reservations.engine import lost_promises
 
-#: The exit status where something tells of a lost promise.
+#: The exit status if there is a trace of a lost promise.
 FOUND = 1
 
 
 def add_parser(add: Any) -> None:
-    """Add the command to those of ``ironic-reservations-manage``."""
+    """Add the command to the commands of ``ironic-reservations-manage``."""
     parser = add(
-        'audit', help='List what Ironic, Placement and Nova tell of promises '
+        'audit', help='List traces in Ironic, Placement and Nova of promises '
                       'that the database does not have, as after a fail-over '
                       'or a restored backup, and what to do. Changes nothing. '
-                      'Exit status: 0 if there is nothing, 1 if there is '
-                      'something, 2 if it cannot be known.')
+                      'Exit status: 0 without a trace, 1 with at least one, 2 '
+                      'if this cannot be determined.')
     parser.add_argument('-f', '--format', choices=('table', 'json'),
                         default='table', help='Output format.')
 
 
 def run(engine: engine_module.Engine, options: Any) -> int:
-    """Print what was found, and return the exit status.
+    """Print the traces, and return the exit status.
 
-    :param options: the words of the command line.
-    :raises IronicUnavailable: it cannot be known.
-    :raises PlacementUnavailable: it cannot be known.
-    :raises DatabaseUnavailable: it cannot be known.
+    :param options: the parsed command line.
+    :raises IronicUnavailable: Ironic does not answer.
+    :raises PlacementUnavailable: Placement does not answer.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     found = lost_promises.find(engine)
     if options.format == 'json':

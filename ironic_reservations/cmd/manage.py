@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""ironic-reservations-manage: what an operator does by hand."""
+"""ironic-reservations-manage: commands for operators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ironic_reservations.cmd import purge
 from ironic_reservations.features.placement import sync as placement_sync
 
 _NAME = 'ironic-reservations-manage'
-#: The exit status where something differs, and where nobody knows.
+#: The exit statuses if something differs, and if the command failed.
 DIFFERS = 1
 FAILED = 2
 _NOWHERE = logging.NullHandler()
@@ -64,15 +64,15 @@ def _add_commands(subparsers: object) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command; the exit status tells what came of it."""
-    # NOTE: what goes wrong is told in one sentence, and not by a traceback
-    # of the last resort.
+    """Run the command; the exit status is its result."""
+    # A failure is printed as one sentence, and not as a traceback of the
+    # handler of last resort.
     logging.getLogger().addHandler(_NOWHERE)
     command = cfg.SubCommandOpt('command', title='commands',
                                 handler=_add_commands)
     try:
         conf = project_conf.load(sys.argv[1:] if argv is None else argv,
-                                 prog=_NAME, cli_opts=[command], tell=_warn)
+                                 prog=_NAME, cli_opts=[command], warn=_warn)
         if conf.command.name == 'nova':
             return provider_config.run(conf, conf.command)
         if conf.command.name == 'purge':
@@ -111,11 +111,11 @@ def audit(engine: engine_module.Engine, repair: bool, everything: bool,
           form: str) -> int:
     """Compare our database with Placement, and return the exit status.
 
-    :param repair: whether to mend what can be.
-    :param everything: look at each node, whatever was seen before.
+    :param repair: whether differences are repaired where possible.
+    :param everything: whether each node is compared, even an unchanged one.
     :param form: ``table`` or ``json``.
-    :raises PlacementUnavailable: it cannot be known.
-    :raises DatabaseUnavailable: it cannot be known.
+    :raises PlacementUnavailable: Placement does not answer.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     if repair:
         placement_sync.recover(engine)
@@ -129,18 +129,18 @@ def audit(engine: engine_module.Engine, repair: bool, everything: bool,
 
 def _rows(kept: placement_sync.Audited) -> list[dict[str, str | bool | None]]:
     """Return one row for each difference, in a stable order."""
-    told = {each.difference: each for each in kept.repairs or ()}
+    repairs = {each.difference: each for each in kept.repairs or ()}
     rows: list[dict[str, str | bool | None]] = []
     for difference in kept.report.differences:
-        mended = told.get(difference)
+        repair = repairs.get(difference)
         rows.append({
             'kind': difference.kind.value,
             'node': difference.node_uuid or None,
             'consumer': difference.consumer_uuid,
             'reservation': difference.reservation_id or None,
             'detail': difference.detail,
-            'repaired': None if mended is None else mended.done,
-            'why_not': None if mended is None else mended.said or None})
+            'repaired': None if repair is None else repair.done,
+            'why_not': None if repair is None else repair.said or None})
     return rows
 
 
@@ -168,19 +168,19 @@ def _print(kept: placement_sync.Audited) -> None:
 
 def _summary(kept: placement_sync.Audited) -> str:
     found, left = len(kept.report.differences), len(kept.remaining)
-    told = f'{counted.counted(kept.report.nodes, "node")}: '
+    text = f'{counted.counted(kept.report.nodes, "node")}: '
     if not found:
-        told += 'Placement and the database agree.'
+        text += 'Placement and the database agree.'
     elif kept.repairs is None:
-        told += (f'{counted.counted(found, "difference")}. With --repair, '
+        text += (f'{counted.counted(found, "difference")}. With --repair, '
                  'differences are repaired where that is possible.')
     else:
-        told += (f'{counted.counted(found, "difference")}, '
+        text += (f'{counted.counted(found, "difference")}, '
                  f'{found - left} repaired.')
     if kept.report.in_work:
-        told += (' Not compared, since they are being changed: '
+        text += (' Not compared, since they are being changed: '
                  f'{counted.counted(kept.report.in_work, "node")}.')
-    return told
+    return text
 
 
 if __name__ == '__main__':

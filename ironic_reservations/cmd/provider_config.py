@@ -40,8 +40,8 @@ One entry stands for all hosts of a nova-compute, that is, for all its nodes
 # of Ironic, except those that another entry names by uuid or name."""
 _COMPUTE_HOST = """\
 For compute hosts, not for the nova-compute of Ironic."""
-# NOTE: all fields are named. Nova sends again, in each of its cycles, what
-# differs from what Placement has filled in.
+# All fields are named: in each of its cycles, Nova would send again each field
+# for which Placement has filled in another value.
 _SLOT = """\
         - {slot_class}:
             total: {total}
@@ -78,7 +78,7 @@ def add_parser(add: Any) -> None:
 def run(conf: cfg.ConfigOpts, options: Any) -> int:
     """Write or print the file, and return the exit status.
 
-    :param options: the words of the command line.
+    :param options: the parsed command line.
     :raises OSError: the file cannot be written.
     """
     text = _text(conf, options.total)
@@ -107,7 +107,7 @@ def _positive(word: str) -> int:
 
 
 def _write(path: str, text: str) -> None:
-    """Replace a file, so that nobody ever reads half of it."""
+    """Replace a file in one step, so that no reader sees half of it."""
     descriptor, beside = tempfile.mkstemp(
         prefix='.', suffix='.new', dir=os.path.dirname(path) or '.')
     try:
@@ -115,7 +115,7 @@ def _write(path: str, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        # NOTE: nova-compute is another user.
+        # nova-compute runs as another user.
         os.chmod(beside, 0o644)
         os.replace(beside, path)
     except BaseException:

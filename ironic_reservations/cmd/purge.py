@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""``ironic-reservations-manage purge``: forgetting leases that are over."""
+"""``ironic-reservations-manage purge``: deletes leases that are over."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ironic_reservations.engine.leases import purge
 
 
 def add_parser(add: Any) -> None:
-    """Add the command to those of ``ironic-reservations-manage``."""
+    """Add the command to the commands of ``ironic-reservations-manage``."""
     parser = add(
         'purge', help='Delete leases that have been over for a long time, in '
                       'batches, as the reconciler does; one short row for '
@@ -60,9 +60,9 @@ def _count(text: str) -> int:
 
 
 def run(engine: engine_module.Engine, options: cfg.SubCommandOpt) -> int:
-    """Delete all that is to be deleted, and print how many leases that was.
+    """Delete all leases up to a date, and print their number.
 
-    :param options: the words of the command line.
+    :param options: the parsed command line.
     :raises ValueError: leases are kept for ever, and no date was given.
     """
     before, days = options.before, engine.conf.leases.retention

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""ironic-reservations-reconciler: the passes, in a process of their own."""
+"""ironic-reservations-reconciler: the loops, in a process of their own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ironic_reservations.reconciler import loops
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Make passes until SIGTERM; any number of these may run."""
+    """Run the loops until SIGTERM; any number of such processes may run."""
     try:
         conf = project_conf.load(
             sys.argv[1:] if argv is None else argv,

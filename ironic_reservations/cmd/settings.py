@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""ironic-reservations-status config: which options are set, and where."""
+"""ironic-reservations-status config: the options that are set, and where."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ironic_reservations.conf import in_effect
 def run(conf: cfg.ConfigOpts, as_json: bool) -> int:
     """Print each option that is set, and return the exit status.
 
-    :param conf: names the files that are read.
+    :param conf: the configuration with the names of its files.
     :raises oslo_config.cfg.Error: a value is not valid.
     """
     found = in_effect.settings(conf)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""ironic-reservations-status: is it safe to upgrade, and what is set?"""
+"""ironic-reservations-status: upgrade checks, and the options that are set."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from ironic_reservations.db import sqlite_file
 from ironic_reservations.engine import ironic_api
 
 _NAME = 'ironic-reservations-status'
-#: The exit status where nothing is known.
+#: The exit status if the checks failed.
 _BROKEN = 255
-#: Which drivers are known to give up in time.
+#: The drivers that limit the wait for an answer.
 _DRIVERS = {'postgresql': 'postgresql+psycopg2 or postgresql+psycopg',
             'mysql': 'mysql+pymysql or mysql+mysqldb',
             'mariadb': 'mariadb+pymysql or mariadb+mysqldb'}
@@ -66,8 +66,8 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
                 str(exc.__cause__ if isinstance(
                     exc.__cause__, sessions.NotServed) else exc))
         finally:
-            # NOTE: the files of SQLite beside it, which are looked at next,
-            # are there as long as somebody has it open.
+            # SQLite keeps files beside the database while it is open, and the
+            # next check examines the files.
             database.close()
         if have == want:
             return upgradecheck.Result(upgradecheck.Code.SUCCESS)
@@ -178,17 +178,17 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the checks; 0 is yes, 1 yes with warnings, 2 no."""
+    """Run the checks; 0 means yes, 1 yes with warnings, 2 no."""
     command = cfg.SubCommandOpt('command', title='commands',
                                 handler=_add_commands)
     try:
-        # NOTE: each command shows the variables that are ignored itself.
+        # Each command shows the ignored variables itself.
         conf = project_conf.load(
             sys.argv[1:] if argv is None else argv, prog=_NAME,
-            cli_opts=[command], tell=lambda sentence: None)
+            cli_opts=[command], warn=lambda sentence: None)
         if conf.command.name == 'config':
             return settings.run(conf, conf.command.json)
-        # NOTE: oslo.upgradecheck looks there for --json.
+        # oslo.upgradecheck reads --json from there.
         upgradecheck.CONF = conf
         return int(Checks(conf).check())
     except cfg.Error as exc:

@@ -30,7 +30,7 @@ from ironic_reservations.conf import values
 LOG = log.getLogger(__name__)
 
 PROJECT = 'ironic-reservations'
-#: Names the configuration file where the caller has no command line.
+#: This variable names the configuration file if there is no command line.
 FILE_VARIABLE = 'OS_IRONIC_RESERVATIONS_CONFIG_FILE'
 
 
@@ -39,19 +39,19 @@ def load(args: Sequence[str] = (),
          prog: str | None = None,
          cli_opts: Sequence[cfg.Opt] = (),
          with_logging: bool = False,
-         tell: Callable[[str], None] = LOG.warning) -> cfg.ConfigOpts:
-    """Read the configuration into an object that nobody else shares.
+         warn: Callable[[str], None] = LOG.warning) -> cfg.ConfigOpts:
+    """Read the configuration into an object that is not shared.
 
     :param args: the command line without the program's name.
-    :param config_files: files to read instead of the usual ones; by default
-        the file that ``OS_IRONIC_RESERVATIONS_CONFIG_FILE`` names, else
-        ``ironic-reservations.conf`` where oslo.config looks for it.
+    :param config_files: the files to read instead of the usual ones; by
+        default the file that ``OS_IRONIC_RESERVATIONS_CONFIG_FILE`` names,
+        else ``ironic-reservations.conf`` in the folders of oslo.config.
     :param prog: the name of the program, for its help.
-    :param cli_opts: what the command line takes besides.
-    :param with_logging: whether this process sets up logging; one that is
-        embedded in Ironic never does.
-    :param tell: is given a sentence for each variable of the environment that
-        seems to set an option and does not.
+    :param cli_opts: further options of the command line.
+    :param with_logging: whether this process sets up logging; a process of
+        Ironic never does.
+    :param warn: called with a sentence for each variable of the environment
+        that seems to set an option but does not.
     :raises oslo_config.cfg.Error: a file or a value is not valid.
     """
     conf = environment.OwnConfigOpts()
@@ -69,5 +69,5 @@ def load(args: Sequence[str] = (),
     if with_logging:
         log.setup(conf, PROJECT)
     for sentence in ignored.variables(conf):
-        tell(sentence)
+        warn(sentence)
     return conf

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Options of [database]: those of oslo.db, and what waits for how long."""
+"""Options of [database]: those of oslo.db, and time limits."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@
 
 """Options from the environment, under a prefix of our own.
 
-NOTE: oslo.config reads OS_<SECTION>__<OPTION> for every program. In one
-process with Ironic, Ironic's database would become ours.
+oslo.config reads OS_<SECTION>__<OPTION> for every program. In one process with
+Ironic, Ironic's database would become ours.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 from oslo_config import cfg
 from oslo_config import sources
 
-#: What the name of each variable begins with.
+#: The name of each variable begins with this.
 PREFIX = 'IRONIC_RESERVATIONS_'
 _DEFAULT = 'DEFAULT'
 
@@ -33,24 +33,23 @@ _DEFAULT = 'DEFAULT'
 def variable(group: str | None, name: str) -> str:
     """Return the name of the variable that sets an option.
 
-    :param group: the section of the option; ``None``: [DEFAULT].
+    :param group: the section of the option; ``None`` means [DEFAULT].
     :param name: the option.
     """
     return f'{PREFIX}{(group or _DEFAULT).upper()}__{name.upper()}'
 
 
 def value_of(name: str) -> str:
-    """Return the value of a variable; an empty one is as good as none.
+    """Return the value of a variable; an empty one counts as missing.
 
-    NOTE: it is one whose value got lost on its way, and must not hide the
-    value in the file. Without spaces and the end of a line round it, as if it
-    stood in the file.
+    A variable is often empty by accident, and must not hide the value in the
+    file. As in a file, spaces and line ends around the value do not count.
     """
     return os.environ.get(name, '').strip()
 
 
 def is_used() -> bool:
-    """Return whether a variable may set an option: it names a section."""
+    """Return whether any variable may set an option, by naming a section."""
     return any(name.startswith(PREFIX) and '__' in name
                for name in os.environ)
 
@@ -59,7 +58,7 @@ class OwnConfigOpts(cfg.ConfigOpts):  # type: ignore[misc]
     """A configuration that reads variables with our prefix only.
 
     :raises RuntimeError: this oslo.config reads the environment in another
-        way, so that Ironic's variables would be read.
+        way, so Ironic's variables would be read.
     """
 
     def __init__(self) -> None:
@@ -74,7 +73,7 @@ class OwnConfigOpts(cfg.ConfigOpts):  # type: ignore[misc]
 
 
 class _Environment(sources.ConfigurationSource):  # type: ignore[misc]
-    """Reads an option from the environment, as it would stand in a file."""
+    """Reads an option from the environment in the syntax of a file."""
 
     @staticmethod
     def get_name(group_name: str | None, option_name: str) -> str:
@@ -83,7 +82,7 @@ class _Environment(sources.ConfigurationSource):  # type: ignore[misc]
 
     def get(self, group_name: str | None, option_name: str,
             opt: cfg.Opt) -> tuple[Any, cfg.LocationInfo | None]:
-        """Return the value of an option and where it was found."""
+        """Return the value of an option and its location."""
         name = variable(group_name, option_name)
         value = value_of(name)
         if not value:
@@ -96,10 +95,10 @@ class _Environment(sources.ConfigurationSource):  # type: ignore[misc]
 
 
 def _literal(value: str) -> str:
-    r"""Return a value that oslo.config turns into the given one.
+    r"""Return a text that oslo.config converts to the given value.
 
-    NOTE: it puts other options in for $name, and takes \$ for $; a password
-    from the environment may have either.
+    It replaces $name by other options, and \$ by $; a password from the
+    environment may contain both.
     """
     return re.sub(r'\\?\$',
                   lambda found: r'\\$' if len(found[0]) == 2 else '$$', value)

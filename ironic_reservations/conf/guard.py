@@ -19,7 +19,7 @@ from oslo_config import cfg
 from oslo_config import types
 
 GROUP = 'guard'
-#: What is done to nodes by requests that do not take them for use.
+#: The acts on nodes that do not deploy or bind them.
 PROTECTED_ACTS = ('maintenance', 'retired', 'delete', 'allocation', 'power',
                   'boot', 'vmedia', 'vif', 'instance_info', 'driver_info',
                   'lessee', 'settings', 'console', 'nmi', 'raid', 'vendor',
@@ -69,14 +69,14 @@ OPTS = [
                 item_type=types.String(
                     regex=r'^(POST|PUT|PATCH|DELETE|\*) /\S*$'),
                 help="Changes of nodes in Ironic's API that this release does "
-                     'not know and that pass nevertheless, whoever has the '
-                     'nodes: a method, a space and a path, such as "PUT '
-                     '/v1/nodes/*/lockout" or "* /v2/**". A "*" is one '
-                     'segment of the path, or any method; "**" at the end is '
-                     'all the rest. Requests that the guard knows are not '
-                     'affected. By default, those that it does not know are '
-                     'refused on a reserved or leased node, and if they do '
-                     'not name their nodes in a way that is known.'),
+                     'not know and that pass nevertheless, even if the nodes '
+                     'are reserved or leased: a method, a space and a path, '
+                     'such as "PUT /v1/nodes/*/lockout" or "* /v2/**". A "*" '
+                     'is one segment of the path, or any method; "**" at the '
+                     'end is all the rest. Requests that the guard knows are '
+                     'not affected. By default, unknown ones are refused on a '
+                     'reserved or leased node, and if they do not name their '
+                     'nodes in a known way.'),
     cfg.IntOpt('in_flight_timeout', default=120, min=5,
                deprecated_name='passage_timeout',
                help='Time, in seconds, that an admitted request may take. It '
@@ -84,12 +84,12 @@ OPTS = [
                     'not at all (503), even if its process was stopped in '
                     'between. If the end of the request is not seen, the node '
                     'is promised to nobody, also after this time, until the '
-                    'reconciler has found out the outcome; see rpc_timeout.'),
+                    'reconciler has determined the outcome; see rpc_timeout.'),
     cfg.IntOpt('rpc_timeout', default=60, min=1,
                help='Time, in seconds, for which an Ironic conductor may '
                     'still work on a request that it was sent. If a request '
                     'ended with 5xx or without an answer, the reconciler '
-                    'waits this long before it looks at the node. Set it to '
+                    'waits this long before it reads the node. Set it to '
                     'rpc_response_timeout of Ironic, or to [json_rpc] timeout '
                     'if Ironic uses JSON-RPC.'),
     cfg.IntOpt('claim_ttl', default=30, min=5,

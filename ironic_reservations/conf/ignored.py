@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Variables with our prefix that set nothing."""
+"""Warns of variables with our prefix that have no effect."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from oslo_config import cfg
 from ironic_reservations.conf import environment
 from ironic_reservations.conf import known
 
-#: How alike two names have to be for one to be meant by the other.
+#: The similarity of two names from which one may be meant by the other.
 _ALIKE = 0.8
-#: The beginnings of the sections of libraries.
+#: The sections of libraries begin with these words.
 _SECTIONS = (known.DEFAULT, 'keystone_authtoken', 'oslo')
 _HOW = (f'The name of one is {environment.PREFIX}<SECTION>__<OPTION>, in '
         'upper case.')
 
 
 def variables(conf: cfg.ConfigOpts) -> list[str]:
-    """Return a sentence for each variable with our prefix that sets nothing.
+    """Return a sentence for each variable with our prefix without effect.
 
-    No sentence has the value of a variable, which may be a secret.
+    No sentence contains the value of a variable, which may be a secret.
 
-    :param conf: names the files, which may say which options there are.
+    :param conf: the configuration whose files may add options.
     """
     given = sorted(name for name in os.environ
                    if name.startswith(environment.PREFIX))
@@ -50,7 +50,7 @@ def variables(conf: cfg.ConfigOpts) -> list[str]:
         return []
     names = _names(own)
     former: dict[str, str] = {}
-    # NOTE: to list the options of libraries, these have to be loaded.
+    # To list the options of libraries, these must be loaded.
     if not names.issuperset(given):
         options = known.everything(conf).options
         names, former = _names(options), _former(options)
@@ -61,7 +61,7 @@ def variables(conf: cfg.ConfigOpts) -> list[str]:
 def _is_meant(name: str, sections: Iterable[str]) -> bool:
     """Return whether a variable seems to be meant for an option.
 
-    NOTE: other programs, such as the tests, have variables with our prefix.
+    Other programs, such as the tests, have variables with our prefix.
     """
     rest = name.removeprefix(environment.PREFIX)
     return '__' in rest or rest.startswith(tuple(
@@ -74,7 +74,7 @@ def _names(options: Iterable[tuple[str, cfg.Opt]]) -> set[str]:
 
 
 def _former(options: Iterable[tuple[str, cfg.Opt]]) -> dict[str, str]:
-    """Return the variables of former names of options, and today's."""
+    """Return the present variable for each former name of an option."""
     return {environment.variable(old.group or group,
                                  old.name.replace('-', '_')):
             environment.variable(group, option.dest)
@@ -93,7 +93,7 @@ def _sentence(name: str, names: set[str],
 
 
 def _alike(name: str, names: set[str]) -> str | None:
-    """Return the variable whose name is most like a given one, if any is."""
+    """Return the variable with the most similar name, or ``None``."""
     by_words = {_words(each): each for each in sorted(names)}
     close = difflib.get_close_matches(_words(name), by_words, 1, _ALIKE)
     return by_words[close[0]] if close else None

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which options are set, to what, and where."""
+"""The options that are set, with their values and locations."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ from ironic_reservations.conf import known
 from ironic_reservations.conf import source_lines
 
 MASK = '***'
-#: A user's password in a URL, which any option may have.
+#: A user's password in a URL, which any option may contain.
 _PASSWORD = re.compile(r'(?<=://)(?P<user>[^/?#\s:]*):[^/?#\s]*(?=@)')
-#: Secrets that are URLs, of which only the password and the parameters are
-#: masked.
+#: Secrets that are URLs: only the password and the parameters are masked.
 _URLS = ('connection', 'slave_connection', 'transport_url')
 _URL = re.compile(r'(?P<scheme>[\w+.-]+://)'
                   r'(?:(?P<user>[^\s:@/?#]*)(?::(?P<password>[^\s@/?#]*))?@)?'
@@ -39,10 +38,10 @@ _URL = re.compile(r'(?P<scheme>[\w+.-]+://)'
 class Setting:
     """An option that is set.
 
-    :ivar value: as it is used, with secrets masked.
+    :ivar value: the value in use, with secrets masked.
     :ivar source: a file and a line, a variable, or the command line.
-    :ivar instead_of: the line of a file that is not used, since the source
-        comes before it.
+    :ivar instead_of: the line of a file that has no effect, since the source
+        takes precedence.
     """
 
     section: str
@@ -55,7 +54,7 @@ class Setting:
 def settings(conf: cfg.ConfigOpts) -> Sequence[Setting]:
     """Return each option that is set, in the order of sections and names.
 
-    :param conf: names the files.
+    :param conf: the configuration with the names of its files.
     :raises oslo_config.cfg.Error: a value is not valid.
     """
     everything = known.everything(conf)
@@ -94,7 +93,7 @@ def _shown(option: cfg.Opt, value: Any) -> Any:
 
 
 def _without_password(secret: str) -> str:
-    """Return what helps to know a URL; of what is none, a mask."""
+    """Return a URL without its password; any other text is masked."""
     url = _URL.fullmatch(secret)
     if url is None:
         return MASK

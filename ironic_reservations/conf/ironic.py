@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Options of [ironic]: how the project itself speaks to Ironic."""
+"""Options of [ironic]: the connection of the project to Ironic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from oslo_config import cfg
 
 GROUP = 'ironic'
 SERVICE_TYPE = 'baremetal'
-# NOTE: an Ironic that never answers must not hold up a worker for ever.
+# An Ironic that never answers must not block a worker for ever.
 TIMEOUT = 60
 
 OPTS = [

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Every option that the service may read, those of libraries among them."""
+"""All options that the service may read, including those of libraries."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from oslo_config import cfg
 from ironic_reservations.conf import environment
 from ironic_reservations.conf import opts
 
-#: The libraries that read our file, too: namespaces of the sample of it.
+#: The libraries that also read our file, as namespaces of its sample.
 LIBRARIES = ('keystonemiddleware.auth_token', 'oslo.log', 'oslo.messaging',
              'oslo.policy')
 _ENTRY_POINTS = 'oslo.config.opts'
-#: How a service is signed in to if nothing else is set.
+#: The default way to authenticate to a service.
 _USUAL = 'password'
-#: The section whose options a configuration has itself.
+#: The section whose options belong to the configuration itself.
 DEFAULT = 'DEFAULT'
 
 
@@ -44,7 +44,7 @@ DEFAULT = 'DEFAULT'
 class Known:
     """All options, and a configuration in which they are registered.
 
-    :ivar conf: used for nothing else.
+    :ivar conf: a configuration for this purpose only.
     :ivar options: pairs of a section and an option in it.
     """
 
@@ -61,7 +61,7 @@ def own() -> Sequence[tuple[str, cfg.Opt]]:
 def everything(conf: cfg.ConfigOpts) -> Known:
     """Return all options, as the files of a configuration set them.
 
-    :param conf: names the files.
+    :param conf: the configuration with the names of its files.
     """
     options = {(group, option.dest): option for group, option in own()}
     for entry in metadata.entry_points(group=_ENTRY_POINTS):
@@ -72,7 +72,7 @@ def everything(conf: cfg.ConfigOpts) -> Known:
     opts.register(known)
     known([], project=conf.project, default_config_files=conf.config_file,
           default_config_dirs=conf.config_dir)
-    # NOTE: only now, since some that nobody uses are required.
+    # Registered only after reading, since some unused options are required.
     _register(known, options)
     for group in [group for group, name in options if name == 'auth_type']:
         section, options_there = _of_plugin(known, group)
@@ -96,16 +96,16 @@ def _pairs(listed: Iterable[tuple[Any, Iterable[cfg.Opt]]]
 def _register(conf: cfg.ConfigOpts,
               options: dict[tuple[str, str], cfg.Opt]) -> None:
     for (group, _), option in options.items():
-        # NOTE: registered already, with a default of ours.
+        # An option may be registered already, with our default.
         with contextlib.suppress(cfg.DuplicateOptError):
             conf.register_opt(option, None if group == DEFAULT else group)
 
 
 def _of_plugin(conf: cfg.ConfigOpts,
                group: str) -> tuple[str, Sequence[cfg.Opt]]:
-    """Return the options of the way in which a service is signed in to.
+    """Return the options of the authentication plugin of a service.
 
-    :returns: the section that they are in, and the options.
+    :returns: their section, and the options.
     """
     try:
         return (conf[group].auth_section or group,

@@ -19,7 +19,7 @@ import re
 from oslo_config import cfg
 from oslo_config import types
 
-#: What can be sent in a header.
+#: The characters that a header can contain.
 _SENDABLE = re.compile(r'[\t\x20-\x7e\x80-\xff]*')
 
 GROUP = 'leases'
@@ -244,13 +244,13 @@ OPTS = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Check what no type of an option does.
+    """Check the values that the type of an option cannot check.
 
     :raises oslo_config.cfg.Error: a value is not valid.
     """
     token = (conf.leases.enforcement_token or '').strip()
     if not _SENDABLE.fullmatch(token):
-        # NOTE: without the value, which is a secret.
+        # The message omits the value, which is a secret.
         raise cfg.ConfigFileValueError(
             '[leases] enforcement_token has characters that cannot be sent in '
             'a header, such as one that ends a line. Set it to the token '

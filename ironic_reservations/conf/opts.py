@@ -27,26 +27,23 @@ from oslo_middleware import opts as middleware_opts
 from oslo_policy import opts as policy_opts
 
 from ironic_reservations.conf import api
-from ironic_reservations.conf import audit
 from ironic_reservations.conf import database
 from ironic_reservations.conf import default
 from ironic_reservations.conf import guard
 from ironic_reservations.conf import ironic
 from ironic_reservations.conf import leases
-from ironic_reservations.conf import notices
-from ironic_reservations.conf import nova
-from ironic_reservations.conf import placement
 from ironic_reservations.conf import reservations
+from ironic_reservations.features import options as features
 
-_GROUPS = (default, api, audit, database, guard, ironic, leases, notices, nova,
-           placement, reservations)
-#: The services that keystoneauth reaches for us.
-_CLOUDS = (ironic, nova, placement)
-#: The numbers of connections that a process keeps open, and of others that it
-#: opens when these are in use.
-# NOTE: one for each of [api] threads. To connect takes several times as long
-# as a reservation, and with oslo.db's default, 5, busy threads do it again and
-# again.
+_GROUPS = (default, api, database, guard, ironic, leases, reservations,
+           *features.GROUPS)
+#: The services that we reach through keystoneauth.
+_CLOUDS = (ironic, *features.CLOUDS)
+#: The number of connections that a process keeps open, and of those that it
+#: opens in addition.
+# One for each of [api] threads: a new connection takes several times as long
+# as a reservation, and with oslo.db's default, 5, busy threads open new ones
+# again and again.
 _POOL = {'max_pool_size': 16, 'max_overflow': 40}
 
 
@@ -54,7 +51,8 @@ _POOL = {'max_pool_size': 16, 'max_overflow': 40}
 def _database_opts() -> Sequence[cfg.Opt]:
     """Return the options of oslo.db with our defaults.
 
-    NOTE: copies, since oslo.db's own are Ironic's, too, in its process.
+    They are copies, since oslo.db's own objects are Ironic's, too, in its
+    process.
     """
     found = copy.deepcopy(db_options.database_opts)
     cfg.set_defaults(found, **_POOL)
@@ -62,7 +60,7 @@ def _database_opts() -> Sequence[cfg.Opt]:
 
 
 def register(conf: cfg.ConfigOpts) -> None:
-    """Make every option known to a configuration object."""
+    """Register all options in a configuration object."""
     for group in _GROUPS:
         conf.register_opts(group.OPTS,
                            None if group is default else group.GROUP)
@@ -75,11 +73,11 @@ def register(conf: cfg.ConfigOpts) -> None:
                 ('timeout', cloud.TIMEOUT),
                 ('valid_interfaces', ['internal', 'public'])):
             conf.set_default(name, default_value, cloud.GROUP)
-    # NOTE: the connection has a default that depends on [DEFAULT]
-    # state_path; db.connection fills it in.
+    # The default of the connection depends on [DEFAULT] state_path, so
+    # db.connection sets it.
     conf.register_opts(_database_opts(), database.GROUP)
-    # NOTE: not left to the middleware, which would register it only when a
-    # proxy is configured already.
+    # The middleware would register these only if a proxy is configured
+    # already.
     conf.register_opts(http_proxy_to_wsgi.OPTS, 'oslo_middleware')
     policy_opts.set_defaults(conf, policy_file='policy.yaml')
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which line of which file sets an option."""
+"""Determines the file and the line that set an option."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import re
 from oslo_config import cfg
 
 _SECTION = re.compile(r'\[(?P<name>[^\]]+)\]')
-#: A line that begins with a space goes on with the value of the last one.
+#: A line that begins with a space continues the previous value.
 _KEY = re.compile(r'(?P<name>[^\s#;=:\[][^=:]*?)\s*[=:]')
 
 
@@ -29,7 +29,7 @@ def line_of(file: str, group: str, option: cfg.Opt) -> int | None:
 
     :param file: a path.
     :param group: the section of the option.
-    :returns: ``None`` if there is none, or the file cannot be read.
+    :returns: ``None`` if there is no such line, or the file cannot be read.
     """
     try:
         text = pathlib.Path(file).read_text()
@@ -50,7 +50,7 @@ def line_of(file: str, group: str, option: cfg.Opt) -> int | None:
 def set_in(conf: cfg.ConfigOpts, group: str, option: cfg.Opt) -> str | None:
     """Return the place in the files where an option is set, for people.
 
-    :returns: the last one, which counts; ``None`` if there is none.
+    :returns: the last place, which takes effect; ``None`` if there is none.
     """
     for file in reversed(_files(conf)):
         number = line_of(file, group, option)

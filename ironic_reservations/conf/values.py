@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Checks that all values are valid, before one of them is needed."""
+"""Checks that all values are valid, before any of them is needed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ from ironic_reservations.conf import source_lines
 def check(conf: cfg.ConfigOpts) -> None:
     """Check each value, if any is set.
 
-    NOTE: oslo.config does it when a value is read, which may be in the midst
-    of a request.
+    oslo.config checks a value when it is read, which may be during a request.
 
-    :raises oslo_config.cfg.Error: a value is not valid; the message says
-        which one, and where it is set.
+    :raises oslo_config.cfg.Error: a value is not valid; the message names it
+        and its location.
     """
     if not (conf.config_file or conf.config_dir or environment.is_used()):
         return

@@ -18,6 +18,7 @@ they are asked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 
 #: What features remember from one attempt of a request to the next.
 Memory = MutableMapping[Hashable, object]
+
+#: Work of a loop, and its interval in seconds. It is given a function that
+#: says whether it may go on.
+DatesTask = tuple[Callable[[Callable[[], bool]], object], float]
 
 
 class Part:
@@ -72,7 +77,7 @@ class Obstacle(Exception):
 
 
 class Feature:
-    """A feature: its share of the changes of the timeline, and its routes."""
+    """A feature: its share of the changes, its loops and its routes."""
 
     def before(self, engine: Engine, change: change_module.Change,
                memory: Memory) -> None:
@@ -108,6 +113,33 @@ class Feature:
         It is called when several nodes were tried in vain.
         """
         return {}
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loops of the reconciler (``reconciler.loop.Loop``)."""
+        return ()
+
+    def dates(self, engine: Engine) -> Iterable[DatesTask]:
+        """Return tasks for leases whose dates may change, and intervals.
+
+        They share a loop and its claim.
+        """
+        return ()
+
+    def follow_nodes(self, engine: Engine) -> None:
+        """Do what follows from the states of nodes that were just mirrored."""
+
+    def clean_up(self, engine: Engine) -> None:
+        """Delete what is old."""
+
+    def stop(self, engine: Engine) -> None:
+        """Give back what this process has claimed, since it ends."""
+
+    def gauges(self, engine: Engine) -> Iterable[Any]:
+        """Return metrics (``api.gauges.Gauges``).
+
+        It imports them here: only a process with an API needs them.
+        """
+        return ()
 
     def routes(self, api: Any) -> Iterable[Any]:
         """Return the paths that the feature serves below ``/v1``.

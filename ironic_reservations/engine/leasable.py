@@ -28,13 +28,13 @@ import functools
 from typing import Protocol
 
 from oslo_config import cfg
-from oslo_db import exception as db_exception
 from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leasable as db_leasable
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.model import count_text
@@ -141,21 +141,25 @@ def _batch(engine: Engine, node_uuids: Sequence[str], read: _Read,
 
     :returns: how many were changed.
     """
+    now = engine.clock()
+    with engine.database.read() as connection:
+        there = seen.read(connection, node_uuids)
+        # Read after the generations, which the commit names.
+        found = read(connection, among=node_uuids)
+    if not found:
+        return 0
     try:
-        now = engine.clock()
-        with engine.database.write() as connection:
-            there = seen.read(connection, node_uuids)
-            # NOTE: read after the generations, which the commit names.
-            found = read(connection, among=node_uuids)
-            if found:
-                commit.commit(connection, there.only(found), now)
-                write(connection, found, now=now)
+        if change.carry_out_once(engine, change.Change(
+                now, difference.Difference(there.only(found)), opaque=True,
+                statements=[lambda connection: write(connection, found,
+                                                     now=now)])):
             return len(found)
-    except (db_connection.Conflict, db_exception.DBDuplicateEntry):
-        if len(node_uuids) == 1:
-            LOG.debug('Node %s has changed meanwhile; the next pass looks '
-                      'again', node_uuids[0])
-            return 0
+    except db_connection.Conflict:
+        pass
+    if len(node_uuids) == 1:
+        LOG.debug('Node %s has changed meanwhile; the next pass looks again',
+                  node_uuids[0])
+        return 0
     half = len(node_uuids) // 2
     return sum(_batch(engine, part, read, write)
                for part in (node_uuids[:half], node_uuids[half:]))

@@ -22,14 +22,19 @@ from ironic_reservations.features.history import feature as history
 from ironic_reservations.features.keys import feature as keys
 from ironic_reservations.features.limits import feature as limits
 from ironic_reservations.features.maintenance import feature as maintenance
+from ironic_reservations.features.no_show import feature as no_show
 from ironic_reservations.features.notices import feature as notices
+from ironic_reservations.features.open_dates import feature as open_dates
 from ironic_reservations.features.owners import feature as owners
 from ironic_reservations.features.placement import feature as placement
+from ironic_reservations.features.queue import feature as queue
 from ironic_reservations.features.usage import feature as usage
 
 FEATURES: tuple[feature.Feature, ...] = (
-    maintenance.Maintenance(), limits.Limits(), keys.Keys(),
-    notices.Notices(), owners.Owners(), usage.Usage(), history.History(),
+    open_dates.OpenDates(), queue.Queue(), maintenance.Maintenance(),
+    limits.Limits(), keys.Keys(),
+    notices.Notices(), owners.Owners(), usage.Usage(), no_show.NoShow(),
+    history.History(),
     calendar.Calendar(), placement.Placement(),
     # Before the enforcement service, which may take its time to answer.
     announcements.Announcements(), enforcement.Enforcement())

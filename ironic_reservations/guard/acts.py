@@ -51,15 +51,17 @@ from ironic_reservations.reconciler import loops
 LOG = log.getLogger(__name__)
 
 _REBUILD = 'rebuild'
-#: A provision target that no Ironic knows.
+#: No Ironic knows this provision target.
 _NOTHING = 'nothing at all'
-#: Ironic's statuses for what its policy allows and the node does not.
+#: Ironic answers with these if its policy allows a request and the state of
+#: the node does not.
 _NOT_OF_POLICY = (400, 409)
-#: Of a node, what is never there, and is judged as its instance_uuid.
+#: Nothing is ever below instance_uuid; Ironic applies the policy of
+#: instance_uuid to such a path.
 _NOTHING_BOUND = '/instance_uuid/nothing'
-#: Ironic's status for an allocation without a resource class.
+#: Ironic answers so to an allocation without a resource class.
 _MISSES_SOMETHING = 400
-#: How many candidates of an allocation may be names, as each of these costs a
+#: At most so many candidates of an allocation may be names: each name costs a
 #: request to Ironic.
 _MOST_NAMES = 50
 
@@ -112,7 +114,7 @@ class Acts:
                     environ, ident), act, asked, proof)
                 if act is not None else inward.call(self._app, inward.rebuilt(
                     environ, _provision_path(ident), body=asked.body)))
-            poke(ident, answer)
+            request_refresh(ident, answer)
             return answer
         node = seen or self._resolver.node(environ, ident)
         return self._failed.limited(
@@ -132,16 +134,16 @@ class Acts:
                 act=_act(asked.target),
                 placed_instance=self._placed(node, node.instance_uuid),
                 bearer=self._callers.bearer(node),
-                permitted=lambda: self._turn_away(environ, node))
+                permitted=lambda: self._require_ironic_policy(environ, node))
         except errors.ReservationError as refused:
             if asked.target == 'manage' and isinstance(refused,
                                                        errors.ProofRequired):
                 answer = self.protected.bring_back(environ, node.uuid,
                                                    request)
                 if answer is not None:
-                    poke(node.uuid, answer)
+                    request_refresh(node.uuid, answer)
                     return answer
-            self._turn_away(environ, node)
+            self._require_ironic_policy(environ, node)
             raise
         self.protected.record_use(admitted, node, (asked.target,))
         return self._carry(
@@ -157,30 +159,32 @@ class Acts:
                 environ, node, act, asked.target, proof, inward.rebuilt(
                     environ, _provision_path(node.uuid), body=asked.body))
         except (errors.ProofRequired, errors.ProofInvalid):
-            self._turn_away(environ, node)
+            self._require_ironic_policy(environ, node)
             raise
 
-    def _turn_away(self, environ: wsgi.Environ, node: callers.Node) -> None:
+    def _require_ironic_policy(self, environ: wsgi.Environ,
+                               node: callers.Node) -> None:
         """Raise Ironic's own refusal if its policy refuses the caller.
 
-        NOTE: a caller who may only read a node must not learn whether it is
-        promised, nor have leases move.  Ironic applies its policy before it
-        finds that it does not know the target, so this request has no effect.
+        A caller who may only read a node must not learn whether it is
+        promised, nor cause leases to move. Ironic applies its policy before it
+        finds that the target is unknown, so this request has no effect.
         """
-        self._turn_away_from(inward.rebuilt(
+        self._require_accepted(inward.rebuilt(
             environ, _provision_path(node.uuid), body={'target': _NOTHING}))
 
-    def _turn_away_from(self, request: wsgi.Environ) -> None:
-        """Raise Ironic's refusal of a request that has no effect.
+    def _require_accepted(self, request: wsgi.Environ) -> None:
+        """Raise Ironic's refusal of a request that would have no effect.
 
-        NOTE: also one of its headers, which comes before its policy.
+        Ironic may also refuse one of the headers, before it applies its
+        policy.
         """
-        if not self._callers.told_apart:
+        if not self._callers.has_roles:
             return
         answer = inward.call(self._app, request)
         if not (inward.succeeded(answer)
                 or answer.status in _NOT_OF_POLICY):
-            raise resolve.Turned(answer)
+            raise resolve.RefusedByIronic(answer)
 
     def act(self, environ: wsgi.Environ,
             asked: node_acts.NodeAct) -> wsgi.Answer:
@@ -189,14 +193,14 @@ class Acts:
             self.know_sender(environ)
         uuid, answer = self.protected.carry(environ, asked)
         if uuid is not None:
-            poke(uuid, answer)
+            request_refresh(uuid, answer)
         return answer
 
     def patch(self, environ: wsgi.Environ, ident: str | None) -> wsgi.Answer:
         """Change a node; its instance only if the timeline allows it.
 
-        NOTE: removing the instance frees the node and so ends its
-        reservation; therefore this needs the proof as well.
+        Removing the instance frees the node and so ends its reservation;
+        therefore it needs the proof as well.
 
         :param ident: the node; ``None`` if the path is not the canonical one.
         """
@@ -220,14 +224,15 @@ class Acts:
                     environ, node, acts, written, inward.rebuilt(
                         environ, inward.node_path(node.uuid), query,
                         body=patch))
-                poke(node.uuid, answer)
+                request_refresh(node.uuid, answer)
                 return answer
             if media.may_be_form(content_type, 'PATCH'):
-                # NOTE: it was read as JSON, and must not be read as a form.
+                # The body was read as JSON, and Ironic must not read it as a
+                # form.
                 environ['CONTENT_TYPE'] = media.JSON
             answer = inward.call(self._app, environ)
             if ident is not None:
-                poke(ident, answer)
+                request_refresh(ident, answer)
             return answer
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
         node = seen or self._resolver.node(environ, ident)
@@ -239,9 +244,9 @@ class Acts:
         instance_uuid = asked.instance_uuid or node.instance_uuid
 
         def permitted() -> None:
-            # NOTE: Ironic applies its policy before it finds that there is
-            # nothing below the field.
-            self._turn_away_from(inward.rebuilt(
+            # Ironic applies its policy before it finds nothing below the
+            # field.
+            self._require_accepted(inward.rebuilt(
                 environ, inward.node_path(node.uuid),
                 body=[{'op': 'remove', 'path': _NOTHING_BOUND}]))
         try:
@@ -267,7 +272,7 @@ class Acts:
     def _acts_of_patch(self, environ: wsgi.Environ, ident: str | None
                        ) -> tuple[Any, frozenset[node_acts.Act],
                                   tuple[str, ...]]:
-        """Return a PATCH, the protected acts in it, and what it writes."""
+        """Return a PATCH, its protected acts and the fields that it writes."""
         raw = inward.read_body(environ, self._limits.other)
         patch = (bodies.read_json(raw, self._limits.deepest) if raw
                  else None)
@@ -311,27 +316,27 @@ class Acts:
                                               body=body))
         self.audited.used(environ, admitted, answer)
         if inward.succeeded(answer):
-            # NOTE: the request stays open, since a conductor has yet to write
-            # the allocation to the node.
+            # The request stays open: a conductor has not yet written the
+            # allocation to the node.
             carry.accept(self._engine, admitted)
-            poke(admitted.node_uuid, answer)
+            request_refresh(admitted.node_uuid, answer)
         return answer
 
     def _ask_policy(self, environ: wsgi.Environ,
                     asked: bodies.Allocate) -> None:
         """Apply Ironic's policy to an allocation before any other answer.
 
-        NOTE: Ironic applies its policy before it finds that the resource
-        class is missing, so this request has no effect.
+        Ironic applies its policy before it finds that the resource class is
+        missing, so this request has no effect.
         """
-        if not self._callers.told_apart:
+        if not self._callers.has_roles:
             return
         owner = asked.body.get('owner')
         answer = inward.call(self._app, inward.rebuilt(
             environ, '/v1/allocations',
             body={} if owner is None else {'owner': owner}))
         if answer.status != _MISSES_SOMETHING:
-            raise resolve.Turned(answer)
+            raise resolve.RefusedByIronic(answer)
 
     def _hold(self, environ: wsgi.Environ, caller: wsgi.Environ,
               asked: bodies.Allocate, body: dict[str, Any],
@@ -355,7 +360,8 @@ class Acts:
     def _sees(self, caller: wsgi.Environ,
               owner: str | None) -> visibility.Visibility:
         if owner is not None:
-            # NOTE: Ironic considers the nodes of the allocation's owner.
+            # Ironic considers the nodes of the owner that the allocation
+            # names.
             return visibility.Visibility(project_id=owner)
         return visibility.Visibility(self._callers.creates_any(caller),
                                      self._callers.context(caller).project_id)
@@ -380,12 +386,12 @@ class Acts:
                 continue
             try:
                 uuids.append(self._resolver.node(environ, ident).uuid)
-            except resolve.Turned as turned:
-                if turned.answer.status not in (400, 404):
+            except resolve.RefusedByIronic as refusal:
+                if refusal.answer.status not in (400, 404):
                     raise
                 raise errors.InvalidValue(
                     f'The candidate node {ident[:80]!r} does not exist, or '
-                    'is not visible to you.') from turned
+                    'is not visible to you.') from refusal
         return list(dict.fromkeys(uuids))
 
     @property
@@ -411,15 +417,15 @@ class Acts:
         self.audited.used(environ, admitted, answer)
         if inward.succeeded(answer):
             carry.close(self._engine, admitted, True,
-                        self._look_again(environ, admitted), undo)
+                        self._read_again(environ, admitted), undo)
         return answer
 
-    def _look_again(self, environ: wsgi.Environ,
+    def _read_again(self, environ: wsgi.Environ,
                     admitted: admission.InFlightRequest
                     ) -> admission.Shown | None:
         try:
             asked_at = self._engine.clock()
-            # NOTE: the mirror keeps the traits that it has.
+            # The mirror keeps the traits that it has, so they are not read.
             node = self._observer(environ).confirm(admitted.node_uuid,
                                                    with_traits=False)
         except (errors.IronicUnavailable, errors.Forbidden,
@@ -438,7 +444,7 @@ class Acts:
     def read_form(self, environ: wsgi.Environ) -> bytes:
         """Return the body of a request that may be a form.
 
-        :raises Turned: Ironic does not know the sender.
+        :raises RefusedByIronic: Ironic does not know the sender.
         """
         self.know_sender(environ)
         return inward.read_body(environ, self._limits.other)
@@ -446,11 +452,11 @@ class Acts:
     def know_sender(self, environ: wsgi.Environ) -> wsgi.Environ:
         """Return the sender of a request, before its body is read.
 
-        :raises Turned: Ironic does not know the sender.
+        :raises RefusedByIronic: Ironic does not know the sender.
         """
         caller = identity.identify(self._app, self._strategy, environ)
         if isinstance(caller, wsgi.Answer):
-            raise resolve.Turned(caller)
+            raise resolve.RefusedByIronic(caller)
         environ[identity.CALLER] = caller
         return caller
 
@@ -458,8 +464,8 @@ class Acts:
                         ident: str) -> callers.Node | None:
         """Return the node of a request, read as its sender.
 
-        NOTE: the node is needed anyway, so authentication costs no request of
-        its own.
+        The node is needed anyway, so authentication costs no request of its
+        own.
 
         :returns: ``None`` if everybody is an administrator of Ironic.
         """
@@ -467,12 +473,12 @@ class Acts:
                 else self._resolver.node(environ, ident))
 
 
-def poke(ident: str, answer: wsgi.Answer) -> None:
-    """Have a node mirrored again soon, if Ironic has changed it."""
+def request_refresh(ident: str, answer: wsgi.Answer) -> None:
+    """Request that the mirror reads a node soon, if Ironic has changed it."""
     running = loops.current()
     if (running is not None and inward.succeeded(answer)
             and uuidutils.is_uuid_like(ident)):
-        running.poke(resolve.canonical(ident))
+        running.request_refresh(resolve.canonical(ident))
 
 
 def _act(target: str) -> admit.Act:

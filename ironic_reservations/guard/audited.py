@@ -56,7 +56,7 @@ class Audited:
                 error: errors.ReservationError) -> None:
         """Record a refusal, unless the sender is not authenticated.
 
-        NOTE: a sender without valid credentials could fill the log.
+        Otherwise a sender without valid credentials could fill the log.
         """
         if identity.CALLER in environ:
             self._record(

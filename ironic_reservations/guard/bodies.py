@@ -94,7 +94,7 @@ def read_json(raw: bytes, deepest: int = DEEPEST) -> Any:
     """Parse JSON that all parsers read alike.
 
     :param deepest: how deeply it may be nested.
-    :raises Malformed: it is not JSON in UTF-8, or is nested too deeply.
+    :raises Malformed: the text is not JSON in UTF-8, or is nested too deeply.
     :raises NotCanonical: an object has the same key twice.
     """
     try:
@@ -127,8 +127,8 @@ def read_provision(content_type: str, raw: bytes,
     """Parse the body of PUT /v1/nodes/X/states/provision.
 
     :param deepest: how deeply it may be nested.
-    :raises NotCanonical: it is not a plain JSON object with a target.
-    :raises Malformed: it is not JSON in UTF-8.
+    :raises NotCanonical: the body is not a plain JSON object with a target.
+    :raises Malformed: the body is not JSON in UTF-8.
     :raises InvalidValue: a value is of the wrong type.
     """
     if not media.is_json(content_type):
@@ -158,9 +158,10 @@ def read_bind(content_type: str, raw: bytes, canonical: bool,
 
     :param canonical: whether the path is canonical and there is no query.
     :param deepest: how deeply it may be nested.
-    :returns: ``None`` if it does not change an instance.
-    :raises NotCanonical: it may, but is not in canonical form.
-    :raises Malformed: it is not JSON in UTF-8.
+    :returns: ``None`` if the patch does not change an instance.
+    :raises NotCanonical: the patch may change one, but is not in canonical
+        form.
+    :raises Malformed: the body is not JSON in UTF-8.
     """
     if not raw:
         return None
@@ -198,7 +199,7 @@ def _written_by(entry: Any) -> tuple[Any, ...]:
         if entry.get('op') == 'remove':
             return (None,)
         if entry.get('op') in ('add', 'replace'):
-            # NOTE: null removes the instance, like "remove".
+            # The value null removes the instance, like "remove".
             return (entry.get('value'),)
     raise errors.NotCanonical(
         'A patch of instance_uuid must have only one meaning. Use the '
@@ -215,8 +216,8 @@ def read_allocate(content_type: str, raw: bytes,
     """Parse the body of POST /v1/allocations.
 
     :param deepest: how deeply it may be nested.
-    :raises NotCanonical: it is not plain JSON.
-    :raises Malformed: it is not JSON in UTF-8.
+    :raises NotCanonical: the body is not plain JSON.
+    :raises Malformed: the body is not JSON in UTF-8.
     :raises InvalidValue: a value is of the wrong type, or is missing.
     """
     if not media.is_json(content_type):
@@ -251,7 +252,7 @@ def read_proof(value: Any, where: str) -> str:
     """Parse the uuid of a reservation, in any usual form.
 
     :param where: the field that has it, for the error message.
-    :raises InvalidValue: it is not a uuid.
+    :raises InvalidValue: the value is not a uuid.
     """
     text = value.strip() if isinstance(value, str) else ''
     if 32 <= len(text) <= 36:

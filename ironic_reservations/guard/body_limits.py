@@ -24,8 +24,8 @@ _KIB = 1024
 #: The limit if Ironic has no option for it.
 _ORDINARY = 1024
 _PROVISION = 65536
-#: Beyond that, reading JSON needs more than half of the stack of a thread of
-#: Ironic, whatever its options say.
+#: Deeper nesting takes more than half of the stack of a thread of Ironic,
+#: whatever limit Ironic is configured with.
 _DEEPEST = 100
 
 
@@ -60,8 +60,8 @@ def of_ironic(ironic: cfg.ConfigOpts, conf: cfg.ConfigOpts) -> BodyLimits:
 
 
 def _option(ironic: cfg.ConfigOpts, name: str, default: int) -> int:
-    # NOTE: older releases of Ironic have neither these options nor a limit,
-    # but the guard has to read the bodies nevertheless.
+    # Older releases of Ironic have no such options; the guard still needs a
+    # limit for the bodies that it reads.
     try:
         return int(ironic.api[name])
     except (cfg.NoSuchOptError, cfg.NoSuchGroupError):

@@ -44,9 +44,10 @@ class Node:
 class Callers:
     """Applies our policies to callers.
 
-    :param strategy: Ironic's ``auth_strategy``; if it has no projects,
-        everybody is an administrator, and nobody a service.
-    :param any_proof: whether a proof counts in anybody's hands.
+    :param strategy: Ironic's ``auth_strategy``; if it has no projects, every
+        caller is an administrator, and no caller a service.
+    :param any_proof: whether a proof is valid for every caller, and not only
+        for the project of its holder.
     """
 
     def __init__(self, strategy: str, enforcer: policies.Enforcer,
@@ -56,8 +57,8 @@ class Callers:
         self._enforcer = enforcer
 
     @property
-    def told_apart(self) -> bool:
-        """Whether some callers may do more than others."""
+    def has_roles(self) -> bool:
+        """Whether the rights of callers differ."""
         return self._keystone
 
     def serves(self, node: Node) -> bool:
@@ -65,13 +66,13 @@ class Callers:
         return self._keystone and self._may(node, 'vouch')
 
     def trusted(self, node: Node) -> bool:
-        """Return whether the caller may do more than its project."""
+        """Return whether the caller has more rights than its project."""
         return not self._keystone or any(
             self._may(node, action)
             for action in ('act_without_proof', 'vouch'))
 
     def bearer(self, node: Node) -> admit.Bearer:
-        """Return who shows the proof of a request."""
+        """Return the caller as the bearer of a proof."""
         if not self._keystone:
             return admit.ANYBODY
         return admit.Bearer(

@@ -34,7 +34,7 @@ def pass_on(engine: Engine, app: wsgi.Application,
             request: wsgi.Environ) -> wsgi.Answer:
     """Return Ironic's answer to a request that was let through.
 
-    If Ironic has accepted it, the caller has to close the admitted.
+    If Ironic has accepted it, the caller must close the in-flight request.
 
     :raises HandedOverLate: the process was stopped for too long; the request
         was not sent.
@@ -48,8 +48,8 @@ def pass_on(engine: Engine, app: wsgi.Application,
     if inward.succeeded(answer):
         return answer
     if answer.status >= 500:
-        # NOTE: also what a conductor says that has no worker to spare, which
-        # is what a conductor says that does not answer in time.
+        # A conductor without a free worker answers so, but so does one that
+        # does not answer in time; the outcome is therefore unknown.
         admission.doubt(engine, admitted)
     else:
         close(engine, admitted, False)
@@ -58,7 +58,7 @@ def pass_on(engine: Engine, app: wsgi.Application,
 
 def pass_judged(engine: Engine, app: wsgi.Application, deadline: float,
                 what: str, request: wsgi.Environ) -> wsgi.Answer:
-    """Return Ironic's answer to a request that has no admitted.
+    """Return Ironic's answer to a request that is not tracked.
 
     :param deadline: the time by the engine's timer until which the decision
         about the request is valid.
@@ -77,7 +77,7 @@ def close(engine: Engine, admitted: admission.InFlightRequest, succeeded: bool,
 
     :param shown: the node as Ironic shows it afterwards, if it was read.
     :param undo: undoes the effect of the request.
-    :raises Overtaken: the node was promised to somebody else by then.
+    :raises Overtaken: the node has been promised to another holder by then.
     """
     if not _close(engine, admitted, succeeded, shown) and succeeded:
         overtaken.settle(engine, admitted, undo)
@@ -86,12 +86,12 @@ def close(engine: Engine, admitted: admission.InFlightRequest, succeeded: bool,
 def change(engine: Engine, app: wsgi.Application,
            admitted: admission.InFlightRequest, asked: protect.ChangeRequest,
            request: wsgi.Environ) -> wsgi.Answer:
-    """Have Ironic change a node that is kept from others meanwhile.
+    """Have Ironic change a node that nobody else can get meanwhile.
 
     :param request: the request to Ironic.
     :raises HandedOverLate: the process was stopped for too long; the request
         was not sent.
-    :raises Overtaken: the node was promised to somebody else by then.
+    :raises Overtaken: the node has been promised to another holder by then.
     """
     answer = pass_on(engine, app, admitted, request)
     if inward.succeeded(answer) and not _close(engine, admitted, True):
@@ -102,13 +102,13 @@ def change(engine: Engine, app: wsgi.Application,
 def accept(engine: Engine, admitted: admission.InFlightRequest) -> None:
     """Record that Ironic works on an allocation.
 
-    :raises Overtaken: the node was promised to somebody else by then.
+    :raises Overtaken: the node has been promised to another holder by then.
     """
     try:
         kept = admission.accept(engine, admitted)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        _leave(engine, admitted, exc,
-               lambda: admission.accept(engine, admitted))
+        _write_later(engine, admitted, exc,
+                     lambda: admission.accept(engine, admitted))
         return
     if not kept:
         overtaken.settle_allocation(engine, admitted)
@@ -125,16 +125,18 @@ def _close(engine: Engine,
     try:
         return admission.close(engine, admitted, succeeded, shown)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
-        # NOTE: by then, what the node was is old.
-        _leave(engine, admitted, exc,
-               lambda: admission.close(engine, admitted, succeeded), succeeded)
+        # The node as it was read is out of date by the time of the next
+        # attempt.
+        _write_later(engine, admitted, exc,
+                     lambda: admission.close(engine, admitted, succeeded),
+                     succeeded)
         return True
 
 
-def _leave(engine: Engine, admitted: admission.InFlightRequest,
-           exc: errors.ReservationError, write: Callable[[], bool],
-           succeeded: bool = True) -> None:
-    """Have a known outcome recorded later."""
+def _write_later(engine: Engine, admitted: admission.InFlightRequest,
+                 exc: errors.ReservationError, write: Callable[[], bool],
+                 succeeded: bool = True) -> None:
+    """Record a known outcome later, since the database does not answer."""
     if succeeded and admission.may_be_gone(engine, admitted):
         with overtaken.report_if_lost(admitted):
             raise exc

@@ -26,7 +26,7 @@ _VERSION = 'OpenStack-API-Version'
 
 
 class _Cors(cors.CORS):
-    """Adds the headers to answers that have none from Ironic."""
+    """Adds the headers to answers that do not have Ironic's."""
 
     simple_headers = [
         *cors.CORS.simple_headers, 'X-Auth-Token',
@@ -50,7 +50,7 @@ class Cors:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        # NOTE: a request that is not from a browser needs no such headers.
+        # Only browsers need these headers.
         application = (self._with_headers if 'HTTP_ORIGIN' in environ
                        else self._application)
         answer: Iterable[bytes] = application(environ, start_response)

@@ -13,10 +13,10 @@
 """Limit requests that Ironic refuses again and again.
 
 The timeline admits a request before Ironic applies its policy, and in between
-nobody can reserve the node.  So a caller who may only read a node could keep
-it from others by repeating such requests.
+nobody can reserve the node. So a caller who may only read a node could block
+it by repeating such requests.
 
-NOTE: each process counts by itself, so N processes allow N times as many.
+Each process counts by itself, so N processes allow N times as many.
 """
 
 from __future__ import annotations
@@ -34,16 +34,15 @@ from ironic_reservations.guard import callers
 #: after which one more is allowed.
 BURST = 5
 PAUSE = 5.0
-#: What a failure of the holder of the node costs instead, in seconds, if it is
-#: not Ironic's policy that refuses: Ironic looks at the arguments of a request
-#: before it applies its policy, so a reader may get the same answer.
+#: A failure of the holder of the node costs so many seconds instead, if the
+#: refusal is not one of Ironic's policy: Ironic checks the arguments of a
+#: request before it applies its policy, so a reader may get the same answer.
 HOLDERS_PAUSE = 1.0
-#: How many pairs of a caller and a node are remembered.
+#: At most so many pairs of a caller and a node are remembered.
 REMEMBERED = 5000
 _CONFLICT = 409
 
-#: The answers of Ironic's policy; a node that the caller may not see is not
-#: found.
+#: Ironic's policy answers so; a node that the caller may not see is not found.
 _NOT_ALLOWED = (403, 404)
 
 #: Whether the proof was shown, the user, the project and the node.
@@ -65,7 +64,7 @@ class FailedAttempts:
         self._forgotten_at: dict[_Who, float] = {}
 
     def __len__(self) -> int:
-        """Return how many are remembered."""
+        """Return the number of pairs that are remembered."""
         return len(self._forgotten_at)
 
     def limited(self, node: callers.Node, proof: str | None,
@@ -73,35 +72,36 @@ class FailedAttempts:
                 held: Callable[[], bool] = lambda: False) -> wsgi.Answer:
         """Return Ironic's answer, unless it has refused too many before.
 
-        Administrators and services are not limited.  The holder of the node
-        is: a reservation does not expire while a request with its proof runs,
-        and a reader of its project could keep it for ever.
+        Administrators and services are not limited. The holder of the node is:
+        a reservation does not expire while a request with its proof runs, and
+        a reader of the holder's project could prolong it for ever.
 
         :param node: the node as the caller sees it.
         :param proof: the proof that the caller shows, if ``ask`` refuses
             invalid ones.
         :param ask: sends the request to Ironic.
-        :param held: returns, once that is done, whether somebody held the
-            node, so that the request kept it from nobody else.
-        :raises TooManyFailures: it has; the request was not sent.
+        :param held: returns, after the request, whether the node was held, so
+            that the request blocked it for nobody else.
+        :raises TooManyFailures: Ironic has refused too many; the request was
+            not sent.
         """
         if self._callers.trusted(node):
             return ask()
         context = self._callers.context(node.caller)
         proven = proof is not None
         who = (proven, context.user_id, context.project_id, node.uuid)
-        # NOTE: counted before the answer, because of concurrent requests.
+        # Counted before the answer, because of concurrent requests.
         self._count(who)
         cost = 0.0
         try:
             answer = ask()
-            # NOTE: a 409 is caused by another request.
+            # A conflict is caused by another request, so it costs nothing.
             if 400 <= answer.status < 500 and answer.status != _CONFLICT:
                 cost = (PAUSE if answer.status in _NOT_ALLOWED
                         or not (proven or held()) else HOLDERS_PAUSE)
             return answer
         finally:
-            self._take_back(who, PAUSE - cost)
+            self._refund(who, PAUSE - cost)
 
     def _count(self, who: _Who) -> None:
         with self._lock:
@@ -121,7 +121,7 @@ class FailedAttempts:
                                            key=self._forgotten_at.__getitem__)]
             self._forgotten_at[who] = forgotten_at
 
-    def _take_back(self, who: _Who, seconds: float) -> None:
+    def _refund(self, who: _Who, seconds: float) -> None:
         with self._lock:
             if who in self._forgotten_at:
                 self._forgotten_at[who] -= seconds

@@ -25,7 +25,7 @@ NOAUTH = 'noauth'
 KEYSTONE = 'keystone'
 #: The key of the authenticated caller in the environ of a request.
 CALLER = 'ironic_reservations.caller'
-#: A path that Ironic does not have: it answers authenticated callers 404.
+#: Ironic does not have this path: it answers authenticated callers 404.
 _NOWHERE = '/v1/reservations'
 _PREFIXES = (
     'HTTP_X_USER', 'HTTP_X_PROJECT', 'HTTP_X_TENANT', 'HTTP_X_DOMAIN',
@@ -46,13 +46,13 @@ def identify(app: wsgi.Application, strategy: str,
              ) -> wsgi.Environ | wsgi.Answer:
     """Have Ironic authenticate a request.
 
-    :returns: what its authentication wrote about the caller, or the answer
-        with which it refused the caller.
+    :returns: the keys that its authentication wrote about the caller, or the
+        answer with which it refused the caller.
     """
     bare = without(environ)
     if strategy == NOAUTH:
         return {}
-    # NOTE: without a version, since ours may be out of Ironic's range.
+    # Sent without a version, since ours may be out of Ironic's range.
     seen = inward.asking(bare, _NOWHERE, version=None)
     with request_log.unlogged():
         answer = inward.call(app, seen)
@@ -62,6 +62,6 @@ def identify(app: wsgi.Application, strategy: str,
 
 
 def about_caller(seen: wsgi.Environ) -> dict[str, Any]:
-    """Return what authentication has written into a request."""
+    """Return the keys that authentication has written into a request."""
     return {key: value for key, value in seen.items()
             if key.startswith(_PREFIXES)}

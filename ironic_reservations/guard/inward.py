@@ -35,9 +35,9 @@ _STALE_PREFIXES = ('webob.', 'pecan.', 'paste.')
 
 
 def call(app: wsgi.Application, environ: wsgi.Environ) -> wsgi.Answer:
-    """Let Ironic answer a request in this thread.
+    """Call Ironic in this thread, and return its answer.
 
-    NOTE: never call it from a controller, since pecan's state is thread-local.
+    Controllers must never call this, since pecan's state is thread-local.
     """
     return wsgi.call(app, environ)
 
@@ -50,7 +50,8 @@ def succeeded(answer: wsgi.Answer) -> bool:
 def document(answer: wsgi.Answer) -> Any:
     """Parse the body of an answer.
 
-    :raises IronicUnavailable: it is not JSON, so it is not from Ironic.
+    :raises IronicUnavailable: the body is not JSON, so Ironic did not write
+        it.
     """
     try:
         return json.loads(answer.body)
@@ -86,7 +87,7 @@ def rebuilt(environ: wsgi.Environ, path: str, query: str = '',
 def _json(document: Any) -> bytes:
     """Serialize JSON no longer than the text that it was parsed from.
 
-    NOTE: otherwise Ironic could refuse a body that is within its limit.
+    Otherwise Ironic could refuse a body that is within its limit.
     """
     compact = (',', ':')
     try:
@@ -108,7 +109,7 @@ def asking(environ: wsgi.Environ, path: str, query: str = '',
         out.pop(key, None)
     if version is not None:
         out[VERSION_KEYS[0]] = version
-    # NOTE: the client's Accept and origin are about its own request.
+    # The client's Accept and origin belong to its own request.
     out['HTTP_ACCEPT'] = 'application/json'
     out.pop('HTTP_ORIGIN', None)
     return out
@@ -140,16 +141,16 @@ def read_body(environ: wsgi.Environ, limit: int) -> bytes:
     """Read the body of a request, and put it back for the next reader.
 
     :param limit: the largest body, in bytes.
-    :raises LengthRequired: it is chunked.
-    :raises TooLarge: it is larger than the limit.
-    :raises Malformed: the length is no number, or the body is shorter.
+    :raises LengthRequired: the body is chunked.
+    :raises TooLarge: the body is larger than the limit.
+    :raises Malformed: the length is not a number, or the body is shorter.
     """
     length = environ.get('CONTENT_LENGTH') or ''
     if 'HTTP_TRANSFER_ENCODING' in environ:
         raise _length_required()
     if not length:
-        # NOTE: such a server passes on a body of unknown length; with others,
-        # no length means no body.
+        # A server that ends the input itself passes on bodies of unknown
+        # length; with any other server, no length means no body.
         if (environ.get('wsgi.input_terminated')
                 and environ['wsgi.input'].read(1)):
             raise _length_required()

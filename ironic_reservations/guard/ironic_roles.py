@@ -10,7 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Use settings of Ironic as the defaults of ours: policies, proxies, its URL.
+"""Use settings of Ironic as the defaults of ours.
+
+These are policies, proxies and the URL.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from __future__ import annotations
 from oslo_config import cfg
 from oslo_policy import policy
 
-#: Ironic parses the headers of a proxy after its middleware, and so after us.
+#: Ironic parses the headers of a proxy after its middleware, and so too late
+#: for us.
 _IN_GROUPS = (('oslo_policy', 'enforce_scope'),
               ('oslo_policy', 'enforce_new_defaults'),
               ('oslo_middleware', 'enable_proxy_headers_parsing'),
@@ -38,7 +41,7 @@ def follow(conf: cfg.ConfigOpts, ironic: cfg.ConfigOpts) -> None:
         value = getattr(ironic, name, None)
         if value is not None:
             conf.set_default(name, value)
-    # NOTE: this only registers the options.
+    # The enforcer is made only because this registers the options.
     policy.Enforcer(conf)
     for group, name in _IN_GROUPS:
         value = getattr(getattr(ironic, group, None), name, None)

@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The writes of Ironic's API that the guard lets pass without a look.
+"""The writes of Ironic's API that the guard passes on unexamined.
 
-All other writes are either guarded or not known. An entry of a route that a
-later Ironic adds belongs here only if it changes nothing for the holder of a
-node.
+All other writes are either guarded or unknown. A route that a later Ironic
+adds belongs here only if it changes nothing for the holder of a node.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ _SUFFIX = '.json'
 
 @dataclasses.dataclass(frozen=True)
 class Route:
-    """Writes that concern nobody who holds a node.
+    """Writes that do not affect the holder of a node.
 
     :ivar path: below ``/v1``; "*" is any one segment.
-    :ivar why: the reason why they need no look.
+    :ivar why: the reason why the guard need not examine them.
     """
 
     methods: tuple[str, ...]
@@ -83,12 +82,12 @@ def _by_shape() -> dict[tuple[str, int, str], list[tuple[str, ...]]]:
     return found
 
 
-#: By the method, the number of segments and the first of them.
+#: The routes by their method, number of segments and first segment.
 _BY_SHAPE = _by_shape()
 
 
-def pass_unseen(method: str, names: Sequence[str]) -> bool:
-    """Return whether a write needs no look of the guard.
+def is_harmless(method: str, names: Sequence[str]) -> bool:
+    """Return whether the guard need not examine a write.
 
     :param names: the segments of the path without ``v1``, as received.
     """
@@ -98,6 +97,6 @@ def pass_unseen(method: str, names: Sequence[str]) -> bool:
 
 
 def matches(pattern: Sequence[str], names: Sequence[str]) -> bool:
-    """Return whether segments are of a pattern of the same length."""
+    """Return whether segments match a pattern of the same length."""
     return all(part in (_ANY, name)
                for part, name in zip(pattern, names, strict=True))

@@ -44,7 +44,7 @@ Ask = Callable[[list[tuple[str, str]]], wsgi.Answer]
 class EligibleList:
     """A list of eligible nodes.
 
-    :ivar reserved: whether the reserved nodes are wanted, or the others.
+    :ivar reserved: whether the list is of reserved nodes, or of the others.
     :ivar parameters: the whole query as received.
     """
 
@@ -57,7 +57,7 @@ class EligibleList:
 
 
 def wanted(query: str) -> EligibleList | None:
-    """Return whether a list of nodes is one of eligible nodes, parsed.
+    """Return the parsed query if it asks for eligible nodes.
 
     :param query: the query of GET /v1/nodes.
     :raises InvalidValue: ``reserved`` is neither true nor false.
@@ -110,7 +110,7 @@ def fill(wanted: EligibleList, ask: Ask,
     there: list[Any] = body['nodes']
     more: str | None = body.get('next')
     base = more and more.partition('?')[0]
-    # NOTE: only a full page has a next one, so its length is Ironic's limit.
+    # Only a full page has a next one, so its length is Ironic's limit.
     limit = len(there) if more else None
     shown: list[Any] = []
     marker = None

@@ -41,8 +41,8 @@ class Metrics:
         def application(environ: wsgi.Environ,
                         start_response: wsgi.StartResponse
                         ) -> Iterable[bytes]:
-            # NOTE: texts in the plain format can be joined; those in
-            # OpenMetrics have a line that ends them.
+            # Texts in the plain format can be joined; those in OpenMetrics end
+            # with a line of their own.
             answer = wsgi.call(served, {**environ,
                                         'HTTP_ACCEPT': 'text/plain'})
             if answer.status != 200:

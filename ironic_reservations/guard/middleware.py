@@ -70,11 +70,11 @@ def factory(app: wsgi.Application) -> wsgi.Application:
 
     :param app: Ironic's own application, with its other middleware.
     :raises oslo_config.cfg.Error: the configuration is not valid.
-    :raises RuntimeError: Ironic authenticates in a way that is not known.
+    :raises RuntimeError: Ironic uses an unknown way to authenticate.
     """
-    # NOTE: the global configuration is Ironic's.  It is only read, for
+    # The global configuration belongs to Ironic. We only read it:
     # authentication, roles, limits of bodies, its URL, the origins of browsers
-    # and the trust in a proxy.
+    # and whether a proxy is trusted.
     conf = project_conf.load()
     ironic_roles.follow(conf, cfg.CONF)
     return unread_bodies.Unread(cors.Cors(
@@ -106,8 +106,7 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
     engine = build.engine(conf, ironic_client.Ironic(
         service.Authenticated(in_process.InProcess(gate), conf, strategy)))
     gate.engine = engine
-    # NOTE: connections must not be shared with processes that a server forks
-    # later.
+    # Connections must not be shared with processes that a server forks later.
     migrate.ensure_sqlite(engine.database)
     engine.database.close()
     if ironic is not None:
@@ -151,8 +150,8 @@ class Guard:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        # NOTE: not when the module is loaded, since a server may fork later,
-        # and Ironic does not answer yet.
+        # Not started when the module is loaded: a server may fork later, and
+        # Ironic does not answer yet.
         loops.start(self._engine)
         path = environ.get('PATH_INFO', '')
         if inward.TICKET_KEY in environ:
@@ -160,25 +159,25 @@ class Guard:
         if mount.mounted(path):
             return self._mount(environ, start_response)
         try:
-            look = routes.classify(
+            found = routes.classify(
                 environ['REQUEST_METHOD'], path,
                 environ.get('QUERY_STRING', ''),
                 environ.get('CONTENT_TYPE', ''), inward.has_body(environ))
             wanted = (listing.wanted(environ['QUERY_STRING'])
-                      if look is not None and look.kind is routes.Kind.LIST
+                      if found is not None and found.kind is routes.Kind.LIST
                       else None)
         except errors.ReservationError as exc:
             return self._refuse(exc, environ, start_response)
-        if (look is None
-                or look.kind is routes.Kind.LIST and wanted is None
-                or look.kind is routes.Kind.UNKNOWN and self._unknown.opened(
-                    environ['REQUEST_METHOD'], look.names)):
+        if (found is None
+                or found.kind is routes.Kind.LIST and wanted is None
+                or found.kind is routes.Kind.UNKNOWN and self._unknown.opened(
+                    environ['REQUEST_METHOD'], found.names)):
             return self._app(environ, start_response)
         try:
-            answer = (self._look_at(look, environ) if wanted is None
-                      else self._list(look, wanted, environ))
-        except resolve.Turned as turned:
-            answer = turned.answer
+            answer = (self._serve(found, environ) if wanted is None
+                      else self._list(found, wanted, environ))
+        except resolve.RefusedByIronic as refusal:
+            answer = refusal.answer
         except Exception as exc:
             return self._refuse(exc, environ, start_response)
         return answer.send(start_response)
@@ -188,39 +187,40 @@ class Guard:
         try:
             self._acts.know_sender(environ)
             answer = self._gate.answer(environ)
-        except resolve.Turned as turned:
-            answer = turned.answer
+        except resolve.RefusedByIronic as refusal:
+            answer = refusal.answer
         except Exception as exc:
             return self._refuse(exc, environ, start_response)
         return answer.send(start_response)
 
-    def _look_at(self, look: routes.Look,
-                 environ: wsgi.Environ) -> wsgi.Answer:
-        match look.kind:
+    def _serve(self, found: routes.Classification,
+               environ: wsgi.Environ) -> wsgi.Answer:
+        match found.kind:
             case routes.Kind.PROVISION:
-                assert look.ident is not None
-                return self._acts.provision(environ, look.ident)
+                assert found.ident is not None
+                return self._acts.provision(environ, found.ident)
             case routes.Kind.PATCH:
-                return self._acts.patch(environ, look.ident)
+                return self._acts.patch(environ, found.ident)
             case routes.Kind.ALLOCATE:
                 return self._acts.allocate(environ)
             case routes.Kind.ACT:
-                assert look.act is not None
-                return self._acts.act(environ, look.act)
+                assert found.act is not None
+                return self._acts.act(environ, found.act)
             case routes.Kind.UNKNOWN:
-                uuids, answer = self._unknown.carry(environ, look)
+                uuids, answer = self._unknown.carry(environ, found)
                 for uuid in uuids:
-                    acts.poke(uuid, answer)
+                    acts.request_refresh(uuid, answer)
                 return answer
-        assert look.kind is routes.Kind.FORM
+        assert found.kind is routes.Kind.FORM
         media.check_form(environ.get('CONTENT_TYPE', ''),
                          self._acts.read_form(environ))
         return inward.call(self._app, environ)
 
-    def _list(self, look: routes.Look, wanted: listing.EligibleList,
+    def _list(self, found: routes.Classification,
+              wanted: listing.EligibleList,
               environ: wsgi.Environ) -> wsgi.Answer:
         reserved = find.reserved_node_uuids(self._engine)
-        path = '/v1/nodes/detail' if look.detail else '/v1/nodes'
+        path = '/v1/nodes/detail' if found.detail else '/v1/nodes'
         return listing.fill(
             wanted, lambda parameters: inward.call(self._app, inward.rebuilt(
                 environ, path, parse.urlencode(parameters))), reserved)

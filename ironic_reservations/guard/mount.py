@@ -32,11 +32,12 @@ from ironic_reservations.guard import inward
 from ironic_reservations.guard import metrics
 from ironic_reservations.guard import request_log
 
-#: Paths beside Ironic's own resources, and the prefix of all others.
+#: Our paths among Ironic's own resources, and the prefix of all others.
 _OURS = ('/v1/reservations', '/v1/limits', '/v1/calendar',
          '/v1/maintenances', '/v1/usage', url.FEED,
          *dialects.BLAZAR_PATHS, url.PREFIX)
-#: Public paths below the prefix; the last one also beside Ironic's.
+#: Public paths below the prefix; the last one is also public among Ironic's
+#: own.
 _OPEN = frozenset(('', '/v1', '/openapi.json', '/healthcheck', url.FEED))
 _METRICS = '/metrics'
 
@@ -50,7 +51,7 @@ class Mount:
     """Serves our API at paths of Ironic's.
 
     :param app: Ironic's application, which authenticates.
-    :param api: our API, which trusts the identity that it is given.
+    :param api: our API, which trusts the identity in a request.
     :param counted: the metrics of the guard, served with those of the API.
     :param calendar: makes the calendar's application from the API that it
         calls.
@@ -89,17 +90,17 @@ class Mount:
 
     def _ask(self, environ: wsgi.Environ,
              start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        """Let the API answer a request; its path begins with "/v1"."""
+        """Return the API's answer to a request below "/v1"."""
         return self._answer(environ, identity.without(environ),
                             start_response)
 
     def _answer(self, environ: wsgi.Environ, inner: wsgi.Environ,
                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        """Let the API answer a request after its sender is authenticated."""
+        """Return the API's answer to a request of an authenticated sender."""
         confirmed = environ.get(api_identity.SIGNED_IN)
         if confirmed is not None:
-            # NOTE: a caller without a password is shown what our own user sees
-            # in Ironic, since all users may see everything there.
+            # A caller who signs in without a password sees the nodes that our
+            # own user sees in Ironic: there, all users may see everything.
             return self._api({**inner, **confirmed}, start_response)
         caller = identity.identify(self._app, self._strategy, environ)
         if isinstance(caller, wsgi.Answer):
@@ -113,7 +114,7 @@ class Mount:
         """Return Ironic as a caller sees it.
 
         :param environ: the request of the caller.
-        :param caller: what authentication wrote about the caller.
+        :param caller: the keys that authentication wrote about the caller.
         """
         return ironic_objects.observer(
             self._transport, inward.credentials(environ), self._objects,

@@ -60,14 +60,15 @@ class Act(enum.StrEnum):
 
 
 ALL = frozenset(Act)
-#: Acts that take a node from its holder.  The node is kept from everybody
-#: while Ironic carries them out.
+#: Acts that deprive the holder of a node. Nobody can get the node while Ironic
+#: carries them out.
 TAKES_AWAY = frozenset((Act.MAINTENANCE, Act.RETIRED, Act.DELETE))
 #: Acts that end the use of a node by an instance.
 FREES = frozenset((Act.ALLOCATION, Act.UNDEPLOY))
-#: Provision targets that are protected acts.  None applies to an available
-#: node.
-#: NOTE: not "provide", which makes a node available to its holder again.
+#: Provision targets that are protected acts. None applies to an available
+#: node. "provide" is not among them: it makes a node available to its holder
+#: again.
+#: Not "provide", which makes a node available to its holder again.
 OF_TARGETS = {
     'deleted': Act.UNDEPLOY, 'undeploy': Act.UNDEPLOY,
     'rescue': Act.RESCUE, 'unrescue': Act.RESCUE,
@@ -116,10 +117,10 @@ _PATHS: dict[tuple[str, ...], tuple[Act, tuple[str, ...]]] = {
     ('traits',): (Act.SETTINGS, ('PUT', 'DELETE')),
     ('traits', '*'): (Act.SETTINGS, ('PUT', 'DELETE')),
 }
-#: A segment without which none of the paths above can be reached.
+#: Each path above contains one of these segments.
 KEYWORDS = {path[0] if path[-1] == '*' else path[-1]: act
             for path, (act, _) in _PATHS.items()}
-#: With the methods that reach an act; at a vendor's, every method does.
+#: The methods that reach an act; every method reaches a vendor's.
 _REACHED_BY = {
     keyword: frozenset(method for path, (_, methods) in _PATHS.items()
                        if keyword in path for method in methods)
@@ -136,17 +137,18 @@ _FIELDS = {'maintenance': Act.MAINTENANCE, 'retired': Act.RETIRED,
            'instance_info': Act.INSTANCE_INFO,
            'instance_name': Act.INSTANCE_INFO,
            'driver_info': Act.DRIVER_INFO, 'lessee': Act.LESSEE}
-#: Fields that describe a node and change nothing for its holder.  Writing any
+#: Fields that describe a node and change nothing for its holder. Writing any
 #: other field, also one that a later release of Ironic adds, is an act.
 _DESCRIPTIONS = frozenset(('chassis_uuid', 'description', 'extra', 'name'))
 #: The acts of a handover that Ironic's default policies grant a lessee. Where
-#: nobody is told apart, others are an operator's, unless a proof is shown.
+#: callers have no roles, other acts count as an operator's, unless a proof is
+#: shown.
 OF_LESSEES = frozenset((
     'power', 'vmedia', 'vifs', 'boot_mode', 'secure_boot', 'volume',
     '/automated_clean', '/description', '/extra', '/instance_info',
     '/instance_name', '/protected', '/protected_reason', '/resource_class',
     *OF_TARGETS))
-#: The parameter that a PATCH may have; Ironic sets the interfaces anew then.
+#: A PATCH may have this parameter; Ironic then resets the interfaces.
 _RESET = 'reset_interfaces'
 
 
@@ -154,13 +156,13 @@ def classify(method: str, names: Sequence[str], clean: bool,
              query: str) -> NodeAct | None:
     """Return the act of a request below ``nodes`` or ``chassis``.
 
-    :param method: a method that does not only read; for a PATCH, only the
-        path is considered.
+    :param method: a writing method; for a PATCH, only the path is considered.
     :param names: the segments of the path without ``v1``, as received.
     :param clean: whether no segment is empty.
     :param query: ``QUERY_STRING`` as received.
-    :returns: ``None`` if it has none.
-    :raises NotCanonical: it could have one, but is not in canonical form.
+    :returns: ``None`` if the request has no act.
+    :raises NotCanonical: the request could have one, but is not in canonical
+        form.
     """
     plain = [name.removesuffix(_JSON_SUFFIX) for name in names]
     of_node = (clean and not query and len(names) > 2
@@ -168,7 +170,7 @@ def classify(method: str, names: Sequence[str], clean: bool,
     could = {KEYWORDS[name] for name in plain[1:] if name in KEYWORDS
              and not (of_node and _is_beside(method, name, plain[2:]))}
     if method != 'DELETE':
-        # NOTE: other requests for an allocation of a node are harmless, or are
+        # Other requests for the allocation of a node are harmless, or are
         # refused elsewhere.
         could.discard(Act.ALLOCATION)
     at_node = method == 'DELETE' and not of_node and not (
@@ -193,7 +195,7 @@ def classify_allocation(method: str, names: Sequence[str], clean: bool,
                         query: str) -> NodeAct | None:
     """Return the act of a request below ``allocations``.
 
-    :raises NotCanonical: it could delete an allocation, but is not in
+    :raises NotCanonical: the request could delete an allocation, but is not in
         canonical form.
     """
     if method != 'DELETE':
@@ -207,7 +209,7 @@ def classify_volume(method: str, names: Sequence[str], clean: bool,
                     query: str) -> NodeAct:
     """Return the act of a request below ``volume``.
 
-    :raises NotCanonical: it is not in canonical form.
+    :raises NotCanonical: the request is not in canonical form.
     """
     if (clean and not query and len(names) in (2, 3)
             and names[1] in _VOLUMES and not names[-1].endswith(_JSON_SUFFIX)
@@ -221,7 +223,7 @@ def classify_volume(method: str, names: Sequence[str], clean: bool,
 def pointers(patch: Any) -> tuple[str, ...]:
     """Return the JSON pointers that a PATCH writes.
 
-    :param patch: the body, parsed; Ironic refuses one that is no list.
+    :param patch: the parsed body; Ironic refuses anything but a list.
     """
     return tuple(str(entry[key]) for entry in (
         patch if isinstance(patch, list) else ()) if isinstance(entry, dict)
@@ -229,9 +231,9 @@ def pointers(patch: Any) -> tuple[str, ...]:
 
 
 def recorded(written: Collection[str]) -> frozenset[str]:
-    """Return the acts of a PATCH as in a handover.
+    """Return the acts of a PATCH as a handover names them.
 
-    :param written: the JSON pointers that it writes.
+    :param written: the JSON pointers that the PATCH writes.
     """
     parts = (pointer.lstrip('/').split('/')[:2] for pointer in written)
     return frozenset(
@@ -252,7 +254,7 @@ def of_patch(patch: Any, protected: Collection[Act]) -> frozenset[Act]:
 
 
 def _of_field(pointer: str) -> Collection[Act]:
-    """Return the acts of writing a field, which a JSON pointer names."""
+    """Return the acts of writing the field of a JSON pointer."""
     field = pointer.lstrip('/').partition('/')[0].casefold()
     named = {act for name, act in _FIELDS.items() if name in field}
     if named or any(pointer == f'/{name}' or pointer.startswith(f'/{name}/')
@@ -262,21 +264,21 @@ def _of_field(pointer: str) -> Collection[Act]:
 
 
 def is_patch_query(query: str) -> bool:
-    """Return whether a PATCH may have a query: one that is in Ironic's API."""
+    """Return whether Ironic's API has the query of a PATCH."""
     return _names(query) <= {_RESET}
 
 
 def _is_beside(method: str, keyword: str, below: Sequence[str]) -> bool:
-    """Return whether a write below a node does not reach an act.
+    """Return whether a write below a node cannot reach an act.
 
-    NOTE: it may be one of a later Ironic.
+    Such a write may belong to a later Ironic.
 
     :param below: the path below the node.
     """
     if method not in _WRITES or KEYWORDS[keyword] is _ANY_METHOD:
         return False
     return method not in _REACHED_BY[keyword] or (
-        # NOTE: Ironic refuses to clear maintenance if there is more.
+        # Ironic refuses to clear maintenance if the path goes on.
         method == 'DELETE' and below[0] == keyword == _MAINTENANCE
         and len(below) > 1)
 

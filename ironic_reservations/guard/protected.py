@@ -44,7 +44,7 @@ from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import handovers
 from ironic_reservations.model import node_condition
 
-#: From this status on, Ironic may still be at work on a request.
+#: From this status on, Ironic may still be carrying out a request.
 _FAILED = 500
 
 
@@ -53,9 +53,10 @@ class _Judged:
     """The permission to pass a request to Ironic within some seconds.
 
     :ivar what: a description of the request.
-    :ivar deadline: when it ends, by the monotonic timer of the engine.
+    :ivar deadline: the end of the permission, by the monotonic timer of the
+        engine.
     :ivar held: whether the node is promised; then the caller is authenticated.
-    :ivar recorded: what was written of the acts of holders.
+    :ivar recorded: the rows that were written about acts of holders.
     """
 
     what: str
@@ -67,8 +68,8 @@ class _Judged:
 class Protected:
     """Passes protected acts to Ironic, or refuses them.
 
-    NOTE: for a node that is not promised, this costs one statement, and one
-    request to Ironic if the node is given by name.
+    For a node that is not promised, this costs one statement, and one request
+    to Ironic if the node is given by name.
 
     :param app: Ironic's application.
     :param limits: the limits of request bodies.
@@ -88,16 +89,16 @@ class Protected:
     @property
     def acts(self) -> frozenset[node_acts.Act]:
         """The protected acts; none if all callers are administrators."""
-        if not self._callers.told_apart:
+        if not self._callers.has_roles:
             return frozenset()
         return frozenset(map(node_acts.Act,
                              self._engine.conf.guard.protected_acts))
 
     def carry(self, environ: wsgi.Environ, asked: node_acts.NodeAct
               ) -> tuple[str | None, wsgi.Answer]:
-        """Have Ironic do something to a node, if the caller may.
+        """Have Ironic change a node, if the caller may.
 
-        :returns: the uuid of the node, where there is one, and the answer.
+        :returns: the uuid of the node, if there is one, and the answer.
         """
         if asked.of_allocation:
             return self._free(environ, asked)
@@ -111,15 +112,16 @@ class Protected:
             node = self._resolver.node(environ, uuid)
             uuid = node.uuid
         if follows:
-            # NOTE: after the sender is authenticated, and before the timeline
-            # is read, since it may take long.
+            # Read after the sender is authenticated, and before the timeline,
+            # since a slow client may take long to send it.
             inward.read_body(environ, self._limits.other)
         path = '/'.join((inward.node_path(uuid), *asked.below))
         if takes_away:
             assert node is not None
             actor = self._actor(node, _proof(environ))
             recorded = (asked.recorded,)
-            # NOTE: an administrator may, whoever holds the node.
+            # An administrator may do this, regardless of the holder of the
+            # node.
             if actor.administers or asked.act not in self.acts:
                 return uuid, self._take_away(node, actor, recorded,
                                              _readdressed(environ, path))
@@ -133,7 +135,7 @@ class Protected:
 
     def _free(self, environ: wsgi.Environ, asked: node_acts.NodeAct
               ) -> tuple[str | None, wsgi.Answer]:
-        """Have Ironic delete an allocation, and so free its node."""
+        """Have Ironic delete an allocation, which frees its node."""
         if inward.has_body(environ):
             self._resolver.node_of_allocation(environ, asked.ident)
             inward.read_body(environ, self._limits.other)
@@ -143,7 +145,7 @@ class Protected:
         if node is not None:
             judged = self._judge(environ, node.uuid, (asked.act,), node,
                                  (asked.recorded,))
-            # NOTE: the allocation may move to another node later.
+            # The allocation may move to another node later.
             judged = dataclasses.replace(
                 judged, deadline=min(deadline, judged.deadline))
         return None if node is None else node.uuid, self._pass(
@@ -153,7 +155,7 @@ class Protected:
                        ) -> tuple[str | None, wsgi.Answer]:
         """Have Ironic change a volume target or connector of a node.
 
-        NOTE: the sender is known by now.
+        The sender has been authenticated by now.
         """
         document = self._document(environ)
         uuids = set()
@@ -202,9 +204,10 @@ class Protected:
 
         :param node: the node as the caller sees it.
         :param acts: the protected acts of the patch.
-        :param written: the JSON pointers that it writes.
+        :param written: the JSON pointers that the patch writes.
         :param request: the request to Ironic.
-        :raises ReservationError: the caller may not, or this is not known.
+        :raises ReservationError: the caller may not, or its right cannot be
+            determined.
         """
         recorded = node_acts.recorded(written)
         if node_acts.TAKES_AWAY.isdisjoint(acts):
@@ -221,14 +224,16 @@ class Protected:
                   request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic change the provision state of a node, if the caller may.
 
-        NOTE: a conductor may carry it out after Ironic's answer says that it
-        did not, so nobody is promised the node before that is known.
+        A conductor may carry the change out although Ironic has answered that
+        it did not, so the node is promised to nobody before the outcome is
+        known.
 
         :param node: the node as the caller sees it.
         :param target: the provision target.
         :param proof: the proof from the header or the body.
         :param request: the request to Ironic.
-        :raises ReservationError: the caller may not, or this is not known.
+        :raises ReservationError: the caller may not, or its right cannot be
+            determined.
         """
         return self._change(node, protect.ChangeRequest(
             self._actor(node, proof), act in self.acts,
@@ -239,12 +244,12 @@ class Protected:
                    request: wsgi.Environ) -> wsgi.Answer | None:
         """Have Ironic manage a node that has failed, for an administrator.
 
-        NOTE: nobody can use such a node, whoever has it, and there is no other
-        way back from a failed cleaning, for which the end of a lease waits.
+        A failed node is of no use to any holder. There is no other way back
+        from a failed cleaning, for which the end of a lease waits.
 
         :param request: the request to Ironic.
-        :returns: ``None``: the caller may not, or the node is available or may
-            be so at any time, so that it would be taken away.
+        :returns: ``None`` if the caller may not, or if the node is available
+            or could become so at any time, so that its holder would lose it.
         :raises HandedOverLate: the process was stopped for too long.
         """
         deadline = self._engine.timer() + protect.FRESH
@@ -257,7 +262,7 @@ class Protected:
 
     def record_use(self, admitted: admission.InFlightRequest,
                    node: callers.Node, acts: Collection[str]) -> None:
-        """Write that a holder uses its node, before Ironic is told.
+        """Write that a holder uses its node, before Ironic gets the request.
 
         :param admitted: the request that was let through.
         :param node: the node as the caller sees it.
@@ -275,7 +280,7 @@ class Protected:
     @contextlib.contextmanager
     def _closed_if_lost(self, admitted: admission.InFlightRequest
                         ) -> Iterator[None]:
-        """Close a request that is not sent to Ironic after all."""
+        """Close a request if it turns out not to be sent to Ironic."""
         try:
             yield
         except BaseException:
@@ -285,16 +290,16 @@ class Protected:
     def _record(self, node_uuid: str, acts: Collection[str],
                 actor: protection.Actor, held: bool,
                 in_flight: bool = False) -> handovers.Handover | None:
-        """Write an act of the holder of a node, before Ironic is told.
+        """Write an act of the holder of a node, before Ironic carries it out.
 
-        :param held: whether somebody had the node a moment ago.
+        :param held: whether the node had a holder a moment ago.
         :param in_flight: whether the node is kept for the request.
-        :returns: the handover; ``None``: it is not an act of a holder.
+        :returns: the handover; ``None`` if this is not an act of a holder.
         """
         if not acts:
             return None
         if actor.administers:
-            if self._callers.told_apart:
+            if self._callers.has_roles:
                 return None
             if actor.claim.proof is None:
                 acts = [name for name in acts
@@ -302,8 +307,8 @@ class Protected:
                         or name in node_acts.OF_LESSEES]
                 if not acts:
                     return None
-        # NOTE: until then it is handed to Ironic, and its conductor carries it
-        # out, or neither happens.
+        # By then, either Ironic has the request and its conductor has carried
+        # it out, or neither will happen.
         within = 0 if in_flight else protect.FRESH + 1 + (
             self._engine.conf.guard.rpc_timeout)
         return acted.write(self._engine, node_uuid, acts, within, held)
@@ -311,9 +316,9 @@ class Protected:
     def _change(self, node: callers.Node, asked: protect.ChangeRequest,
                 request: wsgi.Environ, recorded: Collection[str],
                 cleans: bool = False) -> wsgi.Answer:
-        """Have Ironic change a node, and keep it from others meanwhile.
+        """Have Ironic change a node that nobody else can get meanwhile.
 
-        :param recorded: the acts, as in a handover.
+        :param recorded: the acts, as a handover names them.
         :param cleans: whether Ironic cleans the node by this.
         """
         kept: list[admission.InFlightRequest] = []
@@ -323,7 +328,8 @@ class Protected:
                 admitted = protect.keep(self._engine, node.uuid, asked)
                 kept.append(admitted)
             except (errors.DatabaseUnavailable, errors.Contention):
-                # NOTE: an administrator may, whoever holds the node.
+                # An administrator may do this, regardless of the holder of the
+                # node.
                 if asked.protected and not asked.actor.administers:
                     raise
                 return inward.call(self._app, request)
@@ -338,7 +344,8 @@ class Protected:
             if cleans and handover is not None and inward.succeeded(answer):
                 acted.cleaned(self._engine, handover)
             return answer
-        # NOTE: without the proof, since any passes if nobody holds the node.
+        # Counted without the proof, since any proof passes if nobody holds the
+        # node.
         return self._failed.limited(
             node, None, change,
             lambda: any(admitted.held for admitted in kept))
@@ -347,13 +354,13 @@ class Protected:
                    handover: handovers.Handover | None,
                    recorded: Collection[str],
                    request: wsgi.Environ) -> wsgi.Environ:
-        """Return the request of a holder for Ironic.
+        """Return the request of a holder as Ironic gets it.
 
-        :param handover: ``None``: it is not a request of a holder.
-        :raises MaintenanceOfOthers: it changes a maintenance that an operator
-            or Ironic has set.
-        :raises NotCanonical: it sets maintenance without a reason, by which
-            it could be known.
+        :param handover: ``None`` if the request is not one of a holder.
+        :raises MaintenanceOfOthers: the request changes a maintenance that an
+            operator or Ironic has set.
+        :raises NotCanonical: the request sets maintenance without a reason
+            that marks it as the holder's.
         """
         if handover is None or handovers.MAINTENANCE not in recorded:
             return request
@@ -379,7 +386,7 @@ class Protected:
             else reason})
 
     def _maintains(self, handover: handovers.Handover) -> bool:
-        """Return whether the maintenance of a node is that of its holder."""
+        """Return whether a node's holder itself has set its maintenance."""
         assert self._engine.ironic is not None
         known = self._engine.ironic.maintained(handover.node_uuid)
         return known is not None and handover.maintains(known[1])
@@ -388,15 +395,15 @@ class Protected:
                acts: Collection[node_acts.Act],
                node: callers.Node | None = None,
                recorded: Collection[str] = ()) -> _Judged:
-        """Raise unless the caller may act on a node.
+        """Return the permission of the caller to act on a node, or raise.
 
-        :param recorded: the acts, as in a handover.
+        :param recorded: the acts, as a handover names them.
         """
         what = f'node {node_uuid}'
         try:
             holding = protect.look(self._engine, node_uuid)
             if holding.anybody and node is None:
-                # NOTE: this is a request to Ironic, so the timeline is read
+                # This is a request to Ironic, so the timeline must be read
                 # again after it.
                 node = self._resolver.node(environ, node_uuid)
                 holding = protect.look(self._engine, node_uuid)
@@ -417,7 +424,7 @@ class Protected:
             held=True) if holding.had else None
         if handover is not None:
             return _Judged(what, holding.deadline, recorded=(handover,))
-        # NOTE: an administrator may, whoever holds the node.
+        # An administrator may do this, regardless of the holder of the node.
         return _Judged(what) if actor.administers else _Judged(
             what, holding.deadline)
 
@@ -437,7 +444,7 @@ class Protected:
     def _document(self, environ: wsgi.Environ) -> Any:
         """Parse a body.
 
-        :returns: ``None`` if there is none.
+        :returns: ``None`` if the request has no body.
         """
         raw = inward.read_body(environ, self._limits.other)
         if not raw:
@@ -462,7 +469,7 @@ def _acts_of_holder(holding: protect.Holding, actor: protection.Actor,
                     recorded: Collection[str]) -> Collection[str]:
     """Return the acts that may be those of the holder of a node.
 
-    NOTE: an owner may write a description while others have the node.
+    An owner may write a description while others have the node.
     """
     if protection.judge(actor, holding.held, holding.leased,
                         holding.now).passes:
@@ -485,7 +492,7 @@ def _nodes_in(document: Any) -> tuple[str, ...]:
 def _readdressed(environ: wsgi.Environ, path: str) -> wsgi.Environ:
     """Return a request with the node's uuid in its path, and its own body.
 
-    NOTE: Ironic takes the node from the path, whatever the body says.
+    Ironic takes the node from the path, regardless of the body.
     """
     return {**{key: value for key, value in environ.items()
                if key not in ('RAW_URI', 'REQUEST_URI')}, 'PATH_INFO': path}

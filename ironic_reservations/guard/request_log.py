@@ -30,18 +30,18 @@ _asking: contextvars.ContextVar[bool] = contextvars.ContextVar(
 class _WithoutOurs(logging.Filter):
     """Drops the line of a request that only identifies a caller.
 
-    NOTE: such a request is for a path that Ironic does not have. The caller
-    did not ask for it, and would be looked for by whoever reads "404".
+    The path of such a request does not exist in Ironic. The caller did not ask
+    for it, and the "404" would mislead operators who read the log.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a line is written."""
+        """Return whether the line is written."""
         return not (_asking.get() and isinstance(record.args, Mapping)
                     and record.args.get('status') == 404)
 
 
 def install() -> None:
-    """Have Ironic's log leave such requests out, in this process."""
+    """Keep such requests out of the log of Ironic in this process."""
     logger = logging.getLogger(_LOGGER)
     if not any(isinstance(each, _WithoutOurs) for each in logger.filters):
         logger.addFilter(_WithoutOurs())
@@ -49,7 +49,7 @@ def install() -> None:
 
 @contextlib.contextmanager
 def unlogged() -> Iterator[None]:
-    """Leave the requests within out of the log, if they are answered 404."""
+    """Keep the requests within out of the log, if they are answered 404."""
     before = _asking.set(True)
     try:
         yield

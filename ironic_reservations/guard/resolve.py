@@ -35,8 +35,8 @@ _ALLOCATION = 'fields=uuid,node_uuid'
 _VOLUME = 'fields=uuid,node_uuid'
 
 
-class Turned(Exception):
-    """Ironic has refused the request itself; its answer is passed on."""
+class RefusedByIronic(Exception):
+    """A refusal by Ironic itself, whose answer is passed on."""
 
     def __init__(self, answer: wsgi.Answer) -> None:
         super().__init__(answer.status)
@@ -53,7 +53,7 @@ def canonical(ident: str) -> str:
 class Resolver:
     """Asks Ironic with the latest API version.
 
-    NOTE: older versions have no names, or strip ".json" from them.
+    Older versions have no names, or remove ".json" from them.
 
     :param app: Ironic's application.
     :param strategy: Ironic's ``auth_strategy``.
@@ -65,14 +65,14 @@ class Resolver:
                  objects: ironic_objects.Objects | None = None) -> None:
         self._app = app
         self._strategy = strategy
-        # NOTE: where callers are authenticated, the request for the node does
-        # that, too.
+        # Where callers are authenticated, the request for the node does both.
         self._objects = objects if strategy == identity.NOAUTH else None
 
     def node(self, environ: wsgi.Environ, ident: str) -> callers.Node:
         """Return a node as the caller sees it.
 
-        :raises Turned: the caller may not read it, or there is no such node.
+        :raises RefusedByIronic: the caller may not read it, or there is no
+            such node.
         """
         known = self._read(environ, ident)
         if known is not None:
@@ -87,8 +87,8 @@ class Resolver:
               ident: str) -> callers.Node | None:
         """Read a node through the objects of Ironic.
 
-        :returns: ``None`` if its API has to be asked: there is no such node,
-            the objects cannot be used, or the node is given by name.
+        :returns: ``None`` if Ironic's API must be asked: there is no such
+            node, the objects cannot be used, or the node is given by name.
         """
         if (self._objects is None or not uuidutils.is_uuid_like(ident)
                 or ident != canonical(ident)):
@@ -97,8 +97,8 @@ class Resolver:
         try:
             found = self._objects.read(caller, ident, with_traits=False)
         except Exception:
-            # NOTE: as when a node is confirmed: these are not a public
-            # interface of Ironic.
+            # These objects are not a public interface of Ironic, so any
+            # exception is possible.
             LOG.warning('Node %s could not be read through the objects of '
                         'Ironic; its API is asked', ident, exc_info=True)
             return None
@@ -113,7 +113,7 @@ class Resolver:
                            ) -> tuple[str, callers.Node | None]:
         """Return the uuid of an allocation, and its node if it has one.
 
-        :raises Turned: the caller may not read it, or there is none.
+        :raises RefusedByIronic: the caller may not read it, or there is none.
         """
         found, caller = self._ask(environ, 'allocations', ident, _ALLOCATION)
         uuid, node_uuid = found['uuid'], found.get('node_uuid')
@@ -125,7 +125,7 @@ class Resolver:
         """Return the uuid of the node of a volume target or connector.
 
         :param kind: ``targets`` or ``connectors``.
-        :raises Turned: the caller may not read it, or there is none.
+        :raises RefusedByIronic: the caller may not read it, or there is none.
         """
         found, _ = self._ask(environ, f'volume/{kind}', ident, _VOLUME)
         return str(found['node_uuid'])
@@ -136,8 +136,8 @@ class Resolver:
             raise errors.InvalidValue(f'No node has the name {ident[:80]!r}.')
         outer = environ
         if self._strategy != identity.NOAUTH:
-            # NOTE: so that all identity headers that are there afterwards were
-            # written by Ironic's authentication.
+            # Without the client's identity headers, only those that Ironic's
+            # authentication writes are there afterwards.
             environ = identity.without(environ)
         seen = inward.asking(
             environ, f'/v1/{kind}/{ident}', query,
@@ -146,7 +146,7 @@ class Resolver:
             '1.91' if ident.endswith('.json') else 'latest')
         answer = inward.call(self._app, seen)
         if answer.status != 200:
-            raise Turned(answer)
+            raise RefusedByIronic(answer)
         caller = identity.about_caller(seen)
         outer[identity.CALLER] = caller
         return inward.document(answer), caller

@@ -44,7 +44,7 @@ _METHODS = frozenset(
     ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'))
 _READS = frozenset(('GET', 'HEAD'))
 #: Methods that neither read nor write.
-_ASIDE = frozenset(('OPTIONS', 'TRACE'))
+_NEITHER = frozenset(('OPTIONS', 'TRACE'))
 _ROOTS = frozenset(('nodes', 'chassis', 'allocations', 'volume'))
 #: Segments below ``nodes`` that are not nodes.
 _NOT_A_NODE = frozenset((
@@ -76,14 +76,13 @@ class Kind(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Look:
-    """A request that the guard has to examine.
+class Classification:
+    """A request that the guard must examine.
 
     :ivar ident: the uuid or name of the node, if the path is canonical.
     :ivar detail: whether a list has all details.
     :ivar act: the protected act.
-    :ivar names: of a write that is not known, the segments of the path without
-        ``v1``.
+    :ivar names: of an unknown write, the segments of the path without ``v1``.
     """
 
     kind: Kind
@@ -94,15 +93,15 @@ class Look:
 
 
 def classify(method: str, path: str, query: str = '', content_type: str = '',
-             has_body: bool = False) -> Look | None:
-    """Return why the guard has to examine a request.
+             has_body: bool = False) -> Classification | None:
+    """Return how the guard must examine a request.
 
     :param path: ``PATH_INFO``: percent-decoded, in Latin-1.
     :param query: ``QUERY_STRING`` as received.
     :param has_body: whether the request has or may have a body.
-    :returns: ``None`` if it does not.
-    :raises NotCanonical: it could reach a guarded action, but is not in
-        canonical form.
+    :returns: ``None`` if it need not.
+    :raises NotCanonical: the request could reach a guarded action, but is not
+        in canonical form.
     """
     if method not in _METHODS:
         raise _refusal(f'The method {method[:20]!r} is not an HTTP method, '
@@ -124,26 +123,26 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
     bare = root[:-len(_SUFFIX)] if suffixed and len(names) == 1 else root
     clean = path[:1] == '/' and '//' not in path
     if bare not in _ROOTS:
-        look = _classify_unknown(method, names, clean)
-        if look is None:
+        found = _classify_unknown(method, names, clean)
+        if found is None:
             return None
     elif bare == 'volume':
-        look = Look(Kind.ACT, act=node_acts.classify_volume(
+        found = Classification(Kind.ACT, act=node_acts.classify_volume(
             method, names, clean and not suffixed, query))
     elif bare == 'allocations':
-        look = _classify_allocations(method, names, clean and not suffixed,
-                                     query)
+        found = _classify_allocations(method, names, clean and not suffixed,
+                                      query)
     else:
-        look = _classify_nodes(method, names, clean, suffixed, query)
-    if look is None:
-        look = _classify_unknown(method, names, clean)
+        found = _classify_nodes(method, names, clean, suffixed, query)
+    if found is None:
+        found = _classify_unknown(method, names, clean)
     if not (has_body and media.may_be_form(content_type, method)):
-        return look
-    if look is not None and look.kind in (Kind.ACT, Kind.UNKNOWN):
+        return found
+    if found is not None and found.kind in (Kind.ACT, Kind.UNKNOWN):
         raise _refusal('The body could be a form, which could change the '
                        'method of the request.',
                        'Send it as JSON, with Content-Type application/json')
-    return look or Look(Kind.FORM)
+    return found or Classification(Kind.FORM)
 
 
 def segments(path: str) -> list[str]:
@@ -154,7 +153,7 @@ def segments(path: str) -> list[str]:
     return names
 
 
-def _classify_read(names: list[str], query: str) -> Look | None:
+def _classify_read(names: list[str], query: str) -> Classification | None:
     if not names or len(names) > 2 or not (
             'reserved' in query or 'provision_state' in query
             or '%' in query):
@@ -163,22 +162,22 @@ def _classify_read(names: list[str], query: str) -> Look | None:
     listed = [*names[:-1], last]
     if listed not in (['nodes'], ['nodes', 'detail']):
         return None
-    return Look(Kind.LIST, detail=len(listed) == 2)
+    return Classification(Kind.LIST, detail=len(listed) == 2)
 
 
 def _classify_allocations(method: str, names: list[str], clean: bool,
-                          query: str) -> Look | None:
+                          query: str) -> Classification | None:
     if method != 'POST':
         act = node_acts.classify_allocation(method, names, clean, query)
-        return None if act is None else Look(Kind.ACT, act=act)
+        return None if act is None else Classification(Kind.ACT, act=act)
     if clean and len(names) == 1 and not query:
-        return Look(Kind.ALLOCATE)
+        return Classification(Kind.ALLOCATE)
     raise _refusal('This request could create an allocation.',
                    'Send POST /v1/allocations without a query')
 
 
 def _classify_nodes(method: str, names: list[str], clean: bool,
-                    suffixed: bool, query: str) -> Look | None:
+                    suffixed: bool, query: str) -> Classification | None:
     plain = [name.removesuffix(_SUFFIX) for name in names]
     under = plain[2:]
     if 'provision' in under:
@@ -186,7 +185,7 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
                 and names[0] == 'nodes' and len(names) == 4
                 and names[2:] == ['states', 'provision']
                 and names[1] not in _NOT_A_NODE):
-            return Look(Kind.PROVISION, ident=names[1])
+            return Classification(Kind.PROVISION, ident=names[1])
         raise _refusal('This request could change the provision state of a '
                        'node.',
                        'Send PUT /v1/nodes/<uuid>/states/provision without '
@@ -200,26 +199,26 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
         ident = (names[1] if names[0] == 'nodes' and len(names) == 2
                  and clean and node_acts.is_patch_query(query)
                  and names[1] not in _NOT_A_NODE else None)
-        return Look(Kind.PATCH, ident=ident)
+        return Classification(Kind.PATCH, ident=ident)
     if method == 'POST' and ('allocation' in under or 'inner' in under):
         raise _refusal('This request could create an allocation.',
                        'Send POST /v1/allocations without a query')
     act = node_acts.classify(method, names, clean, query)
-    return None if act is None else Look(Kind.ACT, act=act)
+    return None if act is None else Classification(Kind.ACT, act=act)
 
 
 def _classify_unknown(method: str, names: list[str],
-                      clean: bool) -> Look | None:
-    """Return why the guard examines a write that it does not guard.
+                      clean: bool) -> Classification | None:
+    """Return how the guard must examine a write that it does not guard.
 
-    :returns: ``None`` if it needs no look; otherwise it is not known.
+    :returns: ``None`` if it need not; any other such write is unknown.
     """
-    if method in _ASIDE or known_routes.pass_unseen(method, names):
+    if method in _NEITHER or known_routes.is_harmless(method, names):
         return None
     named = (clean and names[0] == 'nodes' and len(names) > 1
              and names[1] not in _NOT_A_NODE)
-    return Look(Kind.UNKNOWN, ident=names[1] if named else None,
-                names=tuple(names))
+    return Classification(Kind.UNKNOWN, ident=names[1] if named else None,
+                          names=tuple(names))
 
 
 def _refuse_method_parameter(query: str) -> None:

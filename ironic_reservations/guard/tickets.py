@@ -44,7 +44,7 @@ _NODE = re.compile(r'/v1/nodes/(?P<uuid>[0-9a-f-]{36})'
                    r'|/vifs)(?:(?<=/vifs)/[^/]+)?)?')
 _TARGETS = {'deleted': in_flight.Act.UNDEPLOY, 'abort': in_flight.Act.ABORT,
             'manage': in_flight.Act.MANAGE, 'provide': in_flight.Act.PROVIDE}
-#: Requests that put something of a node back.
+#: Requests that restore a setting of a node.
 _PUT_BACK = frozenset((
     ('DELETE', '/vmedia'), ('POST', '/vifs'), ('DELETE', '/vifs'),
     ('PUT', '/traits'), ('PUT', '/states/power'), ('PUT', '/states/console'),
@@ -57,7 +57,7 @@ _PATHS = {('remove', '/instance_uuid'): in_flight.Act.CLEAR_INSTANCE,
 class Gate:
     """Lets requests with a ticket through once, while the ticket is valid.
 
-    NOTE: it is in front of Ironic for requests from other hosts and for those
+    The gate is in front of Ironic for requests from other hosts and for those
     of the reconciler in this process.
 
     :param app: Ironic's application.
@@ -70,7 +70,7 @@ class Gate:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        """Answer a request; one without a ticket is passed to Ironic."""
+        """Answer a request; a request without a ticket is passed to Ironic."""
         if inward.TICKET_KEY not in environ:
             return self._app(environ, start_response)
         try:
@@ -82,8 +82,8 @@ class Gate:
     def answer(self, environ: wsgi.Environ) -> wsgi.Answer:
         """Return Ironic's answer to a request with a ticket.
 
-        :raises TicketInvalid: it is for another request, or not valid any
-            more.
+        :raises TicketInvalid: the ticket is for another request, or is not
+            valid any more.
         :raises HandedOverLate: the process was stopped for too long.
         """
         raw = inward.read_body(environ, _MAX_BODY)
@@ -95,7 +95,7 @@ class Gate:
         admitted = tickets.take(self.engine, environ[inward.TICKET_KEY], uuid,
                                act)
         if act in permitted.ACTS:
-            admitted = self._look_again(environ, admitted, act)
+            admitted = self._check_maintenance(environ, admitted, act)
         answer = carry.pass_on(self.engine, self._app, admitted,
                                inward.rebuilt(environ, environ['PATH_INFO'],
                                               body=body))
@@ -103,10 +103,10 @@ class Gate:
             self._close(admitted)
         return answer
 
-    def _look_again(self, environ: wsgi.Environ,
-                    admitted: admission.InFlightRequest,
-                    act: in_flight.Act) -> admission.InFlightRequest:
-        """Check that nobody else has changed the maintenance of a node.
+    def _check_maintenance(self, environ: wsgi.Environ,
+                           admitted: admission.InFlightRequest,
+                           act: in_flight.Act) -> admission.InFlightRequest:
+        """Check that the maintenance of a node is still as we know it.
 
         :returns: the request, with a new deadline.
         """

@@ -42,10 +42,10 @@ from ironic_reservations.guard import resolve
 from ironic_reservations.guard import routes
 from ironic_reservations.lifecycle import admit
 
-#: Keys by which a body names nodes.
+#: The keys by which a body names nodes.
 _NAMES = frozenset(('node', 'node_ident', 'node_uuid', 'nodes',
                     'node_idents', 'node_uuids'))
-#: How many nodes a body may name, as each costs a request to Ironic.
+#: A body may name at most so many nodes: each costs a request to Ironic.
 _MOST = 50
 _VERSION = re.compile('v[0-9]+')
 _ANY = '*'
@@ -53,12 +53,12 @@ _REST = '**'
 
 
 class UnknownRoutes:
-    """Passes writes that are not known to Ironic, or refuses them.
+    """Passes unknown writes to Ironic, or refuses them.
 
-    A write may do anything to its nodes. So it is refused on a node that
-    somebody holds, also to the holder, whose acts have to be known to be put
-    back; and if it does not name its nodes. An administrator may act on a
-    node by its name, whoever holds it.
+    An unknown write may have any effect on its nodes. So it is refused if a
+    node is held, even to the holder: the acts of a holder must be known to be
+    undone. It is also refused if it does not name its nodes. An administrator
+    may act on a named node, regardless of its holder.
 
     :param app: Ironic's application.
     :param know_sender: raises unless Ironic knows the sender of a request.
@@ -79,26 +79,27 @@ class UnknownRoutes:
                         for entry in engine.conf.guard.open_routes]
 
     def opened(self, method: str, names: Sequence[str]) -> bool:
-        """Return whether the operator lets such requests through.
+        """Return whether the operator has allowed such requests.
 
         :param names: the segments of the path without ``v1``.
         """
         return any(wanted in (_ANY, method) and _is_of(pattern, names)
                    for wanted, pattern in self._opened)
 
-    def carry(self, environ: wsgi.Environ, look: routes.Look
+    def carry(self, environ: wsgi.Environ, found: routes.Classification
               ) -> tuple[list[str], wsgi.Answer]:
-        """Have Ironic answer a request, unless somebody holds its nodes.
+        """Have Ironic answer a request, unless one of its nodes is held.
 
         :returns: the uuids of the nodes, and the answer.
-        :raises UnknownRoute: somebody does, or it does not name its nodes.
+        :raises UnknownRoute: a node is held, or the request does not name its
+            nodes.
         """
         nodes = []
-        if look.ident is None:
+        if found.ident is None:
             self._know_sender(environ)
         else:
             nodes.append(self._resolver.node(
-                environ, resolve.canonical(look.ident)))
+                environ, resolve.canonical(found.ident)))
         document = read(environ['REQUEST_METHOD'],
                         environ.get('CONTENT_TYPE', ''),
                         inward.read_body(environ, self._limits.other),
@@ -107,46 +108,47 @@ class UnknownRoutes:
         query = environ.get('QUERY_STRING', '')
         if (not nodes and (query or not named) or len(named) > _MOST
                 or 'node' in parse.unquote_plus(query).casefold()):
-            raise _refusal(environ, look, None)
+            raise _refusal(environ, found, None)
         nodes += [self._resolver.node(environ, resolve.canonical(ident))
                   for ident in named]
         path = environ['PATH_INFO']
-        if look.ident is not None:
+        if found.ident is not None:
             path = '/'.join((inward.node_path(nodes[0].uuid),
-                             *look.names[2:]))
+                             *found.names[2:]))
         distinct = {node.uuid: node for node in nodes}
         return [*distinct], carry.pass_judged(
             self._engine, self._app,
-            self._judge(environ, look, distinct.values()),
+            self._judge(environ, found, distinct.values()),
             f'node {", ".join(distinct)}',
             inward.rebuilt(environ, path, query, body=document))
 
-    def _judge(self, environ: wsgi.Environ, look: routes.Look,
+    def _judge(self, environ: wsgi.Environ, found: routes.Classification,
                nodes: Iterable[callers.Node]) -> float:
-        """Return the time by the engine's timer until which nobody has nodes.
+        """Return the time by the engine's timer until which no node is held.
 
-        :raises UnknownRoute: somebody has one.
+        :raises UnknownRoute: a node is held.
         """
         deadline = math.inf
         for node in nodes:
-            # NOTE: an administrator may, whoever holds the node.
+            # An administrator may do this, regardless of the holder of the
+            # node.
             if self._callers.actor(node, admit.Claim()).administers:
                 continue
             holding = protect.look(self._engine, node.uuid)
             if holding.anybody:
-                raise _refusal(environ, look, node.uuid)
+                raise _refusal(environ, found, node.uuid)
             deadline = min(deadline, holding.deadline)
         return deadline
 
 
 def read(method: str, content_type: str, raw: bytes,
          deepest: int = bodies.DEEPEST) -> Any:
-    """Parse the body of a write that is not known.
+    """Parse the body of an unknown write.
 
     :param deepest: how deeply it may be nested.
-    :returns: ``None`` if there is none.
-    :raises NotCanonical: it is not plain JSON, or is one that Ironic takes for
-        a change of a node.
+    :returns: ``None`` if there is no body.
+    :raises NotCanonical: the body is not plain JSON, or Ironic would read it
+        as a change of a node.
     """
     if not raw:
         return None
@@ -156,7 +158,7 @@ def read(method: str, content_type: str, raw: bytes,
             'UTF-8, with Content-Type application/json.')
     document = bodies.read_json(raw, deepest)
     if method == 'PATCH' and node_acts.pointers(document):
-        # NOTE: Ironic overlooks what is behind the node in the path.
+        # Ironic ignores the path behind the node.
         raise errors.NotCanonical(
             'A change of a node that others may have reserved must be sent as '
             'PATCH /v1/nodes/<uuid>, with nothing behind it in the path.')
@@ -176,10 +178,10 @@ def _is_of(pattern: Sequence[str], names: Sequence[str]) -> bool:
 
 
 def _nodes_in(document: Any) -> tuple[str, ...]:
-    """Return the nodes that a body names, if it is about no others.
+    """Return the nodes that a body names, if it concerns no others.
 
-    NOTE: anything but texts, numbers and lists of nodes may be a filter that
-    finds more of them.
+    Anything but strings, numbers and lists of nodes may be a filter that
+    matches further nodes.
     """
     if not isinstance(document, dict):
         return ()
@@ -193,12 +195,11 @@ def _nodes_in(document: Any) -> tuple[str, ...]:
         isinstance(value, str) and value for value in found) else ()
 
 
-def _refusal(environ: wsgi.Environ, look: routes.Look,
+def _refusal(environ: wsgi.Environ, found: routes.Classification,
              node_uuid: str | None) -> errors.UnknownRoute:
-    """Return the error for a request that is not let through.
+    """Return the error for a request that is not passed on.
 
-    :param node_uuid: a node that somebody holds; ``None``: the nodes are not
-        known.
+    :param node_uuid: a node that is held; ``None`` if the nodes are not known.
     """
     method = environ['REQUEST_METHOD']
     why = ('It does not say which nodes it is for, and one of them may be '
@@ -211,15 +212,15 @@ def _refusal(environ: wsgi.Environ, look: routes.Look,
         f'nothing was sent to Ironic. {why} The operator can install a '
         "release of ironic-reservations that covers this request's version "
         'of the API, or let such requests through with '
-        f'"{method} {_pattern(look)}" in [guard] open_routes.',
+        f'"{method} {_pattern(found)}" in [guard] open_routes.',
         reviewed=ironic_versions.REVIEWED,
         **({} if node_uuid is None else {'node_uuid': node_uuid}))
 
 
-def _pattern(look: routes.Look) -> str:
+def _pattern(found: routes.Classification) -> str:
     """Return the entry of open_routes for a path."""
-    node = 1 if look.ident is not None else None
+    node = 1 if found.ident is not None else None
     return log_text.quoted('/'.join(('', *(
-        () if _VERSION.fullmatch(look.names[0]) else ('v1',)), *(
+        () if _VERSION.fullmatch(found.names[0]) else ('v1',)), *(
         _ANY if number == node or uuidutils.is_uuid_like(name) else name
-        for number, name in enumerate(look.names)))))
+        for number, name in enumerate(found.names)))))

@@ -27,11 +27,11 @@ class Act(enum.Enum):
 
     #: Deploys the node, or binds an instance to it.
     USE = 'use'
-    #: Makes it unavailable in another way.
+    #: Makes the node unavailable in another way.
     TAKE = 'take'
     #: Changes a node that is in use already.
     STAY = 'stay'
-    #: Removes the instance from it.
+    #: Removes the instance from the node.
     FREE = 'free'
 
     @property
@@ -53,7 +53,7 @@ class Verdict(enum.Enum):
     PROOF_REQUIRED = 'proof_required'
     #: The proof is not that of the node's reservation or lease.
     PROOF_INVALID = 'proof_invalid'
-    #: What had the node is over, and the node is being taken back.
+    #: The reservation or lease is over, and the node is being put back.
     LEASE_OVER = 'lease_over'
     #: A maintenance window has the node.
     IN_MAINTENANCE = 'in_maintenance'
@@ -62,7 +62,7 @@ class Verdict(enum.Enum):
 
     @property
     def passes(self) -> bool:
-        """Return whether the request is let through."""
+        """Return whether the request may pass."""
         return self in (Verdict.FREE, Verdict.PROVEN, Verdict.LEASE_PROVEN)
 
 
@@ -74,7 +74,8 @@ class Bearer:
     :ivar any_project: whether proofs of other projects are accepted, too.
     :ivar uses_leases: whether the caller uses the nodes of the leases of its
         project without a proof.
-    :ivar uses_reservations: whether it uses reserved ones so, too.
+    :ivar uses_reservations: whether the caller uses reserved nodes of its
+        project without a proof.
     """
 
     project_id: str | None = None
@@ -85,8 +86,8 @@ class Bearer:
     def may_show(self, project_id: str | None) -> bool:
         """Return whether a proof is accepted from this caller.
 
-        :param project_id: the project of the reservation or lease; ``None``:
-            it has none, so that its proof is accepted from everybody.
+        :param project_id: the project of the reservation or lease; ``None`` if
+            it has none, so that its proof is accepted from every caller.
         """
         return (self.any_project or project_id is None
                 or project_id == self.project_id)
@@ -116,8 +117,8 @@ class Claim:
     def proves(self, uuid: str | None, project_id: str | None) -> bool:
         """Return whether the proof is valid for a reservation or lease.
 
-        :param uuid: of the reservation, or of the lease reservation.
-        :param project_id: its project.
+        :param uuid: the uuid of the reservation, or of the lease reservation.
+        :param project_id: the project of the reservation or lease.
         """
         return (self.proof is not None and self.proof == uuid
                 and self.bearer.may_show(project_id))
@@ -146,15 +147,15 @@ def admit(claim: Claim, held: node_reservation.Reservation | None,
 
     :param held: the reservation of the node, live or not.
     :param required: whether a free node may be used only with a reservation.
-    :param leased: what leases and maintenance windows have of the node.
+    :param leased: the leases and maintenance windows that have the node.
     """
     live = held is not None and held.live(now)
     if live:
         assert held is not None
         if held.over(now):
             return _while_put_back(claim, act)
-        # NOTE: also if a lease has begun meanwhile: the node belongs to the
-        # reservation until it ends.
+        # This holds even if a lease has begun meanwhile: the node belongs to
+        # the reservation until it ends.
         if (claim.proves(held.uuid, held.project_id)
                 or claim.uses_reservation_of(held.project_id)
                 or claim.proof is None and claim.vouches(held)):
@@ -164,18 +165,18 @@ def admit(claim: Claim, held: node_reservation.Reservation | None,
     if leased.held:
         return _admit_to_lease(claim, leased, act)
     if claim.proof is not None:
-        # NOTE: a stale proof is refused even if the node is free: the caller
-        # relies on a reservation that does not exist any more.
+        # A stale proof is refused even if the node is free: the caller relies
+        # on a reservation that does not exist any more.
         return Verdict.PROOF_INVALID
     if leased.maintained.held and act is Act.USE:
-        # NOTE: requests that do not use the node, such as cleaning, are part
-        # of the maintenance.
+        # Requests that do not use the node, such as cleaning, are part of the
+        # maintenance.
         return Verdict.IN_MAINTENANCE
     return Verdict.RESERVATION_REQUIRED if required else Verdict.FREE
 
 
 def _while_put_back(claim: Claim, act: Act) -> Verdict:
-    # NOTE: the node is being freed anyway.
+    # The node is being freed anyway.
     return (Verdict.FREE if act is Act.FREE and claim.proof is None
             else Verdict.LEASE_OVER)
 

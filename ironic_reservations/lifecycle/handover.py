@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Decides how a node is put back as it was before its holder got it.
+"""Decides how a node is restored to its state before its holder got it.
 
-Each decision follows from the handover, the node as Ironic shows it and the
-acts of its holder alone, so that a process can die between any two steps.
+Each decision depends only on the handover, the node as Ironic shows it and the
+acts of its holder, so a process can die between any two steps.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ironic_reservations.model import node_condition
 
 #: Fields that belong to the instance: Ironic clears them when it undeploys.
 _OF_INSTANCE: Mapping[str, Any] = {'instance_info': {}, 'instance_name': None}
-#: Fields that are put back by other steps, or that the lease itself writes.
+#: Fields that other steps restore, or that the lease itself writes.
 _OTHERWISE = frozenset(('maintenance', 'maintenance_reason', 'instance_uuid',
                         'lessee'))
 #: Fields that follow from another one.
@@ -42,13 +42,14 @@ _FOLLOWS = {'protected_reason': 'protected', 'retired_reason': 'retired'}
 _DESCRIPTIONS = frozenset((
     'chassis_uuid', 'description', 'extra', 'instance_info', 'instance_name',
     'name', 'protected', 'protected_reason', 'resource_class'))
-#: NOTE: a process may have died before it sent what its phase says.
+#: In these phases the node may not have been cleaned: a process may have died
+#: before it sent the request of the phase.
 _NOT_CLEANED = (handovers.Phase.LENT, handovers.Phase.MANAGED)
-#: What Ironic shows instead of a secret.
+#: Ironic shows this in place of a secret.
 _MASKED = '******'
 _POWERED_ON = 'power on'
 _MAINTENANCE = 'maintenance'
-#: Provision targets that lead to a state out of use.
+#: Provision targets that make a node unusable for a deploy.
 _LEADS_AWAY = frozenset(('manage', 'clean', 'inspect', 'adopt'))
 _TARGET_KEYS = ('volume_type', 'volume_id', 'boot_index', 'properties',
                 'extra')
@@ -57,15 +58,15 @@ _CONNECTOR_KEYS = ('type', 'connector_id', 'extra')
 
 @dataclasses.dataclass(frozen=True)
 class Correction:
-    """A request to Ironic that puts something back.
+    """A request to Ironic that restores part of a node.
 
-    :ivar what: what is put back, in words.
-    :ivar path: below the node; with a leading slash, of the API.
-    :ivar cleared: the act that needs nothing else, once this is done.
-    :ivar cleans: whether a cleaning before it does not count.
-    :ivar needless_if_refused: whether a refusal, but for a lock, shows that
-        there is nothing to put back.
-    :ivar in_use: whether Ironic does all of it only on a node that is
+    :ivar what: the part that is restored, in words.
+    :ivar path: the path below the node; with a leading slash, of the API.
+    :ivar cleared: the act that needs no other correction after this one.
+    :ivar cleans: whether the node must be cleaned after it.
+    :ivar needless_if_refused: whether a refusal, unless for a lock, shows that
+        nothing needs to be restored.
+    :ivar in_use: whether Ironic carries it out fully only on a node that is
         available or deployed.
     """
 
@@ -80,10 +81,10 @@ class Correction:
 
     @property
     def act(self) -> in_flight.Act | None:
-        """The act of its ticket.
+        """The act of the ticket for this request.
 
-        NOTE: a volume has a uuid of its own, so that a request that is late
-        changes no other.
+        A volume needs no ticket: it has a uuid of its own, so a late request
+        changes no other volume.
         """
         if self.path.startswith('/'):
             return None
@@ -96,12 +97,12 @@ class Next:
     """The next step of a return.
 
     :ivar act: the step.
-    :ivar corrections: requests to send before it; the node is looked at
-        again afterwards.
-    :ivar phase: to be written before the step.
+    :ivar corrections: requests to send before it; the node is read again
+        afterwards.
+    :ivar phase: the phase to write before the step.
     :ivar why: why the node cannot be released yet, in words.
-    :ivar flag: whether an operator has to check it.
-    :ivar until: when what is waited for is over at the latest, if known.
+    :ivar flag: whether an operator must check the node.
+    :ivar until: the latest end of the wait, if known.
     """
 
     act: lease_cycle.Act
@@ -116,7 +117,7 @@ class Next:
 class Unknown:
     """A value from before the lease that is not known.
 
-    :ivar why: in words.
+    :ivar why: the reason, in words.
     """
 
     why: str
@@ -125,20 +126,20 @@ class Unknown:
 def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
               handover: handovers.Handover,
               now: handovers.Document, refused: str | None = None) -> Next:
-    """Decide what to do with a node that its holder has acted on.
+    """Decide the next step for a node on which its holder has acted.
 
-    :param view: the step for a node that its holder did nothing but deploy.
+    :param view: the step for a node that its holder only deployed.
     :param node: the node as Ironic shows it.
-    :param now: the same, whole.
-    :param refused: why Ironic refuses to put something back, so that the node
-        is cleaned without it.
+    :param now: the whole node as Ironic shows it.
+    :param refused: the reason why Ironic refuses a correction, so that the
+        node is cleaned without it.
     """
     if refused is None and _sets_maintenance(handover, now):
         return Next(lease_cycle.Act.AGAIN, (Correction(
             'maintenance', 'DELETE', _MAINTENANCE),),
             why='is in maintenance')
     if handover.document is not None and _made_anew(handover.document, now):
-        # NOTE: nothing of its holder is left, but on its disks.
+        # The holder has left traces on the disks only.
         handover = dataclasses.replace(handover, document=None,
                                        acts=frozenset())
     both = tuple(corrections(handover, now))
@@ -175,11 +176,11 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
 
 
 def _impossible(node: mirrored_node.Node, why: str) -> Next:
-    """Return the step for a node that cannot be put back.
+    """Return the step for a node that cannot be restored.
 
-    NOTE: in maintenance, nobody gets it, and an operator has it in hand.
+    A node in maintenance is given to nobody, and an operator handles it.
 
-    :param why: in words.
+    :param why: the reason, in words.
     """
     if node.maintenance:
         return Next(lease_cycle.Act.RELEASE,
@@ -202,8 +203,8 @@ def _occupied(view: lease_cycle.AtEnd, handover: handovers.Handover,
 def _manageable(handover: handovers.Handover, node: mirrored_node.Node,
                 found: tuple[Correction, ...]) -> Next:
     """Return the next step for a node that is out of use."""
-    # NOTE: an operator works on it, or retires it: Ironic makes no retired
-    # node available.
+    # An operator works on the node or retires it: Ironic does not make a
+    # retired node available.
     stays = (node.retired or handover.phase is handovers.Phase.FAILED
              or (handover.phase is handovers.Phase.LENT
                  and not _led_away(handover)))
@@ -221,7 +222,7 @@ def _available(handover: handovers.Handover,
                detaching: tuple[Correction, ...]) -> Next:
     """Return the next step for a node that Ironic could deploy.
 
-    :param detaching: what has to be done before the node is out of use.
+    :param detaching: the requests to send before the node is out of use.
     """
     if _to_clean(handover, found):
         if detaching:
@@ -236,7 +237,7 @@ def _available(handover: handovers.Handover,
 
 def _failed(handover: handovers.Handover,
             node: mirrored_node.Node) -> Next:
-    """Return the next step for a node that is in no other state."""
+    """Return the next step for a node in any other state."""
     failed = node.provision_state == node_condition.CLEAN_FAILED
     if handover.phase in _NOT_CLEANED and node_condition.manages(
             node) and (failed or _led_away(handover)):
@@ -250,43 +251,44 @@ def _failed(handover: handovers.Handover,
 
 def _to_clean(handover: handovers.Handover,
               found: Collection[Correction]) -> bool:
-    """Return whether a node has yet to be cleaned."""
+    """Return whether a node must still be cleaned."""
     return (handover.dirty and handover.phase in _NOT_CLEANED
             or any(each.cleans for each in found))
 
 
 def _led_away(handover: handovers.Handover) -> bool:
-    """Return whether its holder has taken a node out of use."""
+    """Return whether the holder of a node has made it undeployable."""
     return not _LEADS_AWAY.isdisjoint(handover.acts)
 
 
 def _made_anew(lent: handovers.Document, now: handovers.Document) -> bool:
-    """Return whether this is another node with the uuid of one before."""
+    """Return whether this is a new node with the uuid of a deleted one."""
     return lent.node.get('created_at') != now.node.get('created_at')
 
 
 def _sets_maintenance(handover: handovers.Handover,
                       now: handovers.Document) -> bool:
-    """Return whether a node is in the maintenance of its holder."""
+    """Return whether the holder of a node has set its maintenance."""
     return (bool(now.node.get('maintenance'))
             and handover.maintains(now.node.get('maintenance_reason')))
 
 
 def corrections(handover: handovers.Handover,
                 now: handovers.Document) -> Iterator[Correction | Unknown]:
-    """Return the requests that put a node back, in their order."""
+    """Return the requests that restore a node, in their order."""
     lent = handover.document
     acts = handover.acts
     if now.node.get('power_state') == _POWERED_ON and (
             lent is None or 'power' in acts
             or lent.node.get('power_state') != _POWERED_ON):
-        # NOTE: alone, since Ironic refuses other changes until it is off.
+        # Sent alone, since Ironic refuses other changes until the power is
+        # off.
         yield Correction('power', 'PUT', 'states/power',
                          {'target': 'power off'})
         return
     if 'vmedia' in acts:
-        # NOTE: the act is written down also if Ironic then refused it, since
-        # the driver has no virtual media.
+        # The act is recorded even if Ironic then refused it because the driver
+        # has no virtual media.
         yield Correction('virtual media', 'DELETE', 'vmedia',
                          cleared='vmedia', needless_if_refused=True)
     if now.node.get('console_enabled') and 'console' in acts and not (
@@ -315,7 +317,7 @@ def _of_instance(now: handovers.Document) -> Iterator[dict[str, Any]]:
 
 def _fields(lent: handovers.Document, acts: Collection[str],
             now: handovers.Document) -> Iterator[dict[str, Any] | Unknown]:
-    """Return the operations that put the fields of a node back."""
+    """Return the operations that restore the fields of a node."""
     for pointer in sorted(act for act in acts if act.startswith('/')):
         name = handovers.root(pointer)
         if name in _OTHERWISE or name in _OF_INSTANCE or name in _FOLLOWS:
@@ -340,7 +342,7 @@ def _value(path: str, before: Any,
         yield Unknown(f'its {path[1:]} has a secret, which Ironic does not '
                       'show')
         return
-    # NOTE: Ironic 39 answers 500 where automated_clean is removed.
+    # Ironic 39 answers 500 where automated_clean is removed.
     yield {'op': 'add' if after is None else 'replace', 'path': path,
            'value': before}
 
@@ -400,8 +402,8 @@ def _vifs_to_detach(lent: handovers.Document | None,
                     now: handovers.Document) -> Iterator[Correction]:
     """Return the requests that detach the VIFs of a holder.
 
-    NOTE: Ironic detaches one in any state, but leaves its port bound in
-    Neutron unless the node is available or deployed.
+    Ironic detaches a VIF in any state, but leaves its port bound in Neutron
+    unless the node is available or deployed.
     """
     for vif in sorted(set(now.vifs).difference(
             () if lent is None else lent.vifs)):
@@ -410,7 +412,7 @@ def _vifs_to_detach(lent: handovers.Document | None,
 
 def _settings(lent: handovers.Document, acts: Collection[str],
               now: handovers.Document) -> Iterator[Correction | Unknown]:
-    """Return the requests that put settings back that are no fields."""
+    """Return the requests that restore settings outside the fields."""
     before, after = lent.node, now.node
     for act, name, path in (
             ('boot_mode', 'boot_mode', 'states/boot_mode'),

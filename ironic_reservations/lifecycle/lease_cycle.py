@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Decides what has to be done for a lease, and for its nodes.
+"""Decides the next steps for a lease and its nodes.
 
-That follows from the rows, the clock and the state in Ironic alone, so that a
+The decision depends only on the rows, the clock and the state in Ironic, so a
 process can die between any two steps.
 """
 
@@ -29,15 +29,15 @@ from ironic_reservations.model import node_condition
 #: The reason for a node that does not match the requirements of its lease.
 UNSUITED = 'does not match the properties of the lease any more'
 
-#: A step that waits for something of which nothing tells that it is over is
-#: tried at least each so many seconds, unless so many leases wait that more
-#: than this number would be tried in a second.
+#: A step that waits for an event without a notification is tried at least once
+#: in so many seconds, unless so many leases wait that more than this number
+#: would be tried in a second.
 _POLLED = 4.0
 _RATE = 20
 
 UNDEPLOY = 'undeploy'
 LEAVE = 'leave'
-#: Not an option: for a node whose reservation is over.
+#: This is not an option: it is for a node whose reservation is over.
 PUT_BACK = 'put_back'
 
 
@@ -50,13 +50,13 @@ class Task(enum.StrEnum):
     BEFORE_END = 'before_end'
     #: End all bookings.
     CLOSE = 'close'
-    #: Take nodes back: undeploy them, and restore their lessees.
+    #: Undeploy the nodes, and restore their lessees.
     TAKE_BACK = 'take_back'
     #: Write that the lease is over.
     FINISH = 'finish'
-    #: Check that its nodes still have its lessee; each time.
+    #: Check that the nodes still have their lessee; in each pass.
     KEEP = 'keep'
-    #: Release nodes that nobody deploys; each time.
+    #: Release nodes that stay unused; in each pass.
     NO_SHOW = 'no_show'
 
 
@@ -87,10 +87,10 @@ def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
 
 def starting(lease: leases.Lease,
              now: datetime.datetime) -> tuple[leases.NodeBooking, ...]:
-    """Return the bookings whose nodes have yet to be given to the lease.
+    """Return the bookings whose nodes the lease does not have yet.
 
-    NOTE: a node that was deployed before the reconciler came by is bound
-    already, but lacks its lessee.
+    A node that was deployed before the reconciler's pass is bound already, but
+    has no lessee yet.
     """
     return tuple(
         booking for booking in lease.bookings
@@ -122,9 +122,9 @@ def event(lease: leases.Lease,
 
 
 def is_due(each: leases.Event | None, now: datetime.datetime) -> bool:
-    """Return whether an event has to be carried out now.
+    """Return whether an event must be carried out now.
 
-    NOTE: also one that is in progress, since the process may have died.
+    This includes an event in progress, since the process may have died.
     """
     return each is not None and each.time <= now and each.status in (
         leases.EventStatus.UNDONE, leases.EventStatus.IN_PROGRESS)
@@ -132,9 +132,9 @@ def is_due(each: leases.Event | None, now: datetime.datetime) -> bool:
 
 def next_due(lease: leases.Lease,
              now: datetime.datetime) -> datetime.datetime | None:
-    """Return when a lease has to be worked on next.
+    """Return the time of the next work on a lease.
 
-    :returns: ``None``: never, unless it is changed.
+    :returns: ``None`` if there is none unless the lease is changed.
     """
     return now if tasks(lease, now) else next_event(lease, now)
 
@@ -143,23 +143,24 @@ def next_event(lease: leases.Lease,
                now: datetime.datetime) -> datetime.datetime | None:
     """Return the next time at which a lease has a task.
 
-    :returns: ``None``: never, unless it is changed.
+    :returns: ``None`` if there is none unless the lease is changed.
     """
     if lease.status.over or lease.status is leases.LeaseStatus.ERROR:
         return None
-    told = event(lease, leases.EventType.BEFORE_END)
+    before_end = event(lease, leases.EventType.BEFORE_END)
     times = [lease.start, lease.end,
              *(booking.starts_at for booking in lease.bookings
                if booking.state is leases.BookingState.PLANNED)]
-    if told is not None and told.status is not leases.EventStatus.DONE:
-        times.append(told.time)
+    if (before_end is not None
+            and before_end.status is not leases.EventStatus.DONE):
+        times.append(before_end.time)
     return min((time for time in times if time > now), default=None)
 
 
 def backoff(attempts: int, longest: float, chance: float) -> float:
     """Return how long to wait before a step is retried, in seconds.
 
-    :param attempts: how often it has failed.
+    :param attempts: the number of failures.
     :param longest: the upper bound, in seconds.
     :param chance: a random number from 0 to 1, which spreads the retries.
     """
@@ -169,7 +170,7 @@ def backoff(attempts: int, longest: float, chance: float) -> float:
 def longest_pause(waiting: int, longest: float) -> float:
     """Return the longest pause before a step that is polled, in seconds.
 
-    :param waiting: how many leases wait, or more.
+    :param waiting: at least the number of leases that wait.
     :param longest: the upper bound, in seconds.
     """
     return min(longest, max(_POLLED, waiting / _RATE))
@@ -179,9 +180,9 @@ def longest_pause(waiting: int, longest: float) -> float:
 class AtStart:
     """The next step for a node at the start of a lease.
 
-    :ivar bind: whether to give it to the lease.
-    :ivar settled: whether there is nothing to wait for.
-    :ivar why: why it is not ready, in words.
+    :ivar bind: whether the lease gets the node now.
+    :ivar settled: whether nothing remains to wait for.
+    :ivar why: the reason why it is not ready, in words.
     """
 
     bind: bool
@@ -191,31 +192,32 @@ class AtStart:
 
 def at_start(node: mirrored_node.Node | None, taken: str | None,
              suits: bool = True, returning: bool = False) -> AtStart:
-    """Decide what to do with a node at the start of a lease.
+    """Decide the next step for a node at the start of a lease.
 
-    :param node: as Ironic shows it; a compute host as it is mirrored.
-    :param taken: who else has it, in words.
-    :param suits: whether it matches the requirements of the lease.
-    :param returning: whether it is being taken back from a previous lease.
+    :param node: the node as Ironic shows it; a compute host as it is mirrored.
+    :param taken: the other holder of the node, in words.
+    :param suits: whether the node matches the requirements of the lease.
+    :param returning: whether the node is being put back after a previous
+        lease.
     """
     useless = node_condition.broken(node)
     if (returning and node is not None and not node.maintenance
             and node.provision_state == node_condition.MANAGEABLE):
-        # NOTE: on its way to be cleaned; whoever takes it back leaves it so
-        # only to an operator.
+        # The node is about to be cleaned; the return leaves it in this state
+        # only for an operator.
         useless = None
     lacking = has(node, suits)
     if node is None or node.provision_state == node_condition.GONE:
         return AtStart(False, True, useless)
     if node.compute:
-        # NOTE: others may use a part of it; writing the hold shows whether
-        # enough is left.
+        # Others may use a part of it; writing the hold shows whether enough is
+        # left.
         return AtStart(True, True, lacking)
     if taken is not None:
         return AtStart(False, useless is not None, useless or taken)
     if node_condition.occupied(node):
-        # NOTE: not bound, so that somebody else's instance is not undeployed
-        # at the end.
+        # The node is not bound, so that another holder's instance is not
+        # undeployed at the end.
         return AtStart(False, True, 'is being used without the lease')
     if useless is not None:
         return AtStart(True, True, useless)
@@ -238,10 +240,10 @@ def unready(node: mirrored_node.Node | None) -> str | None:
 
 
 def has(node: mirrored_node.Node | None, suits: bool) -> str | None:
-    """Return what is wrong with a node of a lease, in words.
+    """Return the fault of a node of a lease, in words.
 
-    :param suits: whether it matches the requirements of the lease.
-    :returns: ``None``: nothing.
+    :param suits: whether the node matches the requirements of the lease.
+    :returns: ``None`` if the node has no fault.
     """
     return node_condition.broken(node) or (None if suits else UNSUITED)
 
@@ -254,11 +256,11 @@ class Act(enum.StrEnum):
     UNDEPLOY = 'undeploy'
     ABORT = 'abort'
     CLEAR = 'clear'
-    #: Take it out of use, so that it can be cleaned.
+    #: Put the node out of use, so that it can be cleaned.
     MANAGE = 'manage'
-    #: Clean it, and make it available.
+    #: Clean the node, which makes it available.
     PROVIDE = 'provide'
-    #: Look at it again at once.
+    #: Read the node again at once.
     AGAIN = 'again'
 
 
@@ -266,9 +268,10 @@ class Act(enum.StrEnum):
 class AtEnd:
     """The next step for a node at the end of a lease.
 
-    :ivar why: why it cannot be released yet, or not as it should be, in words.
-    :ivar flag: whether an operator has to check it.
-    :ivar until: when what is waited for is over at the latest, if known.
+    :ivar why: the reason why it cannot be released yet, or not properly, in
+        words.
+    :ivar flag: whether an operator must check the node.
+    :ivar until: the latest end of the wait, if known.
     """
 
     act: Act
@@ -278,9 +281,9 @@ class AtEnd:
 
 
 def at_end(node: mirrored_node.Node | None, action: str) -> AtEnd:
-    """Decide what to do with a node at the end of a lease.
+    """Decide the next step for a node at the end of a lease.
 
-    :param node: as Ironic shows it.
+    :param node: the node as Ironic shows it.
     :param action: ``undeploy``, ``leave`` or ``put_back``.
     """
     if node is None or node.provision_state == node_condition.GONE:
@@ -306,5 +309,5 @@ def at_end(node: mirrored_node.Node | None, action: str) -> AtEnd:
         return AtEnd(Act.WAIT, said)
     if node.provision_state == node_condition.AVAILABLE and occupied:
         return AtEnd(Act.CLEAR, 'has an instance')
-    # NOTE: it is available, or an operator works on it.
+    # The node is available, or an operator works on it.
     return AtEnd(Act.RELEASE)

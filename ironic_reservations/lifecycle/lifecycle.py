@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Decides what a node's state means for its reservation."""
+"""Decides the next state of a reservation from the state of its node."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class End(enum.StrEnum):
 class Verdict:
     """The next state of a reservation.
 
-    :ivar state: its new state; or
-    :ivar end: why it ends. With neither, it is unchanged.
+    :ivar state: the new state; or
+    :ivar end: the reason for its end. With neither, it is unchanged.
     """
 
     state: node_reservation.State | None = None
@@ -49,16 +49,16 @@ KEEP = Verdict()
 def judge(reservation: node_reservation.Reservation,
           node: mirrored_node.Node | None,
           end_on_maintenance: bool = False) -> Verdict:
-    """Decide what a node's state means for its reservation.
+    """Decide the next state of a reservation from the state of its node.
 
-    Maintenance suspends a reservation: it keeps its end, and the node is given
-    to nobody else. Otherwise everybody who may set maintenance, and Ironic
-    itself after a power fault, would take nodes from their owners.
+    Maintenance suspends a reservation: it keeps its end, and its node is given
+    to no other holder. Otherwise everybody who may set maintenance, and Ironic
+    itself after a power fault, would deprive holders of their nodes.
 
     The result is valid only if no guarded request for the node was in flight
     since the reservation was read.
 
-    :param node: as Ironic shows it, ``None`` if there is no such node.
+    :param node: the node as Ironic shows it; ``None`` if it does not exist.
     :param end_on_maintenance: whether maintenance and retirement end an unused
         reservation.
     """

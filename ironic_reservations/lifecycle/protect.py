@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Decides whether a request may act on a node that somebody has.
+"""Decides whether a request may act on a node that has a holder.
 
 Acts such as power, boot device or interfaces affect the owner of the
 reservation or lease. They are allowed for its project, with its proof, and for
@@ -50,12 +50,12 @@ def judge(actor: Actor, held: node_reservation.Reservation | None,
     """Decide about a request that acts on a node.
 
     :param held: the reservation of the node, live or not.
-    :param leased: what leases have of the node.
-    :param frees: whether it removes the instance from the node.
+    :param leased: the leases that have the node.
+    :param frees: whether the request removes the instance from the node.
     """
     if actor.administers:
         return admit.Verdict.FREE
-    # NOTE: a node that is put back is being freed anyway.
+    # A node that is being put back is freed anyway.
     put_back = admit.Verdict.FREE if frees else admit.Verdict.LEASE_OVER
     if held is not None and held.live(now):
         if held.over(now):

@@ -1,1 +1,1 @@
-"""Frozen values that all packages use; this one imports no other package."""
+"""Frozen values that all packages use; this package imports no other one."""

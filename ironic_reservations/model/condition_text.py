@@ -12,8 +12,8 @@
 
 """Parses conditions: Blazar's grammar, with the extensions in the user guide.
 
-A text is empty, which requires nothing, or JSON: ``["==", "$vcpus", "4"]``,
-``["and", X, Y]``.
+A text is either empty, which means no condition, or JSON, such as ``["==",
+"$vcpus", "4"]`` or ``["and", X, Y]``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_LENGTH = 10_000
 MAX_DEPTH = 32
 
 _REFERENCE = '$'
-_LIKE_THIS = 'Write it like ["==", "$vcpus", "4"]'
+_EXAMPLE = 'Write it like ["==", "$vcpus", "4"]'
 #: Each ordering, and the equivalent one with swapped sides.
 _ORDERS: dict[str, tuple[Callable[[Any, Any], bool],
                          Callable[[Any, Any], bool]]] = {
@@ -40,17 +40,17 @@ _ORDERS: dict[str, tuple[Callable[[Any, Any], bool],
     '>': (operator.gt, operator.lt),
     '<': (operator.lt, operator.gt),
 }
-# NOTE: Blazar accepts "=", too, although it is not documented.
+# Blazar accepts "=", too, although it is not documented.
 _EQUALITIES = {'==': True, '=': True, '!=': False}
 _OPERATORS = '==, !=, >=, <=, >, <, in, and, or, not'
 _WHITE_SPACE = ' \t\r\n'
 
 
 def read(source: str, text: str) -> conditions.Condition | None:
-    """Parse a text; return ``None`` if it requires nothing.
+    """Parse a text; return ``None`` if it contains no condition.
 
     :param source: the name of its field, for error messages.
-    :raises ValueError: it does not match the grammar, or is too large.
+    :raises ValueError: the text does not match the grammar, or is too large.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(
@@ -59,21 +59,21 @@ def read(source: str, text: str) -> conditions.Condition | None:
     if not text.strip(_WHITE_SPACE):
         return None
     try:
-        # NOTE: the innermost condition may contain a list of literals.
+        # The innermost condition may contain a list of literals.
         nesting.check(text.encode('utf-8', 'surrogatepass'), MAX_DEPTH + 1)
-        # NOTE: numbers stay text, so that 4 and "4" are the same.
+        # Numbers stay text, so that 4 and "4" are the same.
         value = json.loads(text, parse_int=_literal_number,
                            parse_float=_literal_number,
                            parse_constant=_no_number)
     except json.JSONDecodeError as e:
         raise ValueError(
             f'The {source} are not JSON: {e.msg} at character {e.pos + 1}. '
-            f'{_LIKE_THIS}, or leave them empty.') from e
+            f'{_EXAMPLE}, or leave them empty.') from e
     except nesting.TooDeep as e:
         raise ValueError(_too_deep(source)) from e
     except ValueError as e:
         raise ValueError(f'In the {source}, {e}') from e
-    # NOTE: Blazar treats "[]" as empty, but only as the whole text.
+    # Blazar treats "[]" as empty, but only as the whole text.
     return None if value == [] else _condition(source, value, 1)
 
 
@@ -97,7 +97,7 @@ def _condition(where: str, value: object, depth: int) -> conditions.Condition:
         raise ValueError(_too_deep(where.partition('[')[0]))
     if not isinstance(value, list) or not value:
         raise ValueError(
-            f'{where} is {_shown(value)}, not a condition. {_LIKE_THIS}.')
+            f'{where} is {_shown(value)}, not a condition. {_EXAMPLE}.')
     word, *sides = value
     if word in ('and', 'or', 'not'):
         if not sides or (word == 'not' and len(sides) > 1):
@@ -120,7 +120,7 @@ def _condition(where: str, value: object, depth: int) -> conditions.Condition:
     if len(sides) != 2:
         raise ValueError(
             f'{where} gives "{word}" {len(sides)} sides, not 2. '
-            f'{_LIKE_THIS}.')
+            f'{_EXAMPLE}.')
     if word == 'in':
         return _membership(where, *sides)
     return _comparison(where, word, *sides)
@@ -167,7 +167,7 @@ def _refers(value: object) -> bool:
 def _name(where: str, value: object) -> str:
     assert isinstance(value, str)
     if value == _REFERENCE:
-        raise ValueError(f'{where} is a $ without a name. {_LIKE_THIS}.')
+        raise ValueError(f'{where} is a $ without a name. {_EXAMPLE}.')
     return value.removeprefix(_REFERENCE)
 
 
@@ -179,7 +179,7 @@ def _literal(where: str, value: object) -> str:
     if _refers(value):
         raise ValueError(
             f'{where} is {_shown(value)}, the name of a property where a '
-            f'value belongs. {_LIKE_THIS}.')
+            f'value belongs. {_EXAMPLE}.')
     return value
 
 
@@ -189,6 +189,6 @@ def _too_deep(source: str) -> str:
 
 
 def _shown(value: object) -> str:
-    # NOTE: ASCII, since a lone surrogate could not be sent.
+    # Printed in ASCII, since a lone surrogate could not be sent.
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + '...'

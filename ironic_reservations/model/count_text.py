@@ -16,8 +16,8 @@ from __future__ import annotations
 
 
 def counted(number: int, thing: str) -> str:
-    """Return a number with the name of what it counts.
+    """Return a number with the name of the counted things.
 
-    :param thing: its name in the singular.
+    :param thing: the name of one such thing.
     """
     return f'{number} {thing}' if number == 1 else f'{number} {thing}s'

@@ -13,8 +13,8 @@
 """Parses the requests of flavors to Placement, as Nova does, but strictly.
 
 Nova ignores values that it cannot parse, with a warning in its log, so that a
-flavor may request less than it seems to. Here such a flavor is refused, with
-the key.
+flavor may request less than it seems to. Here such a flavor is refused, and
+the refusal names the key.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _TRAIT_OF = {
     ('hw:pci_numa_affinity_policy', 'socket'):
         'COMPUTE_SOCKET_PCI_NUMA_AFFINITY',
 }
-#: Keys for which Nova requests more than a flavor shows.
+#: With these keys, Nova requests more than a flavor shows.
 _UNREAD = ('accel:device_profile', 'hw:pmem', 'hw:tpm_model',
            'hw:tpm_version')
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
@@ -74,7 +74,7 @@ _MB_IN_GB = 1024
 class FlavorRefused(ValueError):
     """A flavor cannot be used for a reservation.
 
-    :ivar key: what has to be changed: an extra spec, or a field of the flavor;
+    :ivar key: the part to change: an extra spec, or a field of the flavor;
         empty for the flavor as a whole.
     """
 
@@ -101,10 +101,10 @@ class Flavor:
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """A group of a request, which one provider has to serve.
+    """A group of a request, which one provider must serve.
 
-    :ivar suffix: the name of the group; empty for the one whose resources may
-        come from several providers of a tree.
+    :ivar suffix: the name of the group; empty for the group whose resources
+        may come from several providers of a tree.
     :ivar resources: pairs of a class and an amount, ordered by class.
     """
 
@@ -118,7 +118,7 @@ class Group:
 class Request:
     """The resources and traits that a flavor requests.
 
-    :ivar groups: ordered by suffix, the one without a suffix first.
+    :ivar groups: ordered by suffix; the group without a suffix comes first.
     """
 
     groups: tuple[Group, ...]
@@ -163,7 +163,8 @@ class _Group:
 def class_of_node(resource_class: str | None) -> str:
     """Return the class in Placement of a resource class of Ironic.
 
-    Different ones may have the same: see :func:`collisions`.
+    Several resource classes may become the same class: see
+    :func:`collisions`.
 
     :raises ValueError: Nova does not offer such nodes, or the name is too long
         for Placement.
@@ -183,14 +184,13 @@ def class_of_node(resource_class: str | None) -> str:
 def collisions(resource_classes: Iterable[str]) -> dict[str, list[str]]:
     """Return resource classes of Ironic that are one class in Placement.
 
-    :param resource_classes: none of them empty.
-    :returns: by the class in Placement, if there are two or more.
+    :param resource_classes: their names, which must not be empty.
+    :returns: the names by class in Placement, for classes with several.
     """
     found: dict[str, list[str]] = {}
     for name in sorted(set(resource_classes)):
         found.setdefault(class_of_node(name), []).append(name)
-    return {name: all_of_it for name, all_of_it in found.items()
-            if len(all_of_it) > 1}
+    return {name: same for name, same in found.items() if len(same) > 1}
 
 
 def read(flavor: Flavor) -> Request:
@@ -256,7 +256,7 @@ def _class(key: str, name: str) -> str:
 
 def _amount(key: str, value: str) -> int:
     try:
-        # NOTE: like Nova, this accepts ' 1 ', '+1' and '1_0'.
+        # Like Nova, this accepts ' 1 ', '+1' and '1_0'.
         amount = int(value)
     except ValueError:
         amount = -1
@@ -339,21 +339,21 @@ def _translate_pinning(flavor: Flavor, group: _Group) -> None:
 def _add_sizes(flavor: Flavor, groups: Mapping[str, _Group]) -> None:
     """Add the sizes of the flavor for classes without a key.
 
-    NOTE: a key with a zero counts, in any group.
+    A key with a zero counts as well, in any group.
     """
     for field in ('vcpus', 'ram_mb', 'disk_gb', 'ephemeral_gb', 'swap_mb'):
         if not 0 <= getattr(flavor, field) <= MAX_AMOUNT:
             raise FlavorRefused(field, (
                 f'The {field} of the flavor are {getattr(flavor, field)}; '
                 f'they must be from 0 to {MAX_AMOUNT}.'))
-    spoken_of = {name for group in groups.values()
-                 for name in group.resources}
+    named = {name for group in groups.values()
+             for name in group.resources}
     sizes = groups[''].resources
-    if not spoken_of & {VCPU, PCPU}:
+    if not named & {VCPU, PCPU}:
         sizes[VCPU] = flavor.vcpus
-    if MEMORY_MB not in spoken_of:
+    if MEMORY_MB not in named:
         sizes[MEMORY_MB] = flavor.ram_mb
-    if DISK_GB not in spoken_of:
+    if DISK_GB not in named:
         sizes[DISK_GB] = (flavor.ephemeral_gb
                           + -(-flavor.swap_mb // _MB_IN_GB)
                           + (0 if flavor.boots_from_volume
@@ -361,13 +361,13 @@ def _add_sizes(flavor: Flavor, groups: Mapping[str, _Group]) -> None:
 
 
 def _check_groups(groups: Mapping[str, _Group], policy: str | None) -> None:
-    """Raise for requests that Placement would refuse."""
+    """Check for requests that Placement would refuse."""
     for group in groups.values():
-        speaks = next(iter({**group.required, **group.forbidden}.values()),
-                      None)
-        if speaks is not None and not group.resources:
-            raise FlavorRefused(speaks, (
-                f'The extra spec {speaks!r} requests a trait in a group '
+        trait_key = next(iter({**group.required, **group.forbidden}.values()),
+                         None)
+        if trait_key is not None and not group.resources:
+            raise FlavorRefused(trait_key, (
+                f'The extra spec {trait_key!r} requests a trait in a group '
                 'without resources, which Placement does not allow. Request a '
                 'resource in the same group.'))
         both = group.required.keys() & group.forbidden.keys()

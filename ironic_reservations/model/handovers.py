@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Handovers: what a node was when its holder first acted on it.
+"""Handovers: a node as it was before the first act of its holder on it.
 
 Source: ../doc/source/admin/handover.rst, the table of acts.
 """
@@ -26,31 +26,31 @@ from typing import Any
 
 #: The act of setting or clearing maintenance.
 MAINTENANCE = 'maintenance'
-#: Acts after which an undeploy leaves nothing, since Ironic cleans the node.
+#: After these acts, an undeploy leaves no trace, since Ironic cleans the node.
 DEPLOYING = frozenset(('active', 'deploy', 'rebuild', 'deleted', 'undeploy',
                        '/instance_uuid'))
-#: Further ones of which an undeploy leaves nothing.
+#: Further acts that leave no trace after an undeploy.
 _UNDEPLOYED = DEPLOYING | {'power', '/instance_info', '/instance_name'}
-#: The number of parts of a field, and the length of their pointers, up to
-#: which each is put back by itself.
+#: Parts of a field are put back one by one up to so many parts, and up to this
+#: length of their pointers.
 _MOST_PARTS = 50
 _LONGEST = 200
-#: The beginning of the reason in Ironic of a maintenance of a holder.
+#: The beginning of the reason in Ironic, if a holder has set maintenance.
 _OF_HOLDER = '[by the holder of the node, '
-#: The length of the name of an act.
+#: The maximum length of the name of an act.
 _LONGEST_NAME = 32
 
 
 class Phase(enum.StrEnum):
-    """How far the return of a node has come."""
+    """The progress of the return of a node."""
 
-    #: Its holder has it, or nothing has been done since the end.
+    #: The holder has the node, or the return has not begun.
     LENT = 'lent'
-    #: It is taken out of use, to be put back and cleaned.
+    #: The node is out of use, to be put back and cleaned.
     MANAGED = 'managed'
-    #: Its cleaning has been requested.
+    #: The cleaning of the node has been requested.
     PROVIDED = 'provided'
-    #: Its cleaning has failed, and an operator works on it.
+    #: The cleaning has failed, and an operator works on the node.
     FAILED = 'failed'
 
 
@@ -77,14 +77,14 @@ class Handover:
     """The acts of a holder on a node, and the node before them.
 
     :ivar holder: the uuid of the booking.
-    :ivar document: the node before the first act; ``None``: it was not read.
+    :ivar document: the node before the first act; ``None`` if it was not read.
     :ivar acts: the acts, as in :mod:`~ironic_reservations.guard.node_acts`;
         fields of the node as JSON pointers.
-    :ivar dirty: whether the node has to be cleaned.
-    :ivar settles_at: when all acts have reached Ironic or been refused, as far
-        as no request in flight says so.
-    :ivar earlier: the same of all acts but the last; ``None``: there is no
-        other, or it was not written just now.
+    :ivar dirty: whether the node must be cleaned.
+    :ivar settles_at: the time by which all acts have reached Ironic or been
+        refused; requests in flight may show a later one.
+    :ivar earlier: the same time for all acts but the last; ``None`` if there
+        is only one, or the last act was not written just now.
     """
 
     node_uuid: str
@@ -99,21 +99,21 @@ class Handover:
 
     @property
     def undeployed(self) -> bool:
-        """Whether nothing of the acts is left once the node is undeployed."""
+        """Whether an undeploy of the node removes all traces of the acts."""
         return all((f'/{root(act)}' if act.startswith('/') else act)
                    in _UNDEPLOYED for act in self.acts)
 
     def marked(self, reason: str) -> str:
-        """Return the reason for Ironic of a maintenance of the holder.
+        """Return the reason for Ironic if the holder sets maintenance.
 
-        NOTE: it stands in Ironic, where the next maintenance replaces it, so
-        that nobody's maintenance is taken for that of another.
+        Ironic keeps the reason until the next maintenance replaces it, so the
+        maintenance of one holder is never taken for that of another.
         """
-        # NOTE: Ironic cuts a long reason at its end.
+        # Ironic cuts a long reason at its end.
         return f'{self._mark} {reason}'.rstrip()
 
     def maintains(self, shown: str | None) -> bool:
-        """Return whether a reason in Ironic is one of the holder."""
+        """Return whether a reason in Ironic is one of this holder."""
         return shown is not None and shown.startswith(self._mark)
 
     @property
@@ -124,12 +124,12 @@ class Handover:
               settles_at: datetime.datetime) -> Handover:
         """Return the handover after further acts.
 
-        :param acts: as in :attr:`acts`.
+        :param acts: the further acts, as in :attr:`acts`.
         """
         return dataclasses.replace(
             self, acts=_bounded(self.acts.union(acts), self.document),
             dirty=True, earlier=self.settles_at,
-            # NOTE: another time than that of every earlier act.
+            # The time must be another one than that of every earlier act.
             settles_at=max(settles_at, self.settles_at + datetime.timedelta(
                 microseconds=1)))
 
@@ -146,8 +146,8 @@ def _bounded(acts: Collection[str],
              document: Document | None) -> frozenset[str]:
     """Return acts in a size that no holder can exceed.
 
-    NOTE: a field of which many parts were written is put back as a whole, and
-    Ironic refuses to write one that it does not show.
+    A field with many written parts is put back as a whole. Fields that Ironic
+    does not show are omitted, since it refuses to write them.
     """
     kept = {act for act in acts if (
         document is None or root(act) in document.node

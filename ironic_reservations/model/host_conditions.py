@@ -12,8 +12,8 @@
 
 """Evaluates conditions on the properties of a host.
 
-Two numbers are compared as numbers, everything else as text. A property that a
-host does not have matches no comparison, not even ``!=``.
+Two numbers are compared as numbers, all other values as text. A property that
+a host does not have matches no comparison, not even ``!=``.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ MAX_DIGITS = 64
 
 Value = str | float | frozenset[str]
 Known = Mapping[str, Value]
-#: Whether a condition can hold, and whether it can fail, if only some of the
-#: properties are known.
+#: The first says whether a condition can hold, the second whether it can fail,
+#: if only some of the properties are known.
 Outcomes = tuple[bool, bool]
 
 
 def number(text: str) -> decimal.Decimal | None:
-    """Parse a number; return ``None`` if it is none, or too long."""
-    # NOTE: with floats, different serial numbers of 17 digits could be equal.
+    """Parse a number; return ``None`` for any other or too long text."""
+    # With floats, different serial numbers of 17 digits could be equal.
     if len(text) > MAX_DIGITS or not _NUMBER.fullmatch(text):
         return None
     return decimal.Decimal(text)
@@ -53,8 +53,7 @@ _number_of_host = functools.lru_cache(maxsize=16_384)(number)
 
 @dataclasses.dataclass(frozen=True)
 class Among:
-    """Whether a property is one of some literals, or none without ``within``.
-    """
+    """Whether a property is one of some literals; if not ``within``, none."""
 
     name: str
     literals: frozenset[str]
@@ -66,7 +65,7 @@ class Among:
         if value is None:
             return False
         if isinstance(value, frozenset):
-            # NOTE: traits are never compared as numbers.
+            # Traits are never compared as numbers.
             return self.literals.isdisjoint(value) is not self.within
         text = value if isinstance(value, str) else str(value)
         held = text in self.literals or (
@@ -126,12 +125,12 @@ class Not:
 
 @dataclasses.dataclass(frozen=True)
 class And:
-    """Whether all of some conditions hold; true for none."""
+    """Whether all of some conditions hold; true without conditions."""
 
     parts: tuple[Condition, ...]
 
     def matches(self, known: Known) -> bool:
-        # NOTE: a loop, since all() with a generator takes twice as long.
+        # A loop, since all() with a generator takes twice as long.
         for part in self.parts:
             if not part.matches(known):
                 return False
@@ -181,8 +180,7 @@ def _of_term(term: Among | Ordered, known: Known) -> Outcomes:
 
 def among(name: str, literals: tuple[str, ...],
            within: bool = True) -> Among:
-    """Return the condition that a property is one of some literals, or is not.
-    """
+    """Return the condition that a property is (or is not) among literals."""
     numbers = (number(literal) for literal in literals)
     return Among(name, frozenset(literals), frozenset(
         each for each in numbers if each is not None), within)

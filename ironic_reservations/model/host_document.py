@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A host as Blazar shows it, without capabilities and dates of its row."""
+"""A host in Blazar's format, without capabilities and dates of its row."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def of(host: leases.Host) -> dict[str, Any]:
         'hypervisor_type': 'compute' if node.compute else 'ironic',
         'hypervisor_version': 1,
         'hypervisor_hostname': host.hypervisor_hostname,
-        # NOTE: never null, since clients sort by it.
+        # Never null, since clients sort by it.
         'service_name': node.name or node.uuid,
         'memory_mb': _total(there, flavors.MEMORY_MB),
         'local_gb': _total(there, flavors.DISK_GB),
@@ -49,6 +49,6 @@ def of(host: leases.Host) -> dict[str, Any]:
 
 
 def _total(there: inventories.Inventories, resource_class: str) -> int:
-    """Return a size, or 0 for a nonsensical one, which Ironic accepts."""
+    """Return a size, or 0 for an absurd one, which Ironic accepts."""
     size = there.get(resource_class)
     return 0 if size is None or size.total > _MOST else size.total

@@ -28,9 +28,9 @@ _OF_PROPERTIES = (('cpus', flavors.VCPU), ('memory_mb', flavors.MEMORY_MB),
 def of(node: mirrored_node.Node) -> dict[str, inventories.Inventory]:
     """Return the inventories of a host without leases.
 
-    For a compute host, these are those in Placement. A node of Ironic has its
-    sizes, and one of its class; a size that Ironic does not have as a whole
-    number is left out.
+    For a compute host, these are its inventories in Placement. A node of
+    Ironic has its sizes, and one unit of its class; a size that is not a whole
+    number in Ironic is omitted.
     """
     if node.inventories is not None:
         return dict(node.inventories)

@@ -31,11 +31,11 @@ class State(enum.StrEnum):
 
     #: An unused ticket of the reconciler.
     ISSUED = 'issued'
-    #: Sent to Ironic, or about to be.
+    #: The request has been sent to Ironic, or is about to be.
     SENT = 'sent'
-    #: An allocation that Ironic has accepted, and still works on.
+    #: Ironic has accepted the allocation, and still works on it.
     ACCEPTED = 'accepted'
-    #: Sent to Ironic, with an unknown outcome.
+    #: The request was sent to Ironic, with an unknown outcome.
     UNCERTAIN = 'uncertain'
 
 
@@ -55,7 +55,7 @@ class Act(enum.StrEnum):
 
 #: The act of a request that changes a node without using it.
 CHANGE = 'change'
-#: The acts that may take a node from whoever uses it.
+#: The acts that may deprive a user of its node.
 FREEING = (Act.UNDEPLOY.value, Act.ABORT.value, Act.CLEAR_INSTANCE.value,
            Act.MANAGE.value, Act.PUT_BACK.value, CHANGE)
 
@@ -64,12 +64,12 @@ FREEING = (Act.UNDEPLOY.value, Act.ABORT.value, Act.CLEAR_INSTANCE.value,
 class InFlight:
     """A request in flight.
 
-    :ivar id: of the row; not enough to identify the request.
+    :ivar id: the id of the row; not enough to identify the request.
     :ivar token: identifies the request.
-    :ivar expires_at: when its answer is due at the latest.
-    :ivar instance_uuid: of an allocation, which a conductor carries out.
-    :ivar act: of a ticket, or :data:`CHANGE`.
-    :ivar lease_id: of a ticket.
+    :ivar expires_at: the latest time for its answer.
+    :ivar instance_uuid: that of an allocation, which a conductor carries out.
+    :ivar act: the act of a ticket, or :data:`CHANGE`.
+    :ivar lease_id: the lease of a ticket.
     :ivar seen: the state of the node at the first check.
     """
 
@@ -94,8 +94,8 @@ class InFlight:
             between: float) -> bool:
         """Return whether the outcome can be determined now.
 
-        :param rpc_timeout: how long a conductor may delay a request, in
-            seconds.
+        :param rpc_timeout: the time by which a conductor may delay a request,
+            in seconds.
         :param between: the seconds between the two checks.
         """
         if self.seen_at is None:
@@ -107,7 +107,7 @@ class InFlight:
 def shown(node: mirrored_node.Node, locked: bool) -> str | None:
     """Return the state of a node for the comparison with the next check.
 
-    :returns: ``None`` if something is being done to the node.
+    :returns: ``None`` if Ironic is working on the node.
     """
     if locked or not node_condition.settled(node):
         return None

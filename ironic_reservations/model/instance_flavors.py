@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Determines what a lease of instances uses of its flavor."""
+"""Determines the parts of a flavor that a lease of instances uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ironic_reservations.model import flavors
 from ironic_reservations.model import inventories
 
 #: The maximum size of extra specs in characters, and the overhead of each:
-#: with the parsed request they have to fit into 64 KiB.
+#: with the parsed request they must fit into 64 KiB.
 _MAX_KEPT = 32_768
 _EACH = 100
 
@@ -28,7 +28,8 @@ _EACH = 100
 def request(flavor: flavors.Flavor) -> flavors.Request:
     """Parse the requirements of each instance.
 
-    :raises FlavorRefused: they cannot be parsed, or a lease cannot serve them.
+    :raises FlavorRefused: the requirements cannot be parsed, or a lease cannot
+        serve them.
     """
     found = flavors.read(flavor)
     inventories.of_request(found)
@@ -53,11 +54,11 @@ def extra_specs(asked: flavors.Request,
                 flavor: flavors.Flavor | None) -> dict[str, str]:
     """Return the extra specs for the servers of a lease.
 
-    The lease holds the requested resources, so that only the traits remain.
-    They come from one provider, so that there are no groups.
+    The lease holds the requested resources, so only the traits remain. They
+    come from one provider, so there are no groups.
 
     :param asked: the request of the flavor.
-    :param flavor: a copy of it; ``None``: unknown.
+    :param flavor: a copy of the flavor; ``None`` if it is unknown.
     """
     kept = {} if flavor is None else {
         key: value for key, value in flavor.extra_specs.items()

@@ -37,18 +37,19 @@ Sizes = tuple[int, int, int]
 class Need:
     """The requirements of one instance.
 
-    :ivar request: of the flavor; ``None``: there are only the sizes.
+    :ivar request: the request of the flavor; ``None``: there are only the
+        sizes.
     """
 
     sizes: Sizes
     request: flavors.Request | None = None
 
-    # NOTE: cached, since it is used for each instance on a host.
+    # Cached, since it is used for each instance on a host.
     @functools.cached_property
     def amounts(self) -> inventories.Amounts:
-        """The amounts that it needs of each class.
+        """The amounts of each class for one instance.
 
-        :raises ValueError: it needs nothing, or several providers.
+        :raises ValueError: the instance needs nothing, or several providers.
         """
         if self.request is not None:
             return inventories.of_request(self.request)
@@ -69,9 +70,9 @@ class Need:
 class InstanceRequest:
     """The requested instances of a new reservation.
 
-    :ivar affinity: true: all on one host; false: all on different ones.
+    :ivar affinity: true: all on one host; false: all on different hosts.
     :ivar source_flavor_id: the requested flavor, if there is one.
-    :ivar flavor: that flavor, if it is known; the sizes are its own.
+    :ivar flavor: the requested flavor, if it is known; the sizes are its own.
     """
 
     vcpus: int
@@ -94,9 +95,9 @@ class InstanceRequest:
 
     @functools.cached_property
     def request(self) -> flavors.Request | None:
-        """The request of the flavor; ``None``: only the sizes.
+        """The request of the flavor; ``None``: there are only the sizes.
 
-        :raises FlavorRefused: it cannot be parsed.
+        :raises FlavorRefused: the flavor cannot be parsed.
         """
         return None if self.flavor is None else (
             instance_flavors.request(self.flavor))
@@ -105,7 +106,7 @@ class InstanceRequest:
     def need(self) -> Need:
         """The requirements of one instance.
 
-        :raises FlavorRefused: its flavor cannot be parsed.
+        :raises FlavorRefused: the flavor cannot be parsed.
         """
         return Need(self.sizes, self.request)
 
@@ -137,11 +138,12 @@ class InstanceReservation:
     """A number of instances of one size, over the window of a lease.
 
     :ivar id: the ``resource_id`` of the reservation.
-    :ivar affinity: true: all on one host; false: all on different ones.
+    :ivar affinity: true: all on one host; false: all on different hosts.
     :ivar flavor_id: the private flavor of its instances.
-    :ivar aggregate_id: used by Blazar, like ``server_group_id``, and not here.
+    :ivar aggregate_id: set by Blazar only, like ``server_group_id``.
     :ivar source_flavor_id: the requested flavor.
-    :ivar request: of that flavor; ``None``: there are only the sizes.
+    :ivar request: the request of the flavor; ``None``: there are only the
+        sizes.
     :ivar flavor: a copy of that flavor, if it is known.
     """
 

@@ -13,8 +13,8 @@
 """Instants in the planner: whole microseconds since 1970, in UTC.
 
 The planner compares very many instants. Integers are compared and hashed
-several times as fast as zone-aware datetimes, cannot be naive, and lose
-nothing, since a datetime has no more than microseconds.
+several times as fast as zone-aware datetimes, and always have a zone. They are
+exact, since a datetime has no more than microseconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 def instant(moment: datetime.datetime) -> int:
     """Return a zone-aware datetime as an instant.
 
-    :raises ValueError: it has no zone.
+    :raises ValueError: the datetime has no zone.
     """
     if moment.tzinfo is None:
         raise ValueError(

@@ -32,10 +32,11 @@ Amounts = tuple[tuple[str, int], ...]
 class Inventory:
     """An inventory of one class, as in Placement.
 
-    :ivar reserved: not available to anybody.
+    :ivar reserved: the amount that nobody can use.
     :ivar allocation_ratio: the overcommit of the rest.
-    :ivar min_unit: for one instance; so are ``max_unit`` and ``step_size``.
-    :ivar used: by others than leases.
+    :ivar min_unit: the minimum for one instance; ``max_unit`` and
+        ``step_size`` are for one instance, too.
+    :ivar used: the amount in use outside of leases.
     """
 
     total: int
@@ -49,8 +50,8 @@ class Inventory:
     @property
     def capacity(self) -> int:
         """The amount of the class that is available to leases."""
-        # NOTE: Placement compares whole numbers with this product, so that the
-        # fraction does not matter.
+        # Placement compares whole numbers with this product, so the fraction
+        # does not matter.
         return max(0, int((self.total - self.reserved)
                           * self.allocation_ratio) - self.used)
 
@@ -85,7 +86,7 @@ class Misfit:
 def amounts(wanted: Mapping[str, int]) -> Amounts:
     """Return the amounts that an instance needs, without zeros.
 
-    :raises ValueError: one is below zero, or all are zero.
+    :raises ValueError: an amount is below zero, or all are zero.
     """
     for name, amount in wanted.items():
         if amount < 0:
@@ -112,7 +113,7 @@ def of_sizes(vcpus: int, memory_mb: int, disk_gb: int) -> Amounts:
 def of_request(request: flavors.Request) -> Amounts:
     """Return the amounts for an instance of a flavor on one host.
 
-    :raises FlavorRefused: it needs several providers.
+    :raises FlavorRefused: the request needs several providers.
     """
     named = [group.suffix for group in request.groups if group.suffix]
     if request.group_policy == 'isolate' and len(named) > 1:
@@ -124,8 +125,7 @@ def of_request(request: flavors.Request) -> Amounts:
 
 
 def misfit(inventories: Inventories, wanted: Amounts) -> Misfit | None:
-    """Return why an empty host cannot have one instance, ``None`` if it can.
-    """
+    """Return why an empty host has no room for an instance, or ``None``."""
     for name, amount in wanted:
         here = inventories.get(name)
         if here is None:

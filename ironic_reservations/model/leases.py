@@ -81,11 +81,11 @@ class EventStatus(enum.StrEnum):
 class BookingState(enum.StrEnum):
     """The state of a booking of a node for a lease."""
 
-    #: Not started: it may be moved to another node.
+    #: Not started: the booking may be moved to another node.
     PLANNED = 'planned'
-    #: Started: it is not moved.
+    #: Started: the booking is not moved.
     BOUND = 'bound'
-    #: Over: its node is being taken back.
+    #: Over: the node is being put back.
     ENDING = 'ending'
 
 
@@ -93,13 +93,14 @@ class BookingState(enum.StrEnum):
 class NodeBooking:
     """A booking of one node for a lease reservation.
 
-    :ivar id: of the row; the order of bookings that start together. It is
-        ignored in comparisons.
-    :ivar uuid: of the row, never reused; empty if it has not been written.
+    :ivar id: the id of the row, which orders bookings that start together. It
+        is ignored in comparisons.
+    :ivar uuid: the uuid of the row, never reused; empty if it has not been
+        written.
     :ivar place: distinguishes the bookings of one reservation.
-    :ivar lessee: the lessee that was written to the node, as long as it is
-        there.
-    :ivar lessee_before: the one that it replaced.
+    :ivar lessee: the lessee that was written to the node, as long as the node
+        has it.
+    :ivar lessee_before: the lessee that it replaced.
     """
 
     id: int = dataclasses.field(compare=False)
@@ -114,11 +115,11 @@ class NodeBooking:
     project_id: str | None = None
     uuid: str = ''
 
-    # NOTE: cached, like the window: each time that a host is drawn, all of its
-    # bookings are asked.
+    # Cached, like the window: the drawing of a host reads all of its bookings
+    # each time.
     @functools.cached_property
     def begun(self) -> bool:
-        """Whether anything has been done about the node in Ironic."""
+        """Whether the start has changed anything about the node in Ironic."""
         return (self.state is not BookingState.PLANNED
                 or self.lessee is not None)
 
@@ -130,8 +131,8 @@ class NodeBooking:
     def has_node(self, now: datetime.datetime) -> bool:
         """Return whether the lease has the node at an instant.
 
-        NOTE: it also has a node that has not been taken back yet, and one
-        whose start was interrupted after something may have been written.
+        The lease also has a node that has not been put back yet, and a node
+        whose start was interrupted after a write to Ironic.
         """
         return self.begun or self.starts_at <= now < self.ends_at
 
@@ -148,13 +149,13 @@ class NodeBooking:
 class Leased:
     """The bookings of leases on one node.
 
-    :ivar held: whether a lease has it now.
-    :ivar holder: the lease reservation that may use it; ``None`` if it is
-        being taken back.
-    :ivar until: when that lease ends.
+    :ivar held: whether a lease has the node now.
+    :ivar holder: the lease reservation that may use the node; ``None`` while
+        the node is being put back.
+    :ivar until: the end of that lease.
     :ivar later: the start of the first future booking.
-    :ivar project_id: of that lease.
-    :ivar maintained: what maintenance windows have of it.
+    :ivar project_id: the project of that lease.
+    :ivar maintained: the maintenance windows of the node.
     """
 
     held: bool = False
@@ -170,7 +171,7 @@ UNLEASED = Leased()
 
 def of_node(promised: Collection[NodeBooking],
             now: datetime.datetime) -> Leased:
-    """Return what leases have of a node, from its bookings."""
+    """Return a summary of the leases of a node, from its bookings."""
     has = [booking for booking in promised if booking.has_node(now)]
     later = min((booking.starts_at for booking in promised
                  if booking.to_come(now)), default=None)
@@ -200,9 +201,9 @@ class LeaseReservation:
 
     :ivar least: the minimum number (``min`` in the API).
     :ivar most: the maximum number (``max``).
-    :ivar instances: the instance reservation, if it is for instances; then
+    :ivar instances: the instance reservation, if instances are reserved; then
         both numbers are their amount.
-    :ivar missing_resources: whether it has fewer than it was promised.
+    :ivar missing_resources: whether it has fewer hosts than promised.
     :ivar resources_changed: whether a broken node was replaced.
     """
 
@@ -229,9 +230,9 @@ class Between:
 
     :ivar earliest: the earliest start.
     :ivar latest: the latest end.
-    :ivar fix_before: how many seconds before the planned start the dates are
-        fixed.
-    :ivar fix_at: when that is; ``None``: the dates are fixed.
+    :ivar fix_before: the seconds before the planned start at which the dates
+        are fixed.
+    :ivar fix_at: the time of that; ``None`` if the dates are fixed.
     """
 
     earliest: datetime.datetime
@@ -252,9 +253,9 @@ class Queued:
     """The place of a lease in the queue for an earlier start.
 
     :ivar wanted: the requested start.
-    :ivar promised: the latest start, which only ever moves earlier.
-    :ivar priority: higher ones come first, and equal ones in order of
-        creation.
+    :ivar promised: the latest start, which only becomes earlier.
+    :ivar priority: leases with a higher one come first; with the same, in
+        order of creation.
     """
 
     wanted: datetime.datetime
@@ -266,12 +267,12 @@ class Queued:
 class Lease:
     """A named window with reservations.
 
-    :ivar generation: differs after each change; a commit names the one that
-        was read.
-    :ivar waiting: why its next step has to wait, in a sentence.
-    :ivar between: its open dates; ``None``: the owner has set the dates.
-    :ivar queued: its place in the queue; ``None``: it was not queued.
-    :ivar extensions: how often it was extended since its start.
+    :ivar generation: differs after each change; a commit names the generation
+        that was read.
+    :ivar waiting: the reason why its next step must wait, in a sentence.
+    :ivar between: the open dates; ``None`` if the owner has set the dates.
+    :ivar queued: the place in the queue; ``None`` if it was not queued.
+    :ivar extensions: the number of extensions since its start.
     """
 
     id: str
@@ -301,7 +302,7 @@ class Lease:
 
     @property
     def puts_back(self) -> bool:
-        """Whether it only puts the node of a reservation back."""
+        """Whether it exists only to put back the node of a reservation."""
         return not self.events
 
     @property
@@ -311,7 +312,7 @@ class Lease:
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for an earlier start."""
+        """Whether the lease waits for an earlier start."""
         return (self.queued is not None
                 and self.status is LeaseStatus.PENDING
                 and self.queued.wanted < self.start
@@ -347,12 +348,12 @@ def with_flavors(lease: Lease) -> Lease:
 class Host:
     """A node that an operator has opened to leases.
 
-    :ivar id: a number, since Blazar's clients treat everything else as a name.
-    :ivar node: as it is mirrored.
-    :ivar reservable: whether it is open to new leases.
-    :ivar capabilities: set by the operator.
-    :ivar excluded: whether the configuration closes it, although the operator
-        has opened it.
+    :ivar id: a number, since Blazar's clients treat any other value as a name.
+    :ivar node: the node as it is mirrored.
+    :ivar reservable: whether the host is open to new leases.
+    :ivar capabilities: the capabilities that the operator has set.
+    :ivar excluded: whether the configuration closes the host, although the
+        operator has opened it.
     """
 
     id: int
@@ -374,10 +375,10 @@ class Host:
 class LeaseReservationRequest:
     """A requested reservation of a new lease.
 
-    :ivar instances: the requested instances, if it is for instances; then
+    :ivar instances: the requested instances, if instances are reserved; then
         ``least`` and ``most`` are their amount.
-    :ivar flavor_id: the id or name of a flavor to read from Nova; until then,
-        ``instances`` is unknown.
+    :ivar flavor_id: the id or name of a flavor that must be read from Nova;
+        until then, ``instances`` is unknown.
     """
 
     least: int
@@ -395,9 +396,9 @@ class Flexible:
     """The open dates of a requested lease.
 
     :ivar latest: the latest end.
-    :ivar duration: of the lease.
-    :ivar fix_before: how many seconds before the planned start the dates are
-        fixed; ``None``: as configured.
+    :ivar duration: the duration of the lease.
+    :ivar fix_before: the seconds before the planned start at which the dates
+        are fixed; ``None``: as configured.
     """
 
     latest: datetime.datetime
@@ -409,15 +410,15 @@ class Flexible:
 class LeaseRequest:
     """A request for a lease.
 
-    :ivar start: ``None``: now.
-    :ivar flexible: set if it may start later than ``start``, and end later
-        than ``end`` accordingly.
-    :ivar queue: whether to queue the lease instead of refusing it.
-    :ivar priority: in the queue.
-    :ivar before_end: when to notify that the end is near; ``None``: as
+    :ivar start: ``None`` means now.
+    :ivar flexible: set if the lease may start later than ``start``, and end
+        later than ``end`` accordingly.
+    :ivar queue: whether the lease is queued instead of refused.
+    :ivar priority: the priority in the queue.
+    :ivar before_end: the time of the notice before the end; ``None``: as
         configured.
     :ivar before_end_now: whether ``before_end`` was sent as "now", which is
-        another instant each time that the request is sent.
+        another instant in each copy of the request.
     :ivar key: the client's idempotency key.
     """
 
@@ -439,9 +440,10 @@ class LeaseRequest:
 class LeaseReservationChange:
     """A change of one reservation of a lease; ``None``: unchanged.
 
-    :ivar amount: the number of instances, if it is for instances.
-    :ivar resource_type: sent by clients that name it; it cannot be changed.
-    :ivar give_back: the uuids of nodes to give back.
+    :ivar amount: the number of instances, if instances are reserved.
+    :ivar resource_type: the type as some clients repeat it; it cannot be
+        changed.
+    :ivar give_back: the uuids of nodes that the lease gives back.
     """
 
     id: str
@@ -461,9 +463,9 @@ class OpenDates:
     """A change of the open dates of a lease; ``None``: unchanged.
 
     :ivar between: the earliest start and the latest end.
-    :ivar duration: of the lease.
-    :ivar fix_before: how many seconds before the planned start the dates are
-        fixed.
+    :ivar duration: the duration of the lease.
+    :ivar fix_before: the seconds before the planned start at which the dates
+        are fixed.
     """
 
     between: tuple[datetime.datetime, datetime.datetime] | None = None
@@ -475,8 +477,8 @@ class OpenDates:
 class LeaseChange:
     """A change of a lease; ``None``: unchanged.
 
-    :ivar heal: whether to replace broken nodes now.
-    :ivar opened: the change of its open dates.
+    :ivar heal: whether broken nodes are replaced now.
+    :ivar opened: the change of the open dates.
     """
 
     name: str | None = None

@@ -28,15 +28,15 @@ _MARK = re.compile(r'\[maintenance window ([0-9a-f-]{36})\]\Z')
 class State(enum.StrEnum):
     """The state of a node in a maintenance window."""
 
-    #: Nothing has been done in Ironic.
+    #: The window has changed nothing in Ironic.
     PLANNED = 'planned'
-    #: It is about to be put in maintenance, or has just been.
+    #: The node is about to be put in maintenance, or has just been.
     STARTING = 'starting'
-    #: Ironic shows it in maintenance with the reason of the window.
+    #: Ironic shows the node in maintenance with the reason of the window.
     ACTIVE = 'active'
-    #: Somebody else has put it in maintenance, which is not cleared.
+    #: Somebody else has put the node in maintenance, which is not cleared.
     FOREIGN = 'foreign'
-    #: Nothing of the window is left in Ironic.
+    #: The window has no effect in Ironic any more.
     OVER = 'over'
 
 
@@ -62,7 +62,7 @@ class NodeWindow:
     def stands(self, now: datetime.datetime) -> bool:
         """Return whether the node is kept for the window, now or later.
 
-        NOTE: also if the window is over but has not been cleared in Ironic.
+        This includes a window that is over but not cleared in Ironic yet.
         """
         return self.written or (self.state is not State.OVER
                                 and self.ends_at > now)
@@ -72,7 +72,7 @@ class NodeWindow:
         return self.stands(now) and (self.written or self.starts_at <= now)
 
     def late(self, now: datetime.datetime) -> bool:
-        """Return whether it is over, but not cleared in Ironic."""
+        """Return whether the window is over, but not cleared in Ironic."""
         return self.written and self.ends_at <= now
 
 
@@ -80,8 +80,8 @@ class NodeWindow:
 class Window:
     """A maintenance window.
 
-    :ivar drain: whether the maintenance of each node begins when its present
-        user is done.
+    :ivar drain: whether the maintenance of each node waits for the end of its
+        present use.
     """
 
     id: str
@@ -138,13 +138,13 @@ def _mark(window_id: str) -> str:
 def interruption(windows: Iterable[NodeWindow], starts_at: datetime.datetime,
                  ends_at: datetime.datetime,
                  now: datetime.datetime) -> str | None:
-    """Return which window takes a node from a booking of it, in words.
+    """Return the maintenance window that interrupts a booking, in words.
 
-    NOTE: none is booked over a lease, except with ``force``.
+    No window is booked over a lease, except with ``force``.
 
-    :param windows: of the node.
+    :param windows: the windows of the node.
     :param starts_at: the start of the booking.
-    :param ends_at: its end.
+    :param ends_at: the end of the booking.
     """
     for each in windows:
         if (each.stands(now) and not each.late(now)
@@ -159,8 +159,8 @@ def interruption(windows: Iterable[NodeWindow], starts_at: datetime.datetime,
 class Maintained:
     """The maintenance windows of one node.
 
-    :ivar held: whether one has it now.
-    :ivar until: when that one ends.
+    :ivar held: whether a window has the node now.
+    :ivar until: the end of that window.
     :ivar later: the start of the first future window.
     """
 
@@ -171,7 +171,7 @@ class Maintained:
 
 def of_node(windows: Iterable[NodeWindow],
             now: datetime.datetime) -> Maintained:
-    """Return what maintenance windows have of a node."""
+    """Return a summary of the maintenance windows of a node."""
     there = [each for each in windows if each.stands(now)]
     has = [each for each in there if each.has_node(now)]
     return Maintained(

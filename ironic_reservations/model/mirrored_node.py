@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Nodes of Ironic and compute hosts of Nova, as they are mirrored."""
+"""The mirrored facts of Ironic's nodes and Nova's compute hosts."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from ironic_reservations.model import node_condition
 class Node:
     """A node as Ironic last described it, or a compute host of Nova.
 
-    :ivar uuid: canonical, lower case, with hyphens.
-    :ivar generation: rises with each change of the node's bookings; a commit
-        names the one that was read.
+    :ivar uuid: in canonical form: lower case, with hyphens.
+    :ivar generation: increases with each change of the node's bookings; a
+        commit names the generation that was read.
     :ivar reservable: whether the operator allows reservations.
-    :ivar properties: its sizes in Ironic: pairs of a name and a value.
-    :ivar powered: whether Ironic knows its power state, if that was read; it
+    :ivar properties: the sizes in Ironic, as pairs of a name and a value.
+    :ivar powered: whether Ironic knows the power state, if that was read; it
         is not mirrored.
-    :ivar inventories: of a compute host in Placement: pairs of a class and an
-        inventory; ``None`` for a node of Ironic.
-    :ivar enrolled_at: when it was enrolled, as Ironic writes it; with another
-        time it is another node with the same uuid.
+    :ivar inventories: those of a compute host in Placement, as pairs of a
+        class and an inventory; ``None`` for a node of Ironic.
+    :ivar enrolled_at: the time of the enrolment, as Ironic writes it; with
+        another time it is another node with the same uuid.
     """
 
     uuid: str
@@ -60,9 +60,10 @@ class Node:
         return self.inventories is not None
 
     def replaces(self, before: Node) -> bool:
-        """Return whether this is another node with the uuid of one before.
+        """Return whether this is a new node with the uuid of a deleted one.
 
-        :param before: as it was mirrored, perhaps without ``enrolled_at``.
+        :param before: the node as it was mirrored, perhaps without
+            ``enrolled_at``.
         """
         return (before.enrolled_at is not None
                 and self.enrolled_at not in (None, before.enrolled_at))

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 
-# NOTE: possessive, without backtracking, since a configuration drive is one
+# Possessive quantifiers do not backtrack, since a configuration drive is one
 # string of 60 MB. An unterminated string extends to the end of the text, so
 # that no byte is examined twice.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -39,18 +39,18 @@ class TooDeep(ValueError):
 
 
 class TooManyParts(ValueError):
-    """There are more values than in any document of the API."""
+    """The document has more values than any document of the API."""
 
 
 def check(raw: bytes, deepest: int) -> None:
-    """Raise unless JSON can be parsed on a small stack and in little time.
+    """Check that JSON can be parsed on a small stack and in little time.
 
     Invalid JSON may pass, if parsing it ends before twice the allowed depth.
 
     :param raw: JSON in UTF-8.
     :param deepest: the maximum nesting of arrays and objects.
-    :raises TooDeep: it is nested deeper.
-    :raises TooManyParts: it has too many values.
+    :raises TooDeep: the nesting is deeper.
+    :raises TooManyParts: the text has too many values.
     """
     bare, strings = _STRING.subn(b'', raw, MOST_STRINGS)
     if strings == MOST_STRINGS or len(bare) > MOST_BARE:
@@ -58,8 +58,8 @@ def check(raw: bytes, deepest: int) -> None:
             f'it has more than {MOST_STRINGS} strings, or more than '
             f'{MOST_BARE} bytes outside of strings')
     brackets = bare.translate(_AS_SQUARE, _NOT_BRACKETS)
-    # NOTE: each round removes the innermost pairs, so that there are as many
-    # rounds as levels; brackets that are left then have no partner.
+    # Each round removes the innermost pairs, so there are as many rounds as
+    # levels; brackets that remain have no partner.
     for _ in range(deepest):
         if b'[]' not in brackets:
             break

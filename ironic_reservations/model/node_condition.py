@@ -13,8 +13,8 @@
 """Determines from a node's state whether it can be used.
 
 All code uses this one table. A state is one of Ironic's, or :data:`GONE`; an
-unknown state is :attr:`Condition.BROKEN`, so that such a node is not promised
-to anybody.
+unknown state is :attr:`Condition.BROKEN`, so that such a node is promised to
+nobody.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ SUSPENDED = ('retired', 'maintenance')
 class Condition(enum.Enum):
     """Whether a node can be used."""
 
-    #: It can be deployed at once.
+    #: The node can be deployed at once.
     USABLE = 'usable'
-    #: It will become usable, or its state will be known, by itself.
+    #: The node will become usable, or its state will be known, without help.
     TRANSITION = 'in transition'
-    #: It cannot be used until an operator has repaired it.
+    #: The node cannot be used until an operator has repaired it.
     BROKEN = 'broken'
-    #: It is deployed, or being deployed.
+    #: The node is deployed, or being deployed.
     DEPLOYED = 'deployed'
 
 
@@ -59,14 +59,14 @@ class _State:
     :ivar passing: whether Ironic is at work, and the node is in use
         afterwards.
     :ivar stays: whether an instance on the node stays, as far as is known.
-    :ivar works: whether a conductor or the node does something else, which
-        ends by itself.
+    :ivar works: whether a conductor or the node is doing other work, which
+        ends without help.
     :ivar cleans: whether the node is being cleaned.
     :ivar manages: whether Ironic makes a node manageable from here at once.
     :ivar aborts: whether a step of cleaning or inspection waits, and can be
         aborted.
-    :ivar lost: whether a node without an instance has nothing of a tenant
-        left, so that only an operator can bring it back.
+    :ivar lost: whether a node without an instance has no data of a tenant
+        left, so that only an operator can make it usable again.
     """
 
     condition: Condition
@@ -92,16 +92,16 @@ _AWAITS_AGENT = ('wait call-back', 'rescue wait', 'service wait',
 
 _STATES: dict[str | None, _State] = {
     AVAILABLE: _State(Condition.USABLE, manages=True),
-    # Not read yet, or in doubt until Ironic is read again.
+    # Not read yet, or uncertain until Ironic is read again.
     None: _TRANSITION,
-    # On the way to AVAILABLE. NOTE: a clean step may hold a node until the
-    # operator who added the step continues.
+    # On the way to AVAILABLE. A clean step may hold a node until the operator
+    # who added the step continues.
     'deleting': _State(Condition.TRANSITION, works=True),
     'deleted': _TRANSITION,
     CLEANING: _CLEANED,
     'clean wait': _CLEANED,
     'clean hold': _State(Condition.TRANSITION, cleans=True, aborts=True),
-    # In use. After a failure, the user tries again, or gives the node up.
+    # In use. After a failure, the user tries again, or stops using the node.
     'deploying': _State(Condition.DEPLOYED, passing=True),
     'wait call-back': _State(Condition.DEPLOYED, undeploys=True),
     'deploy hold': _State(Condition.DEPLOYED, held=True),
@@ -118,12 +118,12 @@ _STATES: dict[str | None, _State] = {
     'service wait': _State(Condition.DEPLOYED, undeploys=True, stays=True),
     'service hold': _State(Condition.DEPLOYED, held=True, stays=True),
     'service failed': _State(Condition.DEPLOYED, undeploys=True, stays=True),
-    # The instance is lost or in doubt; an operator has to check.
+    # The instance is lost or uncertain; an operator must check.
     'error': _State(Condition.BROKEN, undeploys=True, stays=True, lost=True),
     CLEAN_FAILED: _State(Condition.BROKEN, lost=True, manages=True),
-    # An operator has to make it available: MANAGEABLE does not change by
-    # itself, and the others end there, or in a failure. A node that is being
-    # adopted cannot be used until that has succeeded.
+    # An operator must make the node available: MANAGEABLE does not change
+    # without help, and the other states lead there, or to a failure. A node
+    # that is being adopted cannot be used until that has succeeded.
     'enroll': _State(Condition.BROKEN, lost=True),
     'verifying': _EXAMINED,
     MANAGEABLE: _BROKEN,
@@ -143,8 +143,8 @@ OCCUPIED = frozenset(
          or state.condition is Condition.DEPLOYED))
 
 
-#: The states that change before a node can be used again, by themselves or
-#: when its user gives it up.
+#: The states that change before a node can be used again, without help or when
+#: its user stops using it.
 PASSING = frozenset(
     name for name, state in _STATES.items() if name is not None
     and state.condition in (Condition.TRANSITION, Condition.DEPLOYED))
@@ -163,15 +163,15 @@ class Node(Protocol):
 
     @property
     def maintenance(self) -> bool:
-        """Whether it is in maintenance."""
+        """Whether the node is in maintenance."""
 
     @property
     def retired(self) -> bool:
-        """Whether it must not become available again."""
+        """Whether the node must not become available again."""
 
     @property
     def compute(self) -> bool:
-        """Whether it is a compute host, which has no state."""
+        """Whether the node is a compute host, which has no state."""
 
 
 def of(node: Node) -> Condition:
@@ -193,10 +193,10 @@ def of(node: Node) -> Condition:
 
 
 def broken(node: Node | None) -> str | None:
-    """Return why a node cannot be used by anybody, in words.
+    """Return the reason why a node cannot be used by anybody, in words.
 
-    :param node: ``None``: it does not exist.
-    :returns: ``None`` if it can.
+    :param node: ``None`` if the node does not exist.
+    :returns: ``None`` if the node can be used.
     """
     if node is None:
         return 'is gone from Ironic'
@@ -214,12 +214,12 @@ def broken(node: Node | None) -> str | None:
 
 
 def waits_for_operator(provision_state: str | None) -> bool:
-    """Return whether a node in this state is never available by itself."""
+    """Return whether a state lasts until an operator changes it."""
     return _state(provision_state).condition is Condition.BROKEN
 
 
 def suspends(node: Node) -> str | None:
-    """Return why a node's reservation is suspended, ``None`` if it is not.
+    """Return the attribute that suspends a node's reservation, or ``None``.
 
     :returns: one of :data:`SUSPENDED`.
     """
@@ -232,7 +232,7 @@ def in_state(node: Node) -> str:
 
 
 def coming(node: Node) -> bool:
-    """Return whether a node is in a state that passes by itself."""
+    """Return whether the state of a node will change without help."""
     return _state(node.provision_state).condition is Condition.TRANSITION
 
 
@@ -244,7 +244,7 @@ def cleans(node: Node) -> bool:
 def occupied(node: Node) -> bool:
     """Return whether a node may have an instance on it.
 
-    NOTE: maintenance does not remove anything from a node.
+    Maintenance does not remove an instance from a node.
     """
     return (node.instance_uuid is not None
             or node.provision_state in OCCUPIED)
@@ -253,8 +253,8 @@ def occupied(node: Node) -> bool:
 def alike(one: Node | None, other: Node | None) -> bool:
     """Return whether two views of a node agree on whether it can be used.
 
-    NOTE: who waits for a node is told by the mirror, which has to have seen
-    the state that is to change.
+    The mirror wakes the waiters of a node when it sees a change, so it must
+    have seen the previous state.
     """
     if one is None or other is None:
         return one is other or GONE in (
@@ -266,8 +266,7 @@ def alike(one: Node | None, other: Node | None) -> bool:
 
 
 def idle(node: Node) -> bool:
-    """Return whether a node has neither work nor a user, as far as is known.
-    """
+    """Return whether a node probably has neither work nor a user."""
     return (node.provision_state in (AVAILABLE, MANAGEABLE)
             and not node.maintenance)
 
@@ -288,7 +287,7 @@ def passing(node: Node) -> bool:
 
 
 def settled(node: Node) -> bool:
-    """Return whether the state of a node does not change by itself."""
+    """Return whether the state of a node will stay without a request."""
     state = _state(node.provision_state)
     return not (state.passing or state.works)
 

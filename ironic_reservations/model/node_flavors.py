@@ -20,7 +20,7 @@ from typing import Any
 
 from ironic_reservations.model import flavors
 
-#: The keys of a flavor that request nothing.
+#: These keys of a flavor request nothing.
 IGNORED = frozenset({
     'id', 'name', 'description', 'links', 'rxtx_factor',
     'os-flavor-access:is_public', 'OS-FLV-DISABLED:disabled'})
@@ -53,7 +53,7 @@ def requested(document: Mapping[str, Any]) -> FlavorRequest:
     """Return the requirements of a flavor on a node.
 
     :param document: the flavor as Nova's API shows it.
-    :raises FlavorRefused: it is malformed, or requests what no node has.
+    :raises FlavorRefused: the flavor is malformed, or no node can serve it.
     """
     request = flavors.read(read(document))
     asked = [(f'resources{group.suffix}:{name}', group, name, amount)
@@ -78,8 +78,8 @@ def requested(document: Mapping[str, Any]) -> FlavorRequest:
 def read(document: Mapping[str, Any]) -> flavors.Flavor:
     """Parse a flavor.
 
-    :param document: as Nova's API shows it.
-    :raises FlavorRefused: it is malformed.
+    :param document: the flavor as Nova's API shows it.
+    :raises FlavorRefused: the flavor is malformed.
     """
     for key in document:
         if key not in KEYS:
@@ -109,7 +109,7 @@ def shown(flavor: flavors.Flavor) -> dict[str, Any]:
 
 def _size(key: str, value: Any) -> int:
     if key == 'swap' and value == '':
-        # NOTE: before version 2.75, Nova shows '' for no swap.
+        # Before version 2.75, Nova shows '' for no swap.
         return 0
     if (not isinstance(value, int) or isinstance(value, bool)
             or not 0 <= value <= flavors.MAX_AMOUNT):

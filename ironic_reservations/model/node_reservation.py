@@ -12,8 +12,7 @@
 
 """Reservations of one node for one instance.
 
-They have nothing to do with Ironic's ``node.reservation``, the lock of a
-conductor.
+They are unrelated to Ironic's ``node.reservation``, the lock of a conductor.
 """
 
 from __future__ import annotations
@@ -39,11 +38,12 @@ class Reservation:
     """One node reserved for one instance.
 
     :ivar uuid: also the proof for a deploy.
-    :ivar expires_at: when it expires, unless it has been used by then.
+    :ivar expires_at: the time at which it expires, unless it has been used by
+        then.
     :ivar acted: whether its holder has acted on the node, so that it keeps the
         node after its end, until the node is being put back.
-    :ivar unusable: why its node cannot be used now, if that was read: one of
-        ``node_condition.SUSPENDED``.
+    :ivar unusable: the reason why its node cannot be used now, if that was
+        read: one of ``node_condition.SUSPENDED``.
     """
 
     uuid: str
@@ -61,7 +61,7 @@ class Reservation:
 
     @property
     def suspended(self) -> str | None:
-        """The reason why it is suspended while unused; ``None``: it is not."""
+        """The reason why it is suspended while unused, or ``None``."""
         return self.unusable if self.state is State.RESERVED else None
 
     @property
@@ -74,15 +74,15 @@ class Reservation:
         return not self.expires or self.expires_at > now
 
     def over(self, now: datetime.datetime) -> bool:
-        """Return whether it keeps its node only to have it put back."""
+        """Return whether it keeps its node only until the node is put back."""
         return (self.acted and self.state is State.RESERVED
                 and self.expires_at <= now)
 
     def same(self, other: Reservation) -> bool:
         """Return whether this is a later version of another one.
 
-        NOTE: the uuid is not enough, since clients choose it and may reuse it;
-        and a database may reuse an id.
+        The uuid is not enough, since clients choose it and may reuse it; and a
+        database may reuse an id.
         """
         return (self.id, self.uuid, self.node_uuid, self.instance_uuid,
                 self.project_id, self.user_id, self.created_at) == (

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Everything on the timeline of a node."""
+"""The holders of a node now and later."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from ironic_reservations.model import reasons
 
 @dataclasses.dataclass(frozen=True)
 class Occupancy:
-    """Everything on a node's timeline.
+    """The holders of a node now and later.
 
     :ivar reservation: the live reservation, if there is one.
-    :ivar busy_until: when the requests in flight should have been answered;
-        the node is kept for them until their outcome is known.
-    :ivar leased: what leases have of the node.
-    :ivar closed: whether a reservation or a lease is required, and the request
-        has none.
-    :ivar unheld: why it could not be held in Placement, if that was tried.
+    :ivar busy_until: the time by which the requests in flight should have been
+        answered; the node is kept for them until their outcome is known.
+    :ivar leased: the leases of the node.
+    :ivar closed: whether the request has no reservation or lease, but needs
+        one.
+    :ivar unheld: the reason why a hold in Placement failed, if one was tried.
     """
 
     reservation: node_reservation.Reservation | None = None
@@ -49,7 +49,7 @@ class Occupancy:
 
     @property
     def later(self) -> datetime.datetime | None:
-        """The start of the next booking; ``None``: there is none."""
+        """The start of the next booking; ``None`` without one."""
         return min((each for each in (self.leased.later,
                                       self.maintained.later)
                     if each is not None), default=None)

@@ -30,26 +30,26 @@ class Kind(enum.StrEnum):
     BEFORE_START = 'before_start'
     #: The lease has got its nodes.
     STARTED = 'started'
-    #: It ends soon.
+    #: The lease ends soon.
     BEFORE_END = 'before_end'
-    #: It is over, or has been deleted.
+    #: The lease is over, or has been deleted.
     ENDED = 'ended'
-    #: Its dates, which were open, are fixed.
+    #: The open dates of the lease have been fixed.
     FIXED = 'fixed'
-    #: It starts earlier than promised.
+    #: The lease starts earlier than promised.
     MOVED_EARLIER = 'moved_earlier'
-    #: It has fewer nodes than promised.
+    #: The lease has fewer nodes than promised.
     BROKEN = 'broken'
     #: Unused nodes of the lease will be released.
     NO_SHOW = 'no_show'
     #: A node of the lease goes into maintenance.
     MAINTENANCE = 'maintenance'
-    #: The owner of some of its nodes has leased them for the time after it.
+    #: An owner of nodes of the lease has leased them for the time after it.
     ASKED_BACK = 'asked_back'
 
     @property
     def urgent(self) -> bool:
-        """Whether the receiver has to act at once."""
+        """Whether the receiver must act at once."""
         return self in (Kind.BROKEN, Kind.NO_SHOW)
 
 
@@ -61,14 +61,14 @@ class CommitKind(enum.StrEnum):
 
     #: A lease has been granted.
     GRANTED = 'commit_granted'
-    #: Its dates or amounts have changed.
+    #: The dates or amounts of the lease have changed.
     CHANGED = 'commit_changed'
-    #: It is over.
+    #: The lease is over.
     ENDED = 'commit_ended'
 
     @property
     def urgent(self) -> bool:
-        """Whether the receiver has to act at once."""
+        """Whether the receiver must act at once."""
         return False
 
 
@@ -90,7 +90,7 @@ class Outcome(enum.StrEnum):
     """The outcome of a notice."""
 
     DELIVERED = 'delivered'
-    #: It could not be delivered for as long as it was tried.
+    #: All attempts to deliver the notice have failed.
     GIVEN_UP = 'given_up'
     #: The address of the user is not known.
     NO_ADDRESS = 'no_address'
@@ -100,15 +100,16 @@ class Outcome(enum.StrEnum):
 class Notice:
     """A notice to one receiver.
 
-    :ivar id: of its row, derived from the notice and the receiver.
-    :ivar notice_id: of the notice, the same for all receivers, and when it is
-        sent again.
+    :ivar id: the id of its row, derived from the notice and the receiver.
+    :ivar notice_id: the id of the notice, the same for all receivers and
+        repetitions.
     :ivar target: identifies the receiver within the channel.
     :ivar user_id: the user that it is for.
-    :ivar payload: its content.
-    :ivar attempts: how often sending it has failed.
-    :ivar sequence: its number among those about the lease over the channel,
-        each of which waits for those before it; ``None``: there is no order.
+    :ivar payload: the content.
+    :ivar attempts: the number of failed attempts to send it.
+    :ivar sequence: the number among the notices about the lease over the
+        channel, each of which waits for all before it; ``None``: there is no
+        order.
     """
 
     id: str

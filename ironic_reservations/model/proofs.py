@@ -25,7 +25,7 @@ _UUID = re.compile('([0-9a-f]{8})[-_]?[0-9a-f]{4}[-_0-9a-f]*', re.IGNORECASE)
 def shortened(text: str) -> str:
     """Return a text in which uuids are shortened.
 
-    NOTE: they may be proofs; the beginning is enough to find one in a list.
+    Uuids may be proofs; the beginning is enough to find one in a list.
     """
     return _UUID.sub(r'\1...', text)
 
@@ -33,8 +33,8 @@ def shortened(text: str) -> str:
 def left_out(text: str, lease: leases.Lease) -> str:
     """Return a text without the ids of the reservations of a lease.
 
-    NOTE: the text may come from Ironic or Placement, where the names of
-    classes have underscores instead of hyphens.
+    The text may come from Ironic or Placement, where the names of classes have
+    underscores instead of hyphens.
     """
     for each in lease.reservations:
         text = re.sub(each.id.replace('-', '[-_]?'), '(id left out)', text,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reasons for which a node was not used: codes for programs, texts for people.
+"""Reasons why a node was not used: codes for programs, texts for people.
 
 Codes are stable; texts may change.
 """
@@ -56,8 +56,8 @@ class Reason:
 
     :ivar code: one of :data:`ALL`.
     :ivar text: the rest of a sentence that begins with the node's uuid.
-    :ivar until: when the reason ceases to apply, if that is known.
-    :ivar since: when it begins to apply, if that is in the future.
+    :ivar until: the time at which the reason ceases to apply, if known.
+    :ivar since: the time at which the reason begins to apply, if it is later.
     """
 
     node_uuid: str

@@ -62,8 +62,8 @@ class Requirement:
 
     :ivar names: the properties that it uses, without ``$``.
     :ivar terms: the number of comparisons.
-    :ivar need: of the instance for which an empty host must have room;
-        ``None``: the host is booked as a whole.
+    :ivar need: the need of the instance for which an empty host must have
+        room; ``None``: the host is booked as a whole.
     """
 
     condition: conditions.Condition
@@ -74,7 +74,7 @@ class Requirement:
     def __hash__(self) -> int:
         return self._hash
 
-    # NOTE: cached, since sets of hosts are looked up by it for each booking.
+    # Cached, since sets of hosts are looked up by it for each booking.
     @functools.cached_property
     def _hash(self) -> int:
         return hash((self.condition, self.need))
@@ -82,10 +82,10 @@ class Requirement:
     def names_beside_own(self, project_id: str | None) -> frozenset[str]:
         """Return the names, without an owner that is the project itself.
 
-        NOTE: a project knows its own hosts, so that comparing the owner with
-        its own id reveals nothing. Ids that are numbers are excluded, since
-        they are compared as numbers, and could match another project's; and so
-        is "!=", which would reveal hosts that have another owner.
+        A project knows its own hosts, so the comparison of the owner with its
+        own id reveals nothing. Ids that are numbers are excluded, since they
+        are compared as numbers, and could match another project's; and so is
+        "!=", which would reveal hosts that have another owner.
 
         :param project_id: the project of the caller.
         """
@@ -97,14 +97,14 @@ class Requirement:
     def matches(self, known: conditions.Known) -> bool:
         """Return whether a host matches the conditions.
 
-        :param known: its properties, from :func:`of_host`.
+        :param known: the properties of the host, from :func:`of_host`.
         """
         return self.condition.matches(known)
 
     def met_by(self, host: Described) -> bool:
         """Return whether a host is suitable if it is empty.
 
-        NOTE: a compute host cannot be booked as a whole.
+        A compute host cannot be booked as a whole.
         """
         if self.need is None:
             return not host.compute and self.matches(host.known)
@@ -114,11 +114,11 @@ class Requirement:
 
 @dataclasses.dataclass(frozen=True)
 class Described:
-    """A host, as requirements use it.
+    """The description of a host for requirements.
 
-    :ivar known: its properties.
-    :ivar inventories: its inventories.
-    :ivar compute: whether instances share it.
+    :ivar known: the properties of the host.
+    :ivar inventories: the inventories of the host.
+    :ivar compute: whether instances share the host.
     """
 
     known: conditions.Known
@@ -127,7 +127,7 @@ class Described:
     compute: bool
 
 
-# NOTE: a small cache, since each may be as large as a request may be; leases
+# The cache is small, since each entry may be as large as a request; leases
 # with the same texts share one.
 @functools.lru_cache(maxsize=128)
 def parse(hypervisor_properties: str, resource_properties: str,
@@ -136,7 +136,8 @@ def parse(hypervisor_properties: str, resource_properties: str,
 
     Texts that differ only in white space give equal values.
 
-    :param need: of the instance for which an empty host must have room.
+    :param need: the need of the instance for which an empty host must have
+        room.
     :raises ValueError: a text does not match the grammar, or is too large.
     """
     parts = [condition for source, text in (
@@ -164,8 +165,8 @@ def admitted_classes(hypervisor_properties: str, resource_properties: str,
     :param classes: the candidates.
     :raises ValueError: a text does not match the grammar, or is too large.
     """
-    # NOTE: without the cache, since this is called for all leases of a
-    # project, which would evict those in use.
+    # The cache is not used, since this is called for all leases of a project,
+    # which would evict those in use.
     condition = parse.__wrapped__(hypervisor_properties,
                                   resource_properties).condition
     return frozenset(name for name in classes if condition.outcomes(
@@ -173,7 +174,7 @@ def admitted_classes(hypervisor_properties: str, resource_properties: str,
 
 
 def describe(host: leases.Host) -> Described:
-    """Return a host as requirements use it."""
+    """Return the description of a host for requirements."""
     return Described(of_host(host), host_inventories.of(host.node),
                      host.node.traits, host.node.compute)
 
@@ -181,7 +182,7 @@ def describe(host: leases.Host) -> Described:
 def suits(wanted: Requirement, host: leases.Host) -> bool:
     """Return whether a host is suitable, or will be when it is available.
 
-    NOTE: a requirement may contain the state of a host, which changes while it
+    A requirement may contain the state of a host, which changes while the host
     is in use.
     """
     described = describe(host)
@@ -193,8 +194,8 @@ def suits(wanted: Requirement, host: leases.Host) -> bool:
 def of_host(host: leases.Host) -> dict[str, conditions.Value]:
     """Return the properties of a host by name.
 
-    Properties that Ironic does not have are left out; ``traits`` are always
-    there.
+    Properties that Ironic does not have are omitted; ``traits`` are always
+    present.
     """
     node = host.node
     known: dict[str, conditions.Value] = {
@@ -202,7 +203,7 @@ def of_host(host: leases.Host) -> dict[str, conditions.Value]:
         if name not in BUILTIN}
     known.update(
         id=str(host.id),
-        # NOTE: Nova has one of them, and both are known to its users.
+        # Nova has one of them, and its users know both.
         hypervisor_hostname=frozenset(filter(None, (node.uuid, node.name))),
         hypervisor_type='compute' if node.compute else 'ironic',
         reservable=str(host.reservable), node_uuid=node.uuid,

@@ -23,8 +23,9 @@ from ironic_reservations.model import mirrored_node
 class Visibility:
     """The nodes that a caller may see.
 
-    :ivar everything: all of them (an administrator).
-    :ivar project_id: otherwise those that this project owns or leases.
+    :ivar everything: whether the caller sees all nodes (an administrator).
+    :ivar project_id: otherwise, the project whose own and leased nodes it
+        sees.
     """
 
     everything: bool = False

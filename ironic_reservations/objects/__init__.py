@@ -1,6 +1,6 @@
-"""The objects that travel to other processes, each with a version.
+"""Versioned objects in messages to other processes.
 
-NOTE: oslo.versionedobjects keeps one registry for the process, and inside
-Ironic's API that process is Ironic's: the names of the classes here, and
-their namespace, are of this project alone.
+oslo.versionedobjects keeps one registry for the process, and inside Ironic's
+API that process is Ironic's: so the names of the classes here, and their
+namespace, are this project's own.
 """

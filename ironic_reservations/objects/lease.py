@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A lease as notifications carry it.
+"""A lease as notifications contain it.
 
-The keys that Blazar has in its notifications have Blazar's names and sense.
+Keys that Blazar's notifications have, too, have the same names and meaning.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class NodeLeasePayload(_Carried):
 def payload(lease: leases.Lease, reason: str | None = None) -> dict[str, Any]:
     """Return a lease as the body of a notification.
 
-    :param reason: why it changed, where it did not by request.
+    :param reason: the reason of a change that nobody requested.
     """
     carried = NodeLeasePayload(
         lease_id=lease.id, name=lease.name, project_id=lease.project_id,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A reservation as notifications carry it."""
+"""A reservation as notifications contain it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def payload(reservation: node_reservation.Reservation,
             reason: str | None = None) -> dict[str, Any]:
     """Return a reservation as the body of a notification.
 
-    :param reason: why it changed, where it did not by request.
+    :param reason: the reason of a change that nobody requested.
     """
     carried = NodeReservationPayload(
         uuid=reservation.uuid, node_uuid=reservation.node_uuid,

@@ -13,9 +13,9 @@
 """The default policies, with OpenStack's default roles.
 
 The uuid of a reservation, and the id of a reservation of a lease, is the proof
-that a deploy shows, so that whoever may read it may use it: a project reads
-its own, a reader of the whole system reads all.  How many hosts are free when
-is for everybody to see.
+that a deploy shows, so every reader of it may use it. Therefore a project
+reads only its own, and a reader of the whole system reads all. The numbers of
+free hosts over time are visible to everybody.
 """
 
 from __future__ import annotations
@@ -30,35 +30,36 @@ from oslo_policy import policy
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
+from ironic_reservations.features import policies as of_features
 from ironic_reservations.policies import rules
 
 
 def list_rules() -> list[policy.RuleDefault]:
     """List the rules for oslopolicy-sample-generator."""
-    return list(rules.RULES)
+    return [*rules.RULES, *of_features.list_rules()]
 
 
 def get_enforcer() -> policy.Enforcer:
-    """Return an enforcer for oslopolicy-checker and its kin."""
+    """Return an enforcer for oslopolicy-checker and similar tools."""
     return _enforcer(project_conf.load())
 
 
 def _enforcer(conf: cfg.ConfigOpts) -> policy.Enforcer:
     enforcer = policy.Enforcer(conf)
-    # NOTE: an operator who keeps the old defaults knows that they are old.
+    # An operator who keeps the old defaults knows that they are old.
     enforcer.suppress_default_change_warnings = True
-    # NOTE: what a rule was called before is written into the rule itself, as
-    # the configuration of the first enforcer has it.
+    # oslo.policy writes deprecated names into the rule itself, as the
+    # configuration of the first enforcer has them.
     enforcer.register_defaults(copy.deepcopy(list_rules()))
     return enforcer
 
 
 class Enforcer:
-    """Asks the policies, unless callers are not told apart at all.
+    """Applies the policies, unless all callers have the same rights.
 
     :param conf: the configuration.
-    :param auth_strategy: how callers are authenticated; with other
-        strategies than ``keystone`` everybody may do everything, as in
+    :param auth_strategy: the way in which callers are authenticated; with any
+        other strategy than ``keystone`` everybody may do everything, as in
         Ironic.
     :raises oslo_config.cfg.Error: the operator's file cannot be read.
     """
@@ -66,14 +67,15 @@ class Enforcer:
     def __init__(self, conf: cfg.ConfigOpts, auth_strategy: str) -> None:
         self._request = auth_strategy == 'keystone'
         self._enforcer = _enforcer(conf)
-        # NOTE: the first requests would do it, on several threads at once;
-        # while one replaces the rules, those of the others may be missing.
+        # Loaded now: otherwise the first requests do it on several threads at
+        # once, and while one thread replaces the rules, the others may find
+        # some missing.
         try:
             self._enforcer.load_rules()
         except cfg.Error:
             raise
         except Exception as exc:
-            # NOTE: oslo.policy raises whatever its parser stumbles over.
+            # oslo.policy does not catch the exceptions of its parser.
             files = [self._enforcer.policy_path or '',
                      *conf.oslo_policy.policy_dirs]
             raise cfg.ConfigFileValueError(
@@ -103,9 +105,9 @@ class Enforcer:
 
     def authorize(self, context: oslo_context.RequestContext, rule: str,
                   target: Mapping[str, Any] | None = None) -> None:
-        """Refuse what a caller may not do.
+        """Raise unless a caller may do something.
 
-        :raises Forbidden: the policy says no.
+        :raises Forbidden: the policy does not allow it.
         """
         if not self.check(context, rule, target):
             raise errors.Forbidden(
@@ -117,10 +119,10 @@ class Enforcer:
                         things: str) -> str | None:
         """Return the project to list, ``None`` for all, '' for none.
 
-        :param rules: what the names of the rules begin with.
+        :param rules: the prefix of the names of the rules.
         :param asked: the project that the caller has asked for.
-        :param things: of which there are lists, for people.
-        :raises Forbidden: it is not the caller's to see.
+        :param things: the listed resources, in words.
+        :raises Forbidden: the caller may not see that project.
         """
         own = {'project_id': context.project_id}
         if self.check(context, rules + 'list_all', own):

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The rules of each resource, in the order of the sample.
+"""The rules of the core, in the order of the sample.
 
-An administrator of a project is a member of that project, and no more: what
-belongs to others is for those whose roles are on the whole system, and for
-services that the operator of Ironic has raised to it.
+An administrator of a project is a member of that project, and no more. Rights
+on others' resources need a role on the whole system, or a service that the
+operator of Ironic has given such rights.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import functools
 from oslo_policy import policy
 
 SERVICE_ROLE = 'service_role'
-#: As of ironic.common.policy, where they have the same names.
+#: ironic.common.policy has these rules under the same names.
 SYSTEM_READER = ('(role:reader and system_scope:all) or '
                  '(role:service and system_scope:all) or '
                  f'rule:{SERVICE_ROLE}')
@@ -33,26 +33,26 @@ SYSTEM_MEMBER = ('(role:member and system_scope:all) or '
 SYSTEM_SERVICE = 'role:service and system_scope:all'
 #: A service in the project that owns the node is trusted with that node.
 PROJECT_SERVICE = 'role:service and project_id:%(node.owner)s'
-#: Of the cloud, or of the project that owns the node.
+#: A service of the cloud, or of the project that owns the node.
 SERVICE = (f'({SYSTEM_SERVICE}) or rule:{SERVICE_ROLE} or '
            f'({PROJECT_SERVICE})')
 OWN_READER = 'role:reader and project_id:%(project_id)s'
 OWN_MEMBER = 'role:member and project_id:%(project_id)s'
-#: Whoever has the role in some project, where the answer is its own.
+#: A role in any project, for answers about the caller's own project.
 ANY_READER = '(role:reader) or (role:service)'
 ANY_MEMBER = f'({SYSTEM_MEMBER}) or (role:member)'
 
 
-def _prefixed(prefix: str, name: str, check_str: str, description: str,
-              *operations: str, legacy: bool = False
-              ) -> policy.DocumentedRuleDefault:
+def prefixed(prefix: str, name: str, check_str: str, description: str,
+             *operations: str, legacy: bool = False
+             ) -> policy.DocumentedRuleDefault:
     """Return a rule with its documentation.
 
-    :param prefix: of the names of the rules of one resource.
-    :param check_str: who may do it.
+    :param prefix: the prefix of the names of the rules of one resource.
+    :param check_str: the callers to whom the rule grants it.
     :param operations: each a method and a path, such as ``GET /v1/leases``.
-    :param legacy: whether administrators may do it, too, while
-        ``[oslo_policy] enforce_new_defaults`` is false.
+    :param legacy: whether administrators may do it, too, while ``[oslo_policy]
+        enforce_new_defaults`` is false.
     """
     deprecated = policy.DeprecatedRule(
         name=prefix + name, check_str='rule:is_admin',
@@ -84,7 +84,7 @@ RULES: list[policy.RuleDefault] = [
                     'false.'),
 ]
 
-_rule = functools.partial(_prefixed, 'baremetal:reservation:')
+_rule = functools.partial(prefixed, 'baremetal:reservation:')
 RULES += [
     _rule('create', ANY_MEMBER,
           'Reserve a node that the project owns or leases.',
@@ -126,7 +126,7 @@ RULES += [
     _rule('use_own_leases', 'role:member',
           "Use a node of a lease of the caller's own project without a proof, "
           'as clients do that know nothing of leases. A wrong proof is '
-          'refused nevertheless. "!" has each use show the proof.',
+          'refused nevertheless. "!" requires the proof for each use.',
           'PATCH /v1/nodes/{node}', 'PUT /v1/nodes/{node}/states/provision'),
     _rule('use_own_reservations', '!',
           "Use a node of a reservation of the caller's own project without a "
@@ -142,7 +142,7 @@ RULES += [
           'DELETE /v1/allocations/{allocation}'),
 ]
 
-_rule = functools.partial(_prefixed, 'reservation:lease:')
+_rule = functools.partial(prefixed, 'reservation:lease:')
 RULES += [
     _rule('create', ANY_MEMBER,
           "Make a lease for the caller's own project, or check whether it "
@@ -172,7 +172,7 @@ RULES += [
           'POST /v1/leases', legacy=True),
 ]
 
-_rule = functools.partial(_prefixed, 'reservation:host:')
+_rule = functools.partial(prefixed, 'reservation:host:')
 RULES += [
     _rule('create', SYSTEM_MEMBER,
           'Open a node, or all nodes of a resource class, to leases.',
@@ -211,65 +211,10 @@ RULES += [
           'PATCH /v1/os-hosts/properties/{name}', legacy=True),
 ]
 
-_rule = functools.partial(_prefixed, 'reservation:availability:')
+_rule = functools.partial(prefixed, 'reservation:availability:')
 RULES += [
     _rule('get', ANY_READER,
           'Show the numbers of free hosts over time, without the names of '
           'hosts.',
           'GET /v1/availability'),
-]
-
-_rule = functools.partial(_prefixed, 'reservation:calendar:')
-RULES += [
-    _rule('get', ANY_READER,
-          'See the numbers of free hosts over time, and when each host is '
-          'taken. Leases that the caller may not list are shown without id, '
-          'name and project.',
-          'GET /v1/calendar'),
-    _rule('get_hosts', SYSTEM_READER,
-          'See the name, the node and the provision state of every host in '
-          'the calendar. Without this rule, a caller sees them only for hosts '
-          'that its project owns, is the lessee of, or has in a lease.',
-          'GET /v1/calendar?rows=true'),
-    _rule('token', ANY_READER,
-          "Make and revoke a token with which a calendar program reads the "
-          "leases of the caller's project. Whenever the token is used, this "
-          "rule and reservation:lease:list are checked again, with the user's "
-          "roles at that time.",
-          'POST /v1/calendar/token', 'GET /v1/calendar/token',
-          'DELETE /v1/calendar/token', 'GET /v1/leases.ics'),
-]
-
-_rule = functools.partial(_prefixed, 'reservation:limits:')
-RULES += [
-    _rule('get', ANY_READER,
-          "See the limits of the caller's own project, and their use.",
-          'GET /v1/limits'),
-    _rule('get_all', SYSTEM_READER,
-          'See the limits of any project, and their use.',
-          'GET /v1/limits?project={project}'),
-]
-
-_rule = functools.partial(_prefixed, 'reservation:maintenance:')
-RULES += [
-    _rule('create', SYSTEM_MEMBER,
-          'Book nodes for maintenance, or see the effects in a dry run.',
-          'POST /v1/maintenances'),
-    _rule('get', SYSTEM_READER,
-          'List and show maintenance windows.',
-          'GET /v1/maintenances', 'GET /v1/maintenances/{id}'),
-    _rule('delete', SYSTEM_MEMBER,
-          'End a maintenance window, or cancel it before its start.',
-          'DELETE /v1/maintenances/{id}'),
-]
-
-_rule = functools.partial(_prefixed, 'reservation:usage:')
-RULES += [
-    _rule('get', ANY_READER,
-          "See the promised and the used host hours of the caller's own "
-          "project.",
-          'GET /v1/usage'),
-    _rule('get_all', SYSTEM_READER,
-          'See the host hours of any project, and of all projects.',
-          'GET /v1/usage?project={project}'),
 ]

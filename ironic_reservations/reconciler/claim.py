@@ -12,9 +12,9 @@
 
 """Claims: work that only one process does at a time.
 
-A claim in the database ends by the clock of the database.  Its holder measures
-its age with the monotonic clock, from before the claim was written, and stops
-some time before others may take the claim over.
+A claim in the database ends by the clock of the database. Its holder measures
+the age of the claim with the monotonic clock, from before it was written, and
+stops some time before other processes may take the claim over.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from ironic_reservations.engine import Engine
 
 LOG = log.getLogger(__name__)
 
-#: How much earlier, in seconds: more than the clocks of two processes may
-#: differ, and at least a fifth of the claim.
+#: The holder stops at least so many seconds earlier, which is more than the
+#: clocks of two processes may differ, and at least this share of the lifetime.
 _MARGIN = 1.5
 _SHARE = 0.2
-#: The length to which host names are cut in the names of owners.
+#: Host names in the names of owners are cut to this length.
 _HOST_NAME = 64
 
 
 def certain(ttl: float) -> float:
-    """Return how long a claim certainly holds, in seconds.
+    """Return the time for which a claim is certainly held, in seconds.
 
-    :param ttl: its lifetime in the database, in seconds.
+    :param ttl: the lifetime of the claim in the database, in seconds.
     """
     return ttl - max(_MARGIN, ttl * _SHARE)
 
@@ -51,7 +51,7 @@ def certain(ttl: float) -> float:
 def new_owner() -> str:
     """Return a name for this process that no other process ever has.
 
-    NOTE: containers of one image may have the same host name and process ids.
+    Containers of one image may have the same host name and process ids.
     """
     return (f'{socket.gethostname()[:_HOST_NAME]}:{os.getpid()}:'
             f'{uuid_module.uuid4()}')
@@ -62,8 +62,8 @@ class Claim:
 
     :param name: the name of the work.
     :param owner: a name of this process that no other process ever has.
-    :param ttl: the lifetime of the claim in the database, in seconds: the time
-        that others wait if this process dies.
+    :param ttl: the lifetime of the claim in the database, in seconds: other
+        processes wait so long if this one dies.
     """
 
     def __init__(self, engine: Engine, name: str, owner: str,
@@ -75,10 +75,10 @@ class Claim:
         self._begun = self._until = 0.0
 
     def holds(self) -> bool:
-        """Take or renew the claim; return whether this process has it.
+        """Take or renew the claim; return whether this process holds it.
 
-        :raises DatabaseUnavailable: it is not known.
-        :raises Conflict: another process was quicker.
+        :raises DatabaseUnavailable: the holder is not known.
+        :raises Conflict: another process wrote the claim first.
         """
         engine = self._engine
         begun = engine.timer()

@@ -13,8 +13,8 @@
 """Workers that start and end leases; all processes share the work.
 
 A loop looks for leases that are due, the oldest first, and renews the claims
-on those that are in work; it never calls Ironic.  Each worker works on one
-lease, so that a slow one does not hold up the others.
+on leases in work; it never calls Ironic. Each worker works on one lease, so
+that a slow one does not delay the others.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class LeaseWorkers:
         self._owner = claim_module.new_owner()
         self._batches = itertools.count(1)
         self._lock = threading.Lock()
-        # NOTE: until when each claim certainly holds, by the timer.
+        # The end of the certain time of each claim, by the timer.
         self._held: dict[lease_claims.Claim, float] = {}
         self._unfinished: unfinished.Unfinished[lease_claims.Taken] = (
             unfinished.Unfinished())
-        # NOTE: how often the work on each lease failed unexpectedly.
+        # The number of unexpected failures for each lease.
         self._failed: collections.Counter[str] = collections.Counter()
         self._extended_at = engine.timer()
         self._queue: queue.SimpleQueue[lease_claims.Task | None] = (
@@ -66,10 +66,10 @@ class LeaseWorkers:
         self._workers: list[threading.Thread] = []
         self._short = short.ShortLeases(self._engine)
         self._stopping = threading.Event()
-        # NOTE: without a claim, since each lease has its own.
+        # The loop has no claim, since each lease has its own.
         self.loop = loop.Loop('leases', (
             loop.Task(lambda _: self.extend()),
-            loop.Task(lambda _: self._let_go()),
+            loop.Task(lambda _: self._release()),
             loop.Task(lambda _: self._short.wake()),
             loop.Task(lambda _: self._fill())))
 
@@ -78,30 +78,30 @@ class LeaseWorkers:
         self.loop.start()
 
     def end(self) -> None:
-        """Finish the leases in work, and leave the rest to others."""
+        """Finish the leases in work, and leave the rest to other processes."""
         self._stopping.set()
         self.loop.end()
 
     def stop(self, timeout: float = 10) -> None:
-        """End, and wait for that.
+        """End, and wait for the threads.
 
-        :param timeout: how long, in seconds, for each thread.
+        :param timeout: the limit for each thread, in seconds.
         """
         self.end()
         self.loop.stop(timeout)
-        self._leave()
+        self._drop_queued()
         for _ in self._workers:
             self._queue.put(None)
         for worker in self._workers:
             worker.join(timeout)
-        self._let_go(at_once=True)
+        self._release(at_once=True)
 
     def one_pass(self, limit: int = 1000) -> int:
         """Work on the leases that are due, in this thread.
 
         :returns: the number of these leases.
         """
-        self._let_go()
+        self._release()
         self._short.wake()
         tasks = self._take(limit)
         for task in tasks:
@@ -111,8 +111,8 @@ class LeaseWorkers:
     def _fill(self) -> None:
         """Claim leases, if there is room.
 
-        NOTE: a few more than there are workers, so that none of these waits
-        for the next look; but not many, so that other processes get some.
+        A few more leases than workers, so that no worker waits for the next
+        pass; but not many, so that other processes get some.
         """
         workers = self._engine.conf.leases.workers
         room = 2 * workers - len(self._held)
@@ -122,8 +122,8 @@ class LeaseWorkers:
         for task in tasks:
             self._queue.put(task)
         if self._stopping.is_set():
-            # NOTE: stop() may have timed out, so the workers may be gone.
-            self._leave()
+            # stop() may have timed out, so the workers may be gone.
+            self._drop_queued()
             return
         while len(self._workers) < min(workers, len(self._held)):
             worker = threading.Thread(
@@ -137,8 +137,8 @@ class LeaseWorkers:
     def _serve(self) -> None:
         while (task := self._queue.get()) is not None:
             if self._stopping.is_set():
-                self._put_aside([task.claim])
-                self._let_go(at_once=True)
+                self._postpone([task.claim])
+                self._release(at_once=True)
             else:
                 self._work(task)
                 self.loop.wake()
@@ -152,7 +152,7 @@ class LeaseWorkers:
         try:
             tasks = lease_claims.take(self._engine, ids, token)
         except unfinished.FAILURES:
-            self._put_aside(lease_claims.Taken(each, token) for each in ids)
+            self._postpone(lease_claims.Taken(each, token) for each in ids)
             raise
         with self._lock:
             self._held.update(dict.fromkeys(
@@ -160,7 +160,7 @@ class LeaseWorkers:
         return tasks
 
     def _certain(self, begun: float) -> float:
-        """Return until when a claim certainly holds, by the timer."""
+        """Return the end of the certain time of a claim, by the timer."""
         return begun + claim_module.certain(
             self._engine.conf.leases.claim_ttl)
 
@@ -171,25 +171,25 @@ class LeaseWorkers:
                             functools.partial(self._holds, claim),
                             task.lease)
         except unfinished.FAILURES as exc:
-            LOG.warning('The lease %s is left for a moment: %s',
+            LOG.warning('Work on the lease %s is postponed: %s',
                         claim.id, exc)
-            self._put_aside([claim])
+            self._postpone([claim])
         except Exception:
             LOG.exception('Working on the lease %s failed', claim.id)
-            # NOTE: the pause grows each time, up to the lifetime of the
-            # claim, in case the failure is permanent.
+            # The pause grows each time, up to the lifetime of the claim, in
+            # case the failure is permanent.
             with self._lock:
                 self._failed[claim.id] += 1
                 failed = self._failed[claim.id]
-            self._put_aside([claim], lease_cycle.backoff(
+            self._postpone([claim], lease_cycle.backoff(
                 failed, self._engine.conf.leases.claim_ttl, random.random()))
         else:
             with self._lock:
                 self._failed.pop(claim.id, None)
-            # NOTE: the work was abandoned if the claim was no longer certain,
-            # but a COMMIT without an answer may have renewed it.
+            # The work was abandoned if the claim was no longer certain, but a
+            # COMMIT without an answer may have renewed it.
             if not self._holds(claim):
-                self._put_aside([claim])
+                self._postpone([claim])
         finally:
             with self._lock:
                 self._held.pop(claim, None)
@@ -200,7 +200,7 @@ class LeaseWorkers:
         return until is not None and self._engine.timer() < until
 
     def extend(self) -> None:
-        """Renew the claims on leases in work, when it is time."""
+        """Renew the claims on leases in work when they are due for it."""
         begun = self._engine.timer()
         if begun - self._extended_at < (
                 self._engine.conf.leases.claim_ttl / 3):
@@ -218,18 +218,18 @@ class LeaseWorkers:
                 else:
                     del self._held[claim]
 
-    def _put_aside(self, claims: Iterable[lease_claims.Taken],
-                   wait: float = unfinished.AGAIN) -> None:
+    def _postpone(self, claims: Iterable[lease_claims.Taken],
+                  wait: float = unfinished.AGAIN) -> None:
         self._unfinished.add(claims, self._engine.timer(),
                              self._engine.conf.leases.claim_ttl, wait)
 
-    def _let_go(self, at_once: bool = False) -> None:
+    def _release(self, at_once: bool = False) -> None:
         """Release claims on leases that could not be finished."""
         self._unfinished.let_go(
             functools.partial(lease_claims.drop, self._engine),
             self._engine.timer(), at_once)
 
-    def _leave(self) -> None:
+    def _drop_queued(self) -> None:
         """Release claims on leases that no worker has begun."""
         ends = 0
         with contextlib.suppress(queue.Empty):
@@ -238,8 +238,8 @@ class LeaseWorkers:
                 if task is None:
                     ends += 1
                 else:
-                    self._put_aside([task.claim])
-        # NOTE: each is for a worker that has not finished yet.
+                    self._postpone([task.claim])
+        # Each of these marks ends one worker that has not ended yet.
         for _ in range(ends):
             self._queue.put(None)
-        self._let_go(at_once=True)
+        self._release(at_once=True)

@@ -31,12 +31,12 @@ from ironic_reservations.reconciler import claim as claim_module
 
 LOG = log.getLogger(__name__)
 
-#: Seconds between two looks, and after a failure.
+#: Seconds between two passes, and after a failure.
 _TICK = 1.0
-_TROUBLE = 5.0
+_AFTER_FAILURE = 5.0
 
-#: Called by long tasks: whether to go on.
-GoesOn = Callable[[], bool]
+#: Long tasks call this to learn whether they should continue.
+ShouldContinue = Callable[[], bool]
 
 
 @dataclasses.dataclass
@@ -44,14 +44,14 @@ class Task:
     """A task of a loop.
 
     :ivar act: the work.
-    :ivar every: the interval in seconds; 0: at each look of the loop.
-    :ivar claimed: whether only the process with the claim of the loop does it.
-    :ivar again: whether a task that failed is done again at the next look;
-        otherwise after its interval.
-    :ivar due_at: the time at which it is due, by the clock of the loop.
+    :ivar every: the interval in seconds; 0: in each pass of the loop.
+    :ivar claimed: whether only the process with the claim of the loop runs it.
+    :ivar again: whether a failed task is repeated in the next pass; otherwise
+        it waits for its interval.
+    :ivar due_at: the time at which the task is due, by the clock of the loop.
     """
 
-    act: Callable[[GoesOn], object]
+    act: Callable[[ShouldContinue], object]
     every: float = 0
     claimed: bool = True
     again: bool = True
@@ -62,7 +62,8 @@ class Loop:
     """Runs its tasks in order, each when it is due.
 
     :param name: the name for threads and the log.
-    :param claim: the claim to its work; ``None``: each process does it.
+    :param claim: the claim to the work of the loop; ``None``: each process
+        does it.
     """
 
     def __init__(self, name: str, tasks: Sequence[Task],
@@ -76,7 +77,7 @@ class Loop:
 
     @property
     def alive(self) -> bool:
-        """Whether its thread runs in this process."""
+        """Whether the thread of the loop runs in this process."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
@@ -87,69 +88,68 @@ class Loop:
         self._thread.start()
 
     def wake(self) -> None:
-        """Look again at once."""
+        """Begin the next pass at once."""
         self._news.set()
 
     def end(self) -> None:
-        """End after the task that is under way."""
+        """End after the running task."""
         self._stopping.set()
         self._news.set()
 
     def stop(self, timeout: float = 10) -> None:
-        """End, and wait for that.
+        """End, and wait for the thread.
 
-        :param timeout: how long, in seconds.
+        :param timeout: the limit in seconds.
         """
         self.end()
         if self._thread is not None:
             self._thread.join(timeout)
 
     def run(self) -> None:
-        """Look again and again, until :meth:`end`; then drop the claim."""
+        """Run passes until :meth:`end`; then drop the claim."""
         while not self._stopping.is_set():
-            self._news.wait(self._look())
+            self._news.wait(self._run_pass())
             self._news.clear()
         if self.claim is not None:
             self.claim.drop()
 
-    def _look(self) -> float:
-        """Do the tasks that are due; return the seconds until the next look.
-        """
+    def _run_pass(self) -> float:
+        """Run the due tasks; return the seconds until the next pass."""
         try:
             self.one_pass()
         except Exception as exc:
-            # NOTE: a bug in one pass must not end all later ones.
+            # A bug in one pass must not end all later ones.
             return self._log(exc)
         return _TICK
 
     def _log(self, exc: Exception) -> float:
-        """Log a failure; return the seconds until the next look."""
+        """Log a failure; return the seconds until the next pass."""
         match exc:
             case (errors.DatabaseUnavailable() | errors.IronicUnavailable()
                   | errors.PlacementUnavailable()):
                 LOG.warning('The reconciler waits (%s): %s', self.name, exc)
             case db_connection.Conflict() | errors.Contention():
-                LOG.debug('Another process was quicker; looking again')
+                LOG.debug('Another process was quicker; trying again')
                 return _TICK
             case _:
                 LOG.error('A pass of the reconciler failed (%s)', self.name,
                           exc_info=exc)
-        return _TROUBLE
+        return _AFTER_FAILURE
 
     def one_pass(self) -> None:
-        """Do the tasks that are due and this process may do.
+        """Run the due tasks for which this process has the claim.
 
-        :raises PlacementUnavailable: Placement does not.
-        :raises Conflict: another process was quicker.
+        :raises PlacementUnavailable: Placement does not answer.
+        :raises Conflict: another process wrote first.
         """
         mine = True
         failed: Exception | None = None
         for task in self.tasks:
             if self._stopping.is_set():
                 break
-            # NOTE: before each task, since the previous one may have taken
-            # longer than the claim lasts; and also if the task is not due, so
-            # that the claim does not end.
+            # The claim is checked before each task, since the previous one may
+            # have taken longer than the claim lasts; and also if the task is
+            # not due, so that the claim is renewed.
             if task.claimed and self.claim is not None:
                 mine = mine and self.claim.holds()
             if mine or not task.claimed:
@@ -158,8 +158,8 @@ class Loop:
                 except errors.DatabaseUnavailable:
                     raise
                 except Exception as exc:
-                    # NOTE: a task that fails each time must not keep those
-                    # after it from ever being done.
+                    # A task that fails each time must not block the tasks
+                    # after it.
                     if failed is not None:
                         self._log(failed)
                     failed = exc
@@ -172,9 +172,9 @@ class Loop:
             return
         if not task.again:
             task.due_at = now + task.every
-        task.act(self._goes_on)
+        task.act(self._should_continue)
         task.due_at = now + task.every
 
-    def _goes_on(self) -> bool:
+    def _should_continue(self) -> bool:
         return not self._stopping.is_set() and (
             self.claim is None or self.claim.holds())

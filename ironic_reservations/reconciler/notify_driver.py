@@ -48,4 +48,4 @@ class MirrorDriver(notifier.Driver):  # type: ignore[misc]
         payload = message.get('payload', {}).get('ironic_object.data', {})
         uuid = payload.get('uuid')
         if uuid:
-            running.poke(uuid)
+            running.request_refresh(uuid)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The lower bounds of requirements.txt are true.
+"""The lower bounds of both distributions are true.
 
 With python-ironicclient 6.0.0, which the release of Ironic 35 has, all
 commands vanished without a word; nothing was ever tried with it.

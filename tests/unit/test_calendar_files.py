@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The files of the calendar's page, as they lie there."""
+"""The files of the calendar's page in the repository."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STATIC = (pathlib.Path(ironic_reservations.__file__).parent
            / 'features/calendar/static')
 _VENDOR = _STATIC / 'vendor'
 _IMPORT = re.compile(r"from '\./([a-z_]+\.js)'")
-#: What would make text of others into elements, or run it.
+#: Functions that would turn others' text into elements, or run it.
 _AS_HTML = re.compile(
     r'innerHTML|outerHTML|insertAdjacentHTML|document\.write\b|\beval\(|'
     r'new Function|DOMParser|createContextualFragment|setHTML')
@@ -57,7 +57,7 @@ class CalendarFilesTestCase(testtools.TestCase):
             self.assertIn(name, listed)
 
     def test_all_modules_come_at_once(self):
-        """None is found only after another one has been read."""
+        """No module is discovered only after another has been read."""
         first = set(re.findall(r'modulepreload" href="static/([^"]+)"',
                                self.index))
         self.assertEqual(set(self.modules) - {'main.js'}, first)

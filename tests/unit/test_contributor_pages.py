@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The contributor's pages name what there is."""
+"""The contributor's pages name existing tables and files."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class TablesTest(testtools.TestCase):
 
 
 class WalkTest(testtools.TestCase):
-    """The files that a request goes through are where the page says."""
+    """The files on the path of a request are where the page says."""
 
     def test_each_file_is_there(self):
-        """A file that has moved, and a walk that has not, fails here."""
+        """A moved file makes this test fail until the walk is changed."""
         page = (PAGES / 'walk.rst').read_text()
         named = re.findall(r'``((?:\w+/)+(?:\w+\.py)?)``', page)
         self.assertGreater(len(named), 20)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Imports run downwards only, so that a room can be understood alone."""
+"""Imports only lead downwards, so that each room can be understood alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ import testtools
 PROJECT = 'ironic_reservations'
 ROOT = pathlib.Path(__file__).parents[2] / PROJECT
 
-#: What each room may import of the project; a room may always import itself.
+#: The project's rooms that each room may import; a room may always import
+#: itself.
 _LEAVES = {'errors', 'clock'}
 _DATA = {'model', 'lifecycle', 'planner', 'conf', *_LEAVES}
 _ENGINE = {'engine', 'db', 'clouds', 'objects', *_DATA}
@@ -51,25 +52,25 @@ ALLOWED: dict[str, set[str]] = {
     'wsgi': {'api', 'build', 'clouds', 'conf'},
     'cmd': {'api', 'build', 'conf', 'errors', 'clouds', 'db', 'engine',
             'reconciler'},
-    'client': set(),
     '__init__': set(),
 }
 
-#: What the planner and the model may import besides themselves.
+#: The planner and the model may import these besides themselves.
 PURE = {'__future__', 'bisect', 'collections', 'dataclasses', 'datetime',
         'decimal', 'enum', 'functools', 'heapq', 'itertools', 'json', 'math',
         'operator', 're', 'typing'}
 
-#: The rooms that leave transactions to the engine, and what these know of
-#: the database: its errors, its clock, and that it has to be made.
+#: The rooms that leave transactions to the engine, and the parts of the
+#: database that they may import: its errors, its clock, and its creation.
 NO_TRANSACTIONS = ('api', 'guard', 'reconciler')
 _OF_DATABASE = {'clock', 'connection', 'migrate'}
 #: The modules of features that leave transactions to others.
 _SERVED = ('*/*controller.py', '*/types.py', 'calendar/page/*.py')
 _PLACEMENT = 'features.placement'
-#: What opens a connection of a database.
+#: Calls that open a connection of a database.
 _OPENS = {'engine', 'read', 'snapshot', 'write'}
-#: What the engine leaves to the clients in clouds: how others are spoken to.
+#: The libraries for calls to other services, which only the clients in clouds
+#: import.
 _SPEAKS = {'http', 'httplib', 'keystoneauth1', 'openstack', 'requests',
            'socket', 'urllib'}
 #: The clients of features.
@@ -122,7 +123,7 @@ def _imported(node: ast.AST) -> list[str]:
 
 
 def _opened(tree: ast.Module) -> Iterator[str]:
-    """Yield where a module may open a transaction by itself."""
+    """Yield the lines where a module may open a transaction by itself."""
     for node in ast.walk(tree):
         for name in _imported(node):
             parts = name.split('.')
@@ -149,19 +150,19 @@ def _is_database(node: ast.AST | None) -> bool:
 
 
 class ImportsTest(testtools.TestCase):
-    """What the contributor's guide draws."""
+    """The layers of the contributor's guide."""
 
     def test_imports_run_downwards(self):
-        """No room imports one that is above it or beside it."""
+        """No room imports one above it or beside it."""
         wrong = [f'{path}:{line}: {room} imports {imported}'
                  for path, line, room, imported in imports()
-                 # test_walls has the list of who imports a feature.
+                 # test_walls has the list of imports of features.
                  if imported not in (room, 'features', *ALLOWED[room])]
         self.assertEqual([], wrong)
 
     def test_leases_and_placement_stand_beside_each_other(self):
-        """A timeline without mirrors is whole, and so is a mirror."""
-        # NOTE: in the life of a lease they meet.
+        """The timeline works without mirrors, and so does each mirror."""
+        # The steps of a lease use both.
         leases, cycle = 'engine.leases', 'engine.lease_cycle'
         sides = {leases: (_PLACEMENT, cycle), _PLACEMENT: (leases, cycle)}
         wrong = [f'{side}: {path.name}: {name}'
@@ -174,7 +175,7 @@ class ImportsTest(testtools.TestCase):
         self.assertEqual([], wrong)
 
     def test_rooms_of_the_engine_import_one_way(self):
-        """Of two of its rooms, at most one knows the other."""
+        """Of two rooms of the engine, at most one imports the other."""
         engine = ROOT / 'engine'
         known = {room.name: {name.split('.')[2]
                              for path in room.rglob('*.py')
@@ -189,7 +190,7 @@ class ImportsTest(testtools.TestCase):
             graphlib.TopologicalSorter(graph).static_order()))
 
     def test_transactions_are_the_engines(self):
-        """Who serves, and who looks again and again, opens none."""
+        """The API, the guard and the loops open no transaction."""
         wrong = [f'{path.relative_to(ROOT)}:{found}'
                  for path in sorted(
                      [path for room in NO_TRANSACTIONS
@@ -199,7 +200,7 @@ class ImportsTest(testtools.TestCase):
         self.assertEqual([], wrong)
 
     def test_transaction_of_whichever_spelling_is_found(self):
-        """What the walk is for."""
+        """The search covers each spelling."""
         for source in (
                 'import sqlalchemy', 'import sqlalchemy.orm as orm',
                 'from sqlalchemy import orm',
@@ -213,7 +214,7 @@ class ImportsTest(testtools.TestCase):
             self.assertEqual(1, len(list(_opened(ast.parse(source)))), source)
 
     def test_the_engine_speaks_to_others_through_clients(self):
-        """How anything is written on a wire stands in clouds."""
+        """All requests to other services are made in clouds."""
         wrong = [f'{path.relative_to(ROOT)}: {name}'
                  for room in ('engine', 'features')
                  for path in sorted((ROOT / room).rglob('*.py'))
@@ -224,15 +225,15 @@ class ImportsTest(testtools.TestCase):
         self.assertEqual([], wrong)
 
     def test_the_planner_knows_values_alone(self):
-        """It imports the standard library and the model: no I/O, no ORM."""
+        """The planner imports only the standard library and the model."""
         self.assertEqual([], self._impure('planner', 'planner', 'model'))
 
     def test_state_machines_know_values_alone(self):
-        """They import the standard library and the model: no I/O, no ORM."""
+        """State machines import only the standard library and the model."""
         self.assertEqual([], self._impure('lifecycle', 'lifecycle', 'model'))
 
     def test_decisions_of_features_know_values_alone(self):
-        """They import the standard library, the model and the planner."""
+        """Decisions import the standard library, the model and the planner."""
         wrong = [f'{path.relative_to(ROOT)}: {name}'
                  for path in _paths(*_PURE)
                  for node in _nodes(path)
@@ -245,7 +246,7 @@ class ImportsTest(testtools.TestCase):
         self.assertEqual([], wrong)
 
     def test_the_model_knows_nobody(self):
-        """It imports the standard library and itself."""
+        """The model imports the standard library and itself."""
         self.assertEqual([], self._impure('model', 'model'))
 
     @staticmethod
@@ -259,7 +260,7 @@ class ImportsTest(testtools.TestCase):
                     f'{PROJECT}.{each}' for each in known))]
 
     def test_imports_name_the_whole_path(self):
-        """Relative ones would slip past the tests above."""
+        """Relative imports would evade the tests above."""
         relative = [str(path.relative_to(ROOT)) for path in
                     ROOT.rglob('*.py')
                     for node in _nodes(path)
@@ -267,15 +268,15 @@ class ImportsTest(testtools.TestCase):
         self.assertEqual([], relative)
 
     def test_each_room_is_known(self):
-        """A new room is given its place here first."""
+        """A new room must be added to the table first."""
         rooms = {path.name.removesuffix('.py') for path in ROOT.iterdir()
                  if path.suffix == '.py' or (path / '__init__.py').exists()}
         self.assertEqual(set(), rooms - set(ALLOWED))
 
     def test_no_test_module_is_a_library(self):
-        """What several tests need stands in a module of its own."""
+        """Code that several tests share is in a module of its own."""
         tests = ROOT.parent / 'tests'
-        # NOTE: to parse those that cannot import one takes seconds.
+        # Only some modules are parsed, since parsing takes seconds.
         wrong = [f'{path.relative_to(tests)}: {name}'
                  for path in sorted(tests.rglob('*.py'))
                  if 'test_' in path.read_text().replace('def test_', '')

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The example of the page on nodes that nobody deploys is taken as it is."""
+"""The example of the page on unused nodes is a valid configuration."""
 
 import pathlib
 import textwrap

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Each kind of notice has a template, and is told of to the operator."""
+"""Each kind of notice has a template, and is in the operator's guide."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ironic_reservations.model import notices
 ROOT = pathlib.Path(__file__).parents[2]
 TEMPLATES = ROOT / 'ironic_reservations/features/notices/templates'
 PAGE = ROOT / 'doc' / 'source' / 'admin' / 'notices.rst'
-#: Those that are no notices themselves.
+#: Files that are not templates of notices.
 AROUND = ('entry', 'digest')
 
 
@@ -47,7 +47,8 @@ class TestKinds(testtools.TestCase):
             set(re.findall(r'^   \* - ``(\w+)``$', table, re.MULTILINE)))
 
     def test_each_is_in_the_history_of_the_api(self):
-        """In its OpenAPI description, and in its reference."""
+        """Each is in the OpenAPI description, and in the reference of the API.
+        """
         kinds = {kind.value for kind in notices.Kind}
         api = yaml.safe_load((
             ROOT / 'ironic_reservations' / 'api' / 'openapi.yaml').read_text())
@@ -69,7 +70,7 @@ class TestKinds(testtools.TestCase):
 class TestText(testtools.TestCase):
 
     def test_times_are_for_people(self):
-        """In whole seconds; programs read them in ``data``."""
+        """Times have whole seconds; programs read exact ones in ``data``."""
         payload = {'id': 'one', 'timestamp': '2026-03-02T09:30:12.120394'
                                              '+00:00',
                    'data': {'name': 'training', 'lease_id': 'l',

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Each flaw of a peer that is listed has a test, and each such test is listed.
+"""Each listed flaw of a peer has a test, and each such test is listed.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _ROW = re.compile(r'   \* - (.+?)\n     - (\S+)\n     - (.+?)\n(?=   \*|\Z)',
 
 
 def _listed() -> list[tuple[str, str, list[str]]]:
-    """Read the rows of the table: the flaw, the peer, the tests."""
+    """Return the rows of the table: the flaw, the peer, the tests."""
     return [(flaw, peer, re.findall(r'``([\w.]+)``', tests)) for
             flaw, peer, tests in _ROW.findall(_PAGE.read_text())][1:]
 
 
 def _said() -> Iterator[tuple[str, str]]:
-    """Find the tests whose docstrings name a peer: the peer, the test."""
+    """Return the tests whose docstrings name a peer, with the peer."""
     for path in _ROOT.joinpath('tests').rglob('test_*.py'):
         text = path.read_text()
-        # NOTE: to parse all of them takes seconds.
+        # Only these modules are parsed, since parsing takes seconds.
         for found in ast.walk(ast.parse(text if _PEER.search(text) else '')):
             if (isinstance(found, ast.FunctionDef)
                     and found.name.startswith('test_')):
@@ -65,6 +65,6 @@ class TestPeers(testtools.TestCase):
                     self.assertIn(peer, _PEER.findall(method.__doc__ or ''))
 
     def test_each_test_that_names_a_peer_is_listed(self):
-        """A reader of the table sees them all."""
+        """A reader of the table finds them all."""
         self.assertEqual({(peer, test.rpartition('.')[2]) for _, peer, tests
                           in _listed() for test in tests}, set(_said()))

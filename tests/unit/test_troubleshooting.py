@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Each code that the source has is explained, and no other is."""
+"""The page explains each code of the source, and no other code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAGE = DOC / 'user' / 'troubleshooting.rst'
 
 
 def every_error() -> set[type[errors.ReservationError]]:
-    """Find the errors that can be answered, at whatever depth."""
+    """Return all errors that can be answered, at any depth."""
     found, left = set(), [errors.ReservationError]
     while left:
         known = left.pop()
@@ -45,7 +45,7 @@ def entries(page: str) -> dict[str, str]:
 
 
 def first_cells(page: str) -> list[str]:
-    """Return the literals that stand alone in the first cell of a row."""
+    """Return the literals that are alone in the first cell of a row."""
     return re.findall(r'^   \* - ``(\w+)``$', page, flags=re.MULTILINE)
 
 
@@ -62,7 +62,7 @@ class TroubleshootingTest(testtools.TestCase):
                          set(entries(self.page)))
 
     def test_each_entry_tells_the_status_and_what_to_do(self):
-        """With the status that the class has."""
+        """Each entry has the status of its class."""
         told = entries(self.page)
         for error in every_error():
             with self.subTest(code=error.code):
@@ -75,7 +75,7 @@ class TroubleshootingTest(testtools.TestCase):
         self.assertEqual(sorted(reasons.ALL), sorted(first_cells(self.page)))
 
     def test_all_lists_every_reason(self):
-        """A constant that is left out of it would go unnoticed here."""
+        """A reason that is missing in the list fails here."""
         constants = {value for name, value in vars(reasons).items()
                      if name.isupper() and isinstance(value, str)}
         self.assertEqual(constants, set(reasons.ALL))

@@ -19,10 +19,10 @@ import sys
 
 from ironicclient import client
 
-from ironic_reservations.client import availability
-from ironic_reservations.client import errors
-from ironic_reservations.client import lease
-from ironic_reservations.client import lease_payload
+from ironic_reservations_client import availability
+from ironic_reservations_client import errors
+from ironic_reservations_client import lease
+from ironic_reservations_client import lease_payload
 
 kind = sys.argv[1]
 

@@ -18,9 +18,9 @@ import sys
 
 import openstack
 
-from ironic_reservations.client import lease_payload
-from ironic_reservations.client.sdk import errors
-from ironic_reservations.client.sdk import leases
+from ironic_reservations_client import lease_payload
+from ironic_reservations_client.sdk import errors
+from ironic_reservations_client.sdk import leases
 
 kind = sys.argv[1]
 

@@ -18,8 +18,8 @@ import sys
 
 from ironicclient import client
 
-from ironic_reservations.client import errors
-from ironic_reservations.client import reservation
+from ironic_reservations_client import errors
+from ironic_reservations_client import reservation
 
 # begin connect
 ironic = client.get_client('1', endpoint=os.environ['OS_ENDPOINT'],

@@ -18,7 +18,7 @@ import sys
 import openstack
 from openstack import exceptions
 
-from ironic_reservations.client import sdk
+from ironic_reservations_client import sdk
 
 # begin connect
 conn = openstack.connect()

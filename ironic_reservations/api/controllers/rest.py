@@ -46,7 +46,7 @@ class Controller(pecan_rest.RestController):
 
     def _authorize(self, call: expose.Call, action: str,
                    **target: Any) -> None:
-        """Check that the caller may do something."""
+        """Raise unless the policy allows an action of the caller."""
         self._enforcer.authorize(call.context, self._policy + action, {
             'project_id': call.context.project_id, **target})
 
@@ -57,10 +57,10 @@ class Controller(pecan_rest.RestController):
     @pecan.expose()
     def _route(self, args: list[str],
                request: pecan.Request) -> tuple[Any, list[str]]:
-        """Return the handler of a request, which ``strict`` has found.
+        """Return the handler of a request, which ``strict`` has determined.
 
-        NOTE: pecan would find the same one, as a test shows, but creates a
-        class for each of the five signatures that it inspects on the way.
+        pecan would find the same handler, as a test shows, but it creates a
+        class for each of the five signatures that it inspects before.
         """
         return request.environ[strict.HANDLER], args
 
@@ -72,7 +72,7 @@ class Controller(pecan_rest.RestController):
 
 @dataclasses.dataclass(frozen=True)
 class Api:
-    """What the controllers of features may use.
+    """The objects that the controllers of features may use.
 
     :ivar fingerprint: returns the fingerprint of a user's present password.
     :ivar find_lease: returns a lease that the caller may see.
@@ -88,8 +88,8 @@ class Api:
 class Route:
     """A path that a feature serves.
 
-    :ivar path: below the version, with ``strict.ANY`` for an id.
-    :ivar handlers: by HTTP method.
+    :ivar path: the path below the version, with ``strict.ANY`` for an id.
+    :ivar handlers: the handlers by HTTP method.
     """
 
     path: tuple[str, ...]
@@ -114,7 +114,7 @@ def collection(controller: Controller) -> strict.Handlers:
 
 
 def sole(controller: Controller) -> strict.Handlers:
-    """Return the handlers of a resource that a caller has at most one of."""
+    """Return the handlers of a resource of which a caller has one or none."""
     return _served(controller, GET='get', POST='post', DELETE='delete')
 
 

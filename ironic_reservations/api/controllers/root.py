@@ -41,7 +41,7 @@ class RootController(rest.Controller):
         super().__init__(engine, enforcer)
         self.v1 = v1.Controller(engine, enforcer, metrics, fingerprint)
         self.description = DescriptionController(engine, enforcer)
-        # NOTE: pecan finds controllers as attributes named like their paths.
+        # Pecan finds controllers as attributes named like their paths.
         setattr(self, 'openapi.json', self.description)
 
     @expose.expose()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Version documents, as keystoneauth discovers them."""
+"""Version documents in the form that keystoneauth discovers."""
 
 from __future__ import annotations
 

@@ -34,23 +34,23 @@ def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
            code: str | None) -> None:
     """Record a request that changes something.
 
-    NOTE: unauthenticated requests are not recorded, since anybody could fill
-    the log with them.
+    Unauthenticated requests are not recorded, since anybody could fill the log
+    with them.
 
-    :param code: of the refusal, if it was refused.
+    :param code: the code of the refusal, if the request was refused.
     """
     action = _ACTIONS.get(environ['REQUEST_METHOD'])
     who = environ.get(identity.KEY)
     if action is None or who is None or not events.wanted:
         return
-    if _only_tried(environ.get('QUERY_STRING', '')):
+    if _is_dry_run(environ.get('QUERY_STRING', '')):
         return
     names = [name for name in environ.get('PATH_INFO', '').split('/') if name]
     kind = _KINDS.get(names[1] if len(names) > 1 else '')
     if kind is None:
         return
     if kind == 'calendar_token':
-        # NOTE: a token has no id, so the id of its user is used.
+        # A token has no id, so the id of its user is used.
         names[2:] = [who.user_id or _UNKNOWN]
     if kind == 'host' and names[2:3] == ['properties'] and len(names) > 3:
         kind = 'host_property'
@@ -63,7 +63,7 @@ def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
                   f'{environ["REQUEST_METHOD"]} /v1/{names[1]}')
 
 
-def _only_tried(query: str) -> bool:
+def _is_dry_run(query: str) -> bool:
     """Return whether a query asks for a dry run, as handlers parse it."""
     for name, value in parse.parse_qsl(query):
         if name == 'dry_run':

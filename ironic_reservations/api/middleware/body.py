@@ -41,8 +41,8 @@ _LENGTH = re.compile(r'[0-9]{1,18}')
 class Body:
     """The unread body of a request.
 
-    :param environ: of the request.
-    :param max_size: the largest size that is accepted, in bytes.
+    :param environ: the environ of the request.
+    :param max_size: the largest accepted size, in bytes.
     """
 
     def __init__(self, environ: wsgi.Environ, max_size: int) -> None:
@@ -52,7 +52,7 @@ class Body:
     def expect_json(self) -> Any:
         """Return the document.
 
-        :raises ReservationError: there is none, or it cannot be parsed.
+        :raises ReservationError: there is no document, or it cannot be parsed.
         """
         raw = _read(self._environ, self._max_size)
         if not raw:
@@ -62,9 +62,9 @@ class Body:
         return _load(raw)
 
     def expect_nothing(self) -> None:
-        """Raise if there is a body.
+        """Check that there is no body.
 
-        :raises Malformed: there is one.
+        :raises Malformed: there is a body.
         """
         if (self._environ.get('HTTP_TRANSFER_ENCODING')
                 or self._environ.get('CONTENT_LENGTH', '').strip('0')):
@@ -89,7 +89,7 @@ def _read(environ: wsgi.Environ, max_size: int) -> bytes:
             'less in one request, for example fewer nodes.')
     chunks = []
     while length:
-        # NOTE: a server may return less than requested.
+        # A server may return less than requested.
         chunk = environ['wsgi.input'].read(length)
         if not chunk:
             raise errors.Malformed(
@@ -148,7 +148,7 @@ def _load(raw: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) != len(pairs):
-        # NOTE: parsers differ in which one they use.
+        # Parsers differ in the value that they use.
         raise ValueError('an object has the same key twice')
     return out
 

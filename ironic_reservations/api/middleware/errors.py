@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Turns exceptions into answers, without tracebacks."""
+"""Converts exceptions to answers, without tracebacks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ironic_reservations.db import connection
 
 LOG = log.getLogger(__name__)
 
-#: In its User-Agent, which its users cannot change.
+#: Part of its User-Agent, which its users cannot change.
 _IRONICCLIENT = 'python-ironicclient'
 
 #: Errors that pecan raises itself.
@@ -55,7 +55,7 @@ def unexpected() -> errors.Unexpected:
 
 def translated(exc: Exception,
                environ: wsgi.Environ) -> errors.ReservationError:
-    """Return the error to answer with, and log unexpected ones.
+    """Return the error for the answer, and log unexpected exceptions.
 
     :param exc: the exception that is being handled.
     """
@@ -74,7 +74,7 @@ def translated(exc: Exception,
 
 def retry_after(error: errors.ReservationError,
                 environ: wsgi.Environ) -> list[tuple[str, str]]:
-    """Return the header that tells when to try again, where one helps.
+    """Return the header with the time of a retry, if a retry may help.
 
     :param environ: the request that is refused.
     """

@@ -31,14 +31,14 @@ from ironic_reservations.features.audit import audit
 
 LOG = log.getLogger(__name__)
 
-#: The keys of the environ for the minor version in use, and for that of our
-#: own line: the same one, or the one that is asked for beside Blazar's.
+#: The environ has under these keys the minor version in use, and that of our
+#: own line: the same one, or the one that is named beside Blazar's.
 MINOR = 'ironic_reservations.minor'
 OWN_MINOR = 'ironic_reservations.own_minor'
 
 
 class Front:
-    """Determines the version, and turns exceptions into answers."""
+    """Determines the version, and converts exceptions to answers."""
 
     def __init__(self, application: wsgi.Application,
                  metrics: api_metrics.Metrics, events: audit.Audit) -> None:
@@ -49,15 +49,15 @@ class Front:
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
         method = environ['REQUEST_METHOD']
-        # NOTE: the thread has the context of its former request, or one of
-        # Ironic's, which has to be restored for its log lines.
+        # The thread has the context of its previous request, or one of
+        # Ironic's, which must be restored for Ironic's log lines.
         before = oslo_context.get_current()
         nobody = oslo_context.RequestContext(
             request_id=environ.get('openstack.request_id'))
         try:
             return self._answered(environ, start_response, method)
         finally:
-            # NOTE: without Ironic, the thread must not keep this request's.
+            # Without Ironic, the thread must not keep this request's context.
             (nobody if before is None else before).update_store()
 
     def _answered(self, environ: wsgi.Environ,
@@ -68,8 +68,8 @@ class Front:
         used = dialect.negotiated(asked)
         code = None
         try:
-            # NOTE: all or none, so that a client can tell that it must ask
-            # for another one.
+            # All are determined or none, so that a client sees that it must
+            # name another one.
             used = {line: line.requested(asked) for line in used}
             environ[MINOR] = used[dialect.line]
             environ[OWN_MINOR] = used.get(versions.OWN, versions.OWN.minimum)

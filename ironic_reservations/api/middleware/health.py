@@ -23,20 +23,20 @@ from oslo_middleware.healthcheck import pluginbase
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.engine import Engine
 
-#: The age, in seconds, up to which an answer of the database is used.
+#: An answer of the database is used up to this age, in seconds.
 _FRESH = 1.0
-#: How long to wait for another one, in seconds.
+#: The limit for the next one, in seconds.
 _PATIENCE = 1.0
 
 
 class Database(pluginbase.HealthcheckBaseExtension):
     """Checks the database, this host's clock, and that all hosts are known.
 
-    The process is healthy only once it has read all hosts, so that the first
-    request does not have to wait for that.
+    The process is healthy only after it has read all hosts, so that the first
+    request does not wait for them.
 
-    NOTE: it uses a connection and a thread of its own, so that it answers in
-    time whatever the database does.
+    The check has a connection and a thread of its own, so that it answers in
+    time in any state of the database.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -59,11 +59,11 @@ class Database(pluginbase.HealthcheckBaseExtension):
                 available=False, reason='database unavailable',
                 details='The database of the reservations has last answered '
                         f'{silent:.0f} s ago.')
-        told = (f"This host's clock is {known.skew:+.3f} s from the "
-                f"database's, give or take {known.error:.3f} s.")
+        details = (f"This host's clock is {known.skew:+.3f} s from the "
+                   f"database's, give or take {known.error:.3f} s.")
         if self._clock.is_off(known):
             return pluginbase.HealthcheckResult(
-                available=False, reason='clock skewed', details=told)
+                available=False, reason='clock skewed', details=details)
         if not self._engine.snapshots.filled:
             self._engine.snapshots.fill(
                 self._engine.database, self._engine.clock).join(_PATIENCE)
@@ -73,13 +73,13 @@ class Database(pluginbase.HealthcheckBaseExtension):
                 details='This process has not read all bookings yet, or could '
                         'not read them; the log has the reason.')
         if self._engine.snapshots.other_histories:
-            # NOTE: it has read all of it anew, so that it can serve.
-            told += (' The database had another history than this process '
-                     f'had seen, {self._engine.snapshots.other_histories} '
-                     'times since it began: promises that were made may be '
-                     'gone.')
+            # The process has read the whole timeline again, so it can serve.
+            details += (' The database had another history than this process '
+                        f'had seen, {self._engine.snapshots.other_histories} '
+                        'times since it began: promises that were made may be '
+                        'gone.')
         return pluginbase.HealthcheckResult(available=True, reason='OK',
-                                            details=told)
+                                            details=details)
 
 
 class Health(healthcheck.Healthcheck):
@@ -87,7 +87,7 @@ class Health(healthcheck.Healthcheck):
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(None, engine.conf)
-        # NOTE: oslo.middleware builds plugins from the configuration alone,
-        # but this one needs the engine.
+        # oslo.middleware builds plugins from the configuration alone, but this
+        # one needs the engine.
         self._backends: list[Any] = [  # type: ignore[assignment]
             *self._backends, types.SimpleNamespace(obj=Database(engine))]

@@ -23,42 +23,39 @@ from prometheus_client import core
 from prometheus_client import exposition
 from prometheus_client import registry as prometheus_registry
 
-from ironic_reservations import errors
+from ironic_reservations.api import gauges
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.engine import counts
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.enforcement import enforcement_commits
-from ironic_reservations.features.notices import writing as notices
-from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 
 _METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
                       'OPTIONS'))
-_PREFIX = 'ironic_reservations_'
-#: How long to wait for the time of the database, in seconds.
+#: The limit for the time of the database, in seconds.
 _PATIENCE = 1.0
 
 
 class Metrics:
     """Counts requests, and serves /metrics.
 
-    NOTE: with a registry of its own: the library's global one belongs to
-    Ironic where this runs inside its process.
+    The registry is our own: inside Ironic's process, the library's global one
+    belongs to Ironic.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._registry = prometheus_client.CollectorRegistry()
         self._requests = prometheus_client.Counter(
-            _PREFIX + 'requests', 'Requests answered.',
+            gauges.PREFIX + 'requests', 'Requests answered.',
             ('method', 'status'), registry=self._registry)
         self._refusals = prometheus_client.Counter(
-            _PREFIX + 'refusals', 'Requests refused, by code.', ('code',),
+            gauges.PREFIX + 'refusals', 'Requests refused, by code.',
+            ('code',),
             registry=self._registry)
         self._picks = prometheus_client.Histogram(
-            _PREFIX + 'pick_seconds',
+            gauges.PREFIX + 'pick_seconds',
             'Time to pick and claim a node, or to find none.',
             registry=self._registry,
             buckets=(.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
@@ -67,19 +64,17 @@ class Metrics:
         self._registry.register(_IronicApi(engine))
         if isinstance(engine.clock, db_clock.DatabaseClock):
             self._registry.register(_Clock(engine.clock))
-        if engine.placement is not None:
-            self._registry.register(_Held(engine))
-        if (notices.wanted(engine.conf)
-                or enforcement_commits.wanted(engine.conf)):
-            self._registry.register(_Notices(engine))
+        for feature in engine.features:
+            for each in feature.gauges(engine):
+                self._registry.register(each)
 
     def count(self, method: str, status: int, code: str | None) -> None:
         """Count an answer.
 
-        :param code: of the error, if it is one.
+        :param code: the code of the error, if the answer is one.
         """
-        # NOTE: clients may send any method, and a label for each would fill
-        # the memory.
+        # Clients may send any method, and a label for each would fill the
+        # memory.
         self._requests.labels(method if method in _METHODS else 'other',
                               str(status)).inc()
         if code is not None:
@@ -101,40 +96,10 @@ class Metrics:
             ('Content-Length', str(len(text)))], text).send(start_response)
 
 
-class _Gauges(prometheus_registry.Collector):
-    """Gauges that are read from the database when /metrics is."""
-
-    #: The name, the help text and the labels of each.
-    gauges: tuple[tuple[str, str, tuple[str, ...]], ...]
-
-    def describe(self) -> Iterable[core.Metric]:
-        """Return the metrics without reading the database."""
-        return self._families()
-
-    def _families(self) -> list[core.GaugeMetricFamily]:
-        return [core.GaugeMetricFamily(_PREFIX + name, text, labels=labels)
-                for name, text, labels in self.gauges]
-
-    def collect(self) -> Iterable[core.Metric]:
-        """Return all metrics, or none if the database does not answer."""
-        families = self._families()
-        try:
-            self.read(families)
-        except errors.DatabaseUnavailable:
-            # NOTE: the other metrics must still be served; absent gauges are
-            # better than wrong ones.
-            return []
-        return families
-
-    def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Add the values."""
-        raise NotImplementedError
-
-
-class _Live(_Gauges):
+class _Live(gauges.Gauges):
     """Gauges of reservations and leases."""
 
-    gauges = (
+    defined = (
         ('live', 'Live reservations, by state.', ('state',)),
         ('uncertain_requests',
          'Requests to Ironic whose outcome is not known.', ()),
@@ -144,38 +109,29 @@ class _Live(_Gauges):
         ('leases', 'Leases that are not over, by status.', ('status',)),
         ('leases_waiting',
          'Leases whose next step cannot be done yet, by status.',
-         ('status',)),
-        ('leased_hosts',
-         'Hosts that leases have now, by class, deployed or unused.',
-         ('resource_class', 'state')),
-        ('maintenance_waiting',
-         'Nodes whose maintenance waits for their users, or for Ironic.', ()))
+         ('status',)))
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Add the values."""
-        live, unsure, oldest, there, waiting, leased, draining = families
+        live, unsure, oldest, there, waiting = families
         counted = counts.live(self._engine)
         for state in node_reservation.State:
             live.add_metric((state.value,), counted.reservations.get(state, 0))
         unsure.add_metric((), counted.uncertain)
         oldest.add_metric((), counted.uncertain_for)
-        draining.add_metric((), counted.draining)
         for status in leases.LeaseStatus:
             if status is leases.LeaseStatus.TERMINATED:
                 continue
             count, stuck = counted.leases.get(status, (0, 0))
             there.add_metric((status.value,), count)
             waiting.add_metric((status.value,), stuck)
-        for name, (bound, deployed) in counted.leased.items():
-            leased.add_metric((name, 'deployed'), deployed)
-            leased.add_metric((name, 'unused'), bound - deployed)
 
 
 class _Histories(prometheus_registry.Collector):
-    """Counts how often the database has had another history than before."""
+    """Counts how often the database showed another history than before."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -183,16 +139,16 @@ class _Histories(prometheus_registry.Collector):
     def collect(self) -> Iterable[core.Metric]:
         """Return the counter of this process."""
         return [core.CounterMetricFamily(
-            _PREFIX + 'other_histories',
+            gauges.PREFIX + 'other_histories',
             'Times that the database had another history than this process '
             'had seen, as after a fail-over or a restored backup.',
             self._engine.snapshots.other_histories)]
 
 
-class _IronicApi(_Gauges):
+class _IronicApi(gauges.Gauges):
     """Gauges of the version of Ironic's API."""
 
-    gauges = (
+    defined = (
         ('ironic_api_reviewed_minor',
          "Newest minor version of Ironic's API that this release covers.",
          ()),
@@ -203,7 +159,7 @@ class _IronicApi(_Gauges):
         self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Add the values, as far as they are known."""
+        """Add the known values."""
         reviewed, served = families
         reviewed.add_metric((), ironic_versions.REVIEWED_MINOR)
         newest = self._engine.ironic_api.newest
@@ -211,10 +167,10 @@ class _IronicApi(_Gauges):
             served.add_metric((), ironic_versions.minor(newest))
 
 
-class _Clock(_Gauges):
+class _Clock(gauges.Gauges):
     """Gauges of this host's clock against the database's."""
 
-    gauges = (
+    defined = (
         ('clock_skew_seconds',
          "Difference of this host's clock from the database's; above 0 if it "
          'is ahead.', ()),
@@ -235,59 +191,3 @@ class _Clock(_Gauges):
             skew.add_metric((), known.skew)
             error.add_metric((), known.error)
         silence.add_metric((), silent or 0)
-
-
-class _Held(_Gauges):
-    """Gauges of holds in Placement and of the last audit."""
-
-    gauges = (
-        ('holds', 'Holds in Placement, by state.', ('state',)),
-        ('placement_differences',
-         'Differences that the last audit of Placement found, by kind.',
-         ('kind',)),
-        ('placement_differences_remaining',
-         'Differences that the last audit could not repair, by kind.',
-         ('kind',)),
-        ('placement_audited_timestamp_seconds',
-         'Time at which the last audit of Placement ended.', ()))
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Add the values."""
-        held, found, remaining, audited = families
-        counted = counts.held(self._engine)
-        for state in holds.HoldState:
-            held.add_metric((state.value,), counted.holds.get(state, 0))
-        for kind, one in counted.drift.items():
-            found.add_metric((kind.value,), one.found)
-            remaining.add_metric((kind.value,), one.remaining)
-        if counted.drift:
-            audited.add_metric((), max(one.audited_at.timestamp()
-                                       for one in counted.drift.values()))
-
-
-class _Notices(_Gauges):
-    """Gauges of the outbox."""
-
-    gauges = (
-        ('notices_waiting',
-         'Notices that have not been sent, by channel.', ('channel',)),
-        ('notices_oldest_seconds',
-         'Time for which the oldest of them has waited, by channel.',
-         ('channel',)),
-        ('notices_given_up',
-         'Notices that were given up, of those kept, by channel.',
-         ('channel',)))
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def read(self, families: list[core.GaugeMetricFamily]) -> None:
-        """Add the values."""
-        waiting, oldest, given_up = families
-        for channel, one in counts.notices(self._engine).items():
-            waiting.add_metric((channel.value,), one.waiting)
-            oldest.add_metric((channel.value,), one.oldest)
-            given_up.add_metric((channel.value,), one.given_up)

@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Finds the handler of each request, and hides from pecan what it guesses by.
+"""Determines the handler of each request before pecan can guess one.
 
 pecan takes methods from queries (``_method``), arguments from queries and
-bodies, types from extensions, and handlers from any attribute named like a
-part of the path. Here, in front of it, each request is matched by its whole
-path and method, or refused; the ids in the path, the query and the body are
-stored for the handler.
+bodies, types from extensions, and handlers from any attribute with the name of
+a segment. This layer in front of it matches each request by its whole path and
+method, or refuses it; it stores the ids in the path, the query and the body
+for the handler.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ironic_reservations.api.middleware import body
 from ironic_reservations.api.middleware import errors as api_errors
 from ironic_reservations.api.middleware import front
 
-#: Matches one segment of a path, which is passed to the handler.
+#: Matches one segment of a path; the handler gets the segment.
 ANY = '*'
 #: The keys of the environ for the handler, the query, the matched segments and
 #: the methods that are allowed at the path.
@@ -51,12 +51,12 @@ Routes = Mapping[tuple[str, ...], Handlers]
 
 
 class Strict:
-    """Passes requests with a known path and method on to pecan.
+    """Passes requests with a known path and method to pecan.
 
-    NOTE: the body is not read here: the handler reads it after it has checked
-    the caller's rights.
+    The body is not read here: the handler reads it after it has checked the
+    caller's rights.
 
-    :param application: pecan's.
+    :param application: pecan's application.
     :param routes: all paths that are served.
     :param max_body_size: the largest body, in bytes.
     """
@@ -74,8 +74,8 @@ class Strict:
         allow = _check_method(handlers, environ)
         narrowed = {
             **environ,
-            # NOTE: with ANY for ids, so that pecan finds no attribute by what
-            # the client sent.
+            # The path has ANY in the place of ids, so that pecan finds no
+            # attribute by the text of a client.
             'PATH_INFO': '/' + '/'.join(path),
             'QUERY_STRING': '',
             'CONTENT_LENGTH': '0',
@@ -94,8 +94,7 @@ class Strict:
         return answer.send(start_response)
 
     def _find(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the path as in the routes, and the segments that ANY matched.
-        """
+        """Return the path of the route, and the segments that ANY matched."""
         if dialects.lies_below(path, (dialects.FLOATING_IPS,)):
             raise errors.ResourceNotFound(
                 'This service does not reserve floating IPs: it promises '
@@ -103,7 +102,7 @@ class Strict:
         segments = tuple(path.encode('latin-1').decode().split('/')[1:])
         if segments in self._routes and ANY not in segments:
             return segments, ()
-        # NOTE: no route has ANY more than once.
+        # No route has ANY more than once.
         for index in reversed(range(len(segments))):
             pattern = (*segments[:index], ANY, *segments[index + 1:])
             if segments[index] and pattern in self._routes:
@@ -121,7 +120,7 @@ def _check_method(handlers: Handlers, environ: wsgi.Environ) -> list[str]:
     allow = [each for each, handler in handlers.items()
              if handler.since <= minor]
     if allow == ['OPTIONS']:
-        # NOTE: a path that came with a later version does not exist.
+        # A path of a later version does not exist.
         raise _nothing()
     if 'GET' in allow:
         allow.insert(allow.index('GET') + 1, 'HEAD')

@@ -13,8 +13,8 @@
 """Closes connections on which a chunked body was not read to its end.
 
 A server that decodes chunks finds their end only by reading them. Cheroot,
-which Ironic uses, keeps the connection open even so, and would parse the rest
-of the body as the next request.
+Ironic's server, keeps the connection open nevertheless, and would parse the
+rest of the body as the next request.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Unread:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        # NOTE: of two layers, the outer one closes the connection: the inner
-        # one may answer a request that the calendar makes for a page.
+        # Of two layers, the outer one closes the connection: the inner one may
+        # answer a request that the calendar makes for a page.
         if not (environ.get('HTTP_TRANSFER_ENCODING')
                 and environ.get(_TERMINATED)) or (
                     isinstance(environ['wsgi.input'], _Watched)):
@@ -50,7 +50,7 @@ class Unread:
 
 
 class _Watched:
-    """A body that knows whether it has been read to its end."""
+    """A body that records whether it has been read to its end."""
 
     def __init__(self, body: Any) -> None:
         self._body = body
@@ -88,7 +88,7 @@ def _until_read(answer: Iterable[bytes], body: _Watched) -> Iterator[bytes]:
         if hasattr(answer, 'close'):
             answer.close()
     if not body.ended:
-        # NOTE: servers treat this as a client that went away, and close the
+        # Servers treat this as a client that has disconnected, and close the
         # connection silently. An application has no other way to do that.
         raise ConnectionResetError(
             errno.ECONNRESET, 'the body in chunks was not read to its end')

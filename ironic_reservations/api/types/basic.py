@@ -13,7 +13,7 @@
 """WSME types of requests, each part with its version.
 
 WSME's own types are lenient (``"5"`` is a number, a week is a date); these
-accept one spelling each, and say which.
+accept one spelling each, and name it in refusals.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def to_instant(value: Any) -> datetime.datetime:
 
 def to_seconds(value: Any) -> int:
     """Return a whole number of seconds, at least one."""
-    # NOTE: bool is a subclass of int.
+    # bool is a subclass of int.
     if (not isinstance(value, int) or isinstance(value, bool)
             or not 1 <= value <= _MAX_SECONDS):
         raise ValueError('a whole number of seconds above 0 is expected, '
@@ -136,8 +136,8 @@ def to_flavor(value: Any) -> node_flavors.FlavorRequest:
 def of_flavor(value: Any, read: Callable[[Mapping[str, Any]], _R]) -> _R:
     """Parse a flavor as Nova shows it.
 
-    :param read: parses it.
-    :raises ValueError: it is no flavor, or is refused.
+    :param read: the parser of the flavor.
+    :raises ValueError: the value is no flavor, or the flavor is refused.
     """
     if not isinstance(value, dict):
         raise ValueError('a flavor as Nova shows it is expected, not '
@@ -183,9 +183,8 @@ def to_text(value: Any) -> str:
 def to_properties(value: Any) -> str:
     """Return requirements on hosts, without invisible characters."""
     text = to_text(value)
-    # NOTE: characters that move the cursor or reverse the direction of
-    # writing would show readers another text than the one that is used.
-    # JSON can escape them.
+    # Characters that move the cursor or reverse the direction of writing would
+    # show readers another text than the used one. JSON can escape them.
     if not text.isprintable() and not _printable(text):
         raise ValueError('printable characters and white space are '
                          f'expected, not {shown(text)}')
@@ -206,8 +205,7 @@ def to_boolean(value: Any) -> bool:
 
 
 def to_truth(value: Any) -> bool:
-    """Return true or false, or what a word says: Blazar's commands send text.
-    """
+    """Return true or false, also from a word: Blazar's commands send text."""
     return to_flag(value) if isinstance(value, str) else to_boolean(value)
 
 
@@ -235,9 +233,9 @@ class OneOf(wtypes.UserType):
         return str(value)
 
     def check(self, name: str, value: str, minor: int) -> None:
-        """Raise if a word is from a later version.
+        """Check that a word exists in the version.
 
-        :raises InvalidValue: it is.
+        :raises InvalidValue: the word is from a later version.
         """
         since = self.since[value]
         if since > minor:
@@ -260,7 +258,7 @@ class Some(OneOf):
 
 
 class _Parsed(wtypes.UserType):
-    """A type whose values a function reads, or refuses with ValueError."""
+    """A type with a function that parses a value, or raises ValueError."""
 
     def __init__(self, read: Callable[[Any], Any]) -> None:
         self.name = read.__name__
@@ -271,10 +269,10 @@ class attribute(wtypes.wsattr):
     """A part of a request.
 
     :param datatype: a type of WSME, or a function that returns the value, and
-        raises ValueError with what is expected instead.
-    :param since: the version that added it.
-    :param null: what null means in :class:`BlazarParts`; by default, that the
-        part is left out.
+        raises ValueError with a description of valid values.
+    :param since: the version that added the part.
+    :param null: the value that null means in :class:`BlazarParts`; by default,
+        the part is then missing.
     """
 
     def __init__(self, datatype: Any, since: int = versions.SEED,
@@ -282,7 +280,7 @@ class attribute(wtypes.wsattr):
         if isinstance(datatype, types.FunctionType):
             datatype = _Parsed(datatype)
         super().__init__(datatype, **kwargs)
-        # NOTE: WSME resolves it on first use, and fails if two threads, which
+        # WSME resolves the type on first use, and fails if two threads, which
         # serve the first requests of a process, do that at the same time.
         self.datatype = wtypes.registry.resolve_type(datatype)
         self.since = since
@@ -290,11 +288,11 @@ class attribute(wtypes.wsattr):
 
 
 class Parts(wtypes.Base):
-    """The parts of a body or of a query: what it may have."""
+    """The possible parts of a body or of a query."""
 
     def __init_subclass__(cls) -> None:
-        # NOTE: otherwise WSME parses the source of the class for the order of
-        # its attributes, which took a quarter of the time to import the API.
+        # Otherwise WSME parses the source of the class for the order of its
+        # attributes, which took a quarter of the time to import the API.
         cls._wsme_attr_order = list(dict.fromkeys(
             name for base in cls.__mro__ for name, part in vars(base).items()
             if isinstance(part, attribute)))
@@ -303,7 +301,7 @@ class Parts(wtypes.Base):
 class BlazarParts(Parts):
     """The parts of a body in the format of Blazar.
 
-    Null means that a part is left out, or what the part says of it.
+    Null means that a part is missing, or the value that the part defines.
     """
 
 
@@ -342,7 +340,7 @@ class NewReservation(Parts):
 
 
 class NoQuery(Parts):
-    """The query of a request that takes none."""
+    """The query of a request without parameters."""
 
 
 class ShowQuery(Parts):
@@ -391,7 +389,7 @@ class Renewal(Parts):
 def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
     """Parse a body or a query at a version.
 
-    :param what: the name for one of its parts in refusals.
+    :param what: the word for a part in refusals.
     :raises InvalidValue: a value has the wrong type or is out of range.
     :raises UnknownKey: a part does not exist in this version.
     """
@@ -422,7 +420,7 @@ def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
 
 def _without_nulls(known: Mapping[str, attribute],
                    document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document with what null means in each of its parts."""
+    """Return a document with each null replaced by its meaning."""
     meant = {name: known[name].null if value is None and name in known
              else value for name, value in document.items()}
     return {name: value for name, value in meant.items()
@@ -457,7 +455,7 @@ def given(value: Any) -> Any:
 
 
 def shown_list(value: Any) -> str:
-    """Return a client's value where a short list is expected."""
+    """Return a client's value for a message about a short list."""
     return (f'one of {len(value)}' if isinstance(value, list)
             else shown(value))
 
@@ -469,7 +467,7 @@ def shown(value: Any) -> str:
     if isinstance(value, (dict, list)):
         return 'an object' if isinstance(value, dict) else 'a list'
     if isinstance(value, int) and abs(value) > _MAX_SECONDS:
-        # NOTE: Python does not convert integers of thousands of digits.
+        # Python does not convert integers of thousands of digits.
         return 'a huge number'
     text = ascii(value)
     return text if len(text) <= 80 else f'{text[:80]}...'

@@ -34,7 +34,7 @@ def read(text: object) -> datetime.datetime | Literal['now']:
 
     :param text: ``2050-01-01 10:00``, or with seconds, or with a zone, or
         ``now``; without a zone it is in UTC.
-    :raises ValueError: it is no date, or out of range.
+    :raises ValueError: the text is no date, or out of range.
     """
     if text == NOW:
         return NOW
@@ -44,7 +44,7 @@ def read(text: object) -> datetime.datetime | Literal['now']:
             date = (date.replace(tzinfo=datetime.UTC) if date.tzinfo is None
                     else date.astimezone(datetime.UTC))
         except (ValueError, OverflowError):
-            # NOTE: refused below.
+            # Refused below.
             pass
         else:
             if _FIRST_YEAR <= date.year <= _LAST_YEAR:
@@ -54,15 +54,14 @@ def read(text: object) -> datetime.datetime | Literal['now']:
     shown = text[:_SHOWN] if isinstance(text, str) else type(text).__name__
     if isinstance(text, str) and not shown.isprintable():
         shown = ascii(shown)
-    # NOTE: these are Blazar's words, which its clients know.
+    # These are Blazar's words, which its clients know.
     raise ValueError(
         f'{shown} is an invalid date. Required format: %Y-%m-%d %H:%M, which '
         'is UTC; or ISO 8601 with seconds and a zone; or "now"')
 
 
 def in_minutes(text: object) -> bool:
-    """Return whether a date is sent without seconds, as by Blazar's clients.
-    """
+    """Return whether a date has no seconds, as Blazar's clients send it."""
     found = _DATE.fullmatch(text) if isinstance(text, str) else None
     return found is not None and found[1] is None
 

@@ -81,8 +81,8 @@ class AvailabilityQuery(lease_types.Window):
 class NewHosts:
     """A request to open nodes to leases, by name or by class.
 
-    :ivar name: of a node, or its uuid.
-    :ivar resource_class: for all nodes of it.
+    :ivar name: the name or the uuid of a node.
+    :ivar resource_class: opens all nodes of this class.
     """
 
     name: str | None
@@ -93,7 +93,7 @@ class NewHosts:
 def new_hosts(document: Any) -> NewHosts:
     """Parse the body of ``POST /v1/os-hosts``.
 
-    :raises InvalidValue: something is missing, wrong or out of range.
+    :raises InvalidValue: a value is missing, wrong or out of range.
     """
     extras = dict(_object(document))
     name = extras.pop('name', None)
@@ -118,9 +118,9 @@ def new_hosts(document: Any) -> NewHosts:
 def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
     """Parse the body of ``PUT /v1/os-hosts/<id>``.
 
-    :returns: capabilities, with ``None`` for those to remove; and whether the
-        host is open to leases, ``None``: unchanged.
-    :raises InvalidValue: something is missing, wrong or out of range.
+    :returns: the capabilities, with ``None`` for those to remove; and whether
+        the host is open to leases, ``None``: unchanged.
+    :raises InvalidValue: a value is missing, wrong or out of range.
     """
     changes = dict(_object(document))
     if not changes:
@@ -147,11 +147,12 @@ def _object(document: Any) -> dict[str, Any]:
 def _capability(key: str, value: Any) -> str:
     _checked(key)
     if isinstance(value, bool):
-        # NOTE: the word that Blazar's samples have.
+        # Blazar's samples have this word.
         value = str(value)
     if isinstance(value, float) or (type(value) is int
                                     and abs(value) <= _MAX_NUMBER):
-        # NOTE: stored as text; requirements still compare it as a number.
+        # The number is stored as text; requirements still compare it as a
+        # number.
         value = json.dumps(value)
     if not isinstance(value, str) or len(value) > _MAX_VALUE:
         raise errors.InvalidValue(
@@ -166,7 +167,7 @@ def _capability(key: str, value: Any) -> str:
 
 def _checked(key: str) -> bool:
     if len(key) > _MAX_KEY:
-        # NOTE: these are Blazar's words, which its clients know.
+        # These are Blazar's words, which its clients know.
         raise errors.InvalidValue(
             f'Extra capability key too long: {basic.shown(key)} has '
             f'{len(key)} characters; at most {_MAX_KEY} are allowed.')

@@ -64,7 +64,7 @@ def to_name(value: Any) -> str:
 def count_of(what: str) -> Callable[[Any], int]:
     """Return a function that reads a number of hosts or instances.
 
-    :param what: the name of these, for refusals.
+    :param what: the word for hosts or instances in refusals.
     """
     def to_count(value: Any) -> int:
         number = _whole(value)
@@ -88,19 +88,19 @@ def to_size(value: Any) -> int:
 def _whole(value: Any) -> int | None:
     """Return a whole number, which may be text as in Blazar: ``"4"``.
 
-    :returns: ``None`` for everything else, such as ``"04"``.
+    :returns: ``None`` for any other value, such as ``"04"``.
     """
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
-    # NOTE: bool is a subclass of int.
+    # bool is a subclass of int.
     return (value if isinstance(value, int) and not isinstance(value, bool)
             else None)
 
 
 def to_affinity(value: Any) -> tuple[bool | None]:
     """Return whether instances must be on one host, or on different ones."""
-    # NOTE: Blazar's clients send words. The tuple distinguishes "None", which
-    # is neither, from a missing value.
+    # Blazar's clients send words. The tuple distinguishes "None", which means
+    # neither, from a missing value.
     word = str(value) if isinstance(value, bool | str) else ''
     if word not in _AFFINITIES:
         raise ValueError('true, false or "None" is expected, not '
@@ -152,7 +152,7 @@ def to_before_end(value: Any) -> str:
     if value not in list(_BEFORE_END):
         raise ValueError(f'{basic.shown(value)} is not one of "", '
                          'default, snapshot')
-    # NOTE: Blazar also treats an empty one as the default.
+    # Blazar also treats an empty one as the default.
     return value or 'default'
 
 
@@ -169,7 +169,7 @@ def to_objects(value: Any) -> list[dict[str, Any]]:
 
 
 def to_no_events(value: Any) -> tuple[()]:
-    """Return the events of a change, which are none: Blazar's are empty."""
+    """Return the events of a change, which must be none, as Blazar sends."""
     if value != []:
         raise ValueError(
             'an empty list is expected. The events of a lease are made from '

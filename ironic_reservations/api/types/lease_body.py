@@ -60,7 +60,7 @@ def new_lease(document: Any, now: datetime.datetime,
     :param now: the time that "now" means, except for the start.
     :param key: the client's idempotency key.
     :param minor: our own version, which is requested beside Blazar's.
-    :raises InvalidValue: something is missing, wrong or out of range.
+    :raises InvalidValue: a value is missing, wrong or out of range.
     :raises UnknownKey: a key does not exist in this version.
     """
     _check_keys(document, minor, _SINCE)
@@ -79,8 +79,8 @@ def new_lease(document: Any, now: datetime.datetime,
             raise _missing(what)
     for index, event in enumerate(_each(wanted, 'events',
                                         lease_types.NewEvent)):
-        # NOTE: Blazar stores events and never acts on them; here they are
-        # only parsed, so that its clients work.
+        # Blazar stores events without an effect; here they are only parsed, so
+        # that its clients work.
         _check_event(f'events[{index}]', event)
     request = leases.LeaseRequest(
         name=name, start=None if start == dates.NOW else start,
@@ -90,8 +90,8 @@ def new_lease(document: Any, now: datetime.datetime,
         user_id=user_id, key=key, flexible=flexible, queue=queue,
         priority=basic.given(wanted.priority) or 0,
         before_end_now=basic.given(wanted.before_end_date) == dates.NOW)
-    # NOTE: a repeated request whose lease is over by now is answered with
-    # that lease; the engine refuses all others.
+    # A repeated request whose lease is over by now is answered with that
+    # lease; the engine refuses all others.
     again = key is not None and request.start is None and end != dates.NOW
     if request.end <= (request.start or now) and not again:
         raise errors.InvalidValue('End date must be later than start date.')
@@ -99,9 +99,9 @@ def new_lease(document: Any, now: datetime.datetime,
 
 
 def _check_event(where: str, event: Any) -> None:
-    """Raise if an event has its time twice.
+    """Check that an event has only one time.
 
-    NOTE: the reference of Blazar calls it "time", and its command sends
+    The reference of Blazar calls it "time", and its command sends
     "event_date".
     """
     if None not in (basic.given(event.time), basic.given(event.event_date)):
@@ -111,7 +111,7 @@ def _check_event(where: str, event: Any) -> None:
 
 def _check_keys(document: Any, minor: int,
                 since_of: Mapping[str, int]) -> None:
-    """Raise if a request has keys of a later version."""
+    """Check that a request has no keys of a later version."""
     for name, since in since_of.items():
         if minor < since and isinstance(document, dict) and (
                 document.get(name) is not None):
@@ -125,8 +125,8 @@ def _flexible(wanted: Any, now: datetime.datetime,
               again: bool) -> leases.Flexible | None:
     """Return the open dates of a new lease, ``None`` without them.
 
-    :param again: whether the request may be a repeated one, of which the
-        dates have passed; the engine refuses all others.
+    :param again: whether the request may be a repeated one whose dates have
+        passed; the engine refuses all others.
     """
     between = basic.given(wanted.between)
     if between is None:
@@ -180,7 +180,7 @@ def lease_change(document: Any, now: datetime.datetime,
     :param resolve: returns the nodes of hosts of the lease by the ids of the
         hosts.
     :param minor: our own version, which is requested beside Blazar's.
-    :raises InvalidValue: something is wrong or out of range.
+    :raises InvalidValue: a value is wrong or out of range.
     :raises UnknownKey: a key does not exist in this version.
     """
     _check_keys(document, minor, _CHANGES_SINCE)
@@ -202,15 +202,15 @@ def lease_change(document: Any, now: datetime.datetime,
         opened=_opened(wanted, now))
 
 
-def sent_back(document: Any, change: leases.LeaseChange,
-              lease: leases.Lease) -> leases.LeaseChange:
-    """Return a change without the dates that a client sends back in minutes.
+def without_repeated_dates(document: Any, change: leases.LeaseChange,
+                           lease: leases.Lease) -> leases.LeaseChange:
+    """Return a change without dates that a client only repeats in minutes.
 
-    NOTE: Blazar's clients have no seconds, and "now" does. Such a date is the
-    one that the lease has.
+    Blazar's clients omit the seconds, which "now" has. Such a date equals the
+    date of the lease.
 
     :param document: the body of the request for the change.
-    :param lease: as it is.
+    :param lease: the present lease.
     """
     same = {}
     for key, name in _DATES.items():
@@ -223,9 +223,9 @@ def sent_back(document: Any, change: leases.LeaseChange,
 
 
 def _check_once(changes: Iterable[leases.LeaseReservationChange]) -> None:
-    """Raise if a reservation is changed twice.
+    """Check that no reservation is changed twice.
 
-    NOTE: only the last change would be carried out.
+    Only the last change would be carried out.
     """
     seen = set[str]()
     for change in changes:
@@ -261,7 +261,7 @@ def _window(between: tuple[Any, datetime.datetime], now: datetime.datetime
 
 
 def _check_no_dates(wanted: Any) -> None:
-    """Raise if a date is set beside open dates."""
+    """Check that no date is set beside open dates."""
     for name in ('start_date', 'end_date', 'start', 'end', 'before_end_date'):
         if basic.given(getattr(wanted, name)) is not None:
             raise errors.InvalidValue(
@@ -274,9 +274,9 @@ def _read(datatype: Any, document: Any) -> Any:
 
 
 def either(wanted: Any, name: str) -> Any:
-    """Return a date in the spelling of Blazar's clients, or the older one.
+    """Return a date in the spelling of Blazar's clients, or in the older one.
 
-    :raises InvalidValue: it is given in both.
+    :raises InvalidValue: the date is given in both.
     """
     later = basic.given(getattr(wanted, f'{name}_date'))
     older = basic.given(getattr(wanted, name))
@@ -305,7 +305,7 @@ def _one(where: str, item: dict[str, Any], datatype: Any) -> Any:
 
 def _reservations(wanted: Any) -> Iterator[leases.LeaseReservationRequest]:
     for index, item in enumerate(basic.given(wanted.reservations) or ()):
-        # NOTE: checked first, since each kind has its own keys.
+        # Checked first, since each kind has its own keys.
         _check_kind(f'reservations[{index}]', item.get('resource_type'))
     for index, item in enumerate(basic.given(wanted.reservations) or ()):
         where, kind = f'reservations[{index}]', item['resource_type']
@@ -359,7 +359,7 @@ def _of_flavor(
     sizes = [name for name in _SIZES
              if basic.given(getattr(read, name)) is not None]
     if sent is None:
-        # NOTE: if sizes are sent, Nova is not asked for the flavor.
+        # If sizes are sent, Nova is not asked for the flavor.
         return dataclasses.replace(
             requested, flavor_id=None if sizes else flavor_id,
             instances=_of_sizes(where, read, None, flavor_id) if sizes
@@ -437,8 +437,8 @@ def _resolved(hosts: Collection[int | str],
               resolve: Resolve) -> Mapping[int, str]:
     """Return the nodes of hosts by the ids of the hosts.
 
-    NOTE: an id stands for itself if the lease does not have the host.  The
-    engine refuses it, unless it has served the same request before.
+    If the lease does not have the host, the id replaces the node. The engine
+    refuses it, unless it has served the same request before.
     """
     ids = {each for each in hosts if isinstance(each, int)}
     found = resolve(ids) if ids else {}
@@ -446,6 +446,6 @@ def _resolved(hosts: Collection[int | str],
 
 
 def _missing(name: str, where: str = '') -> errors.InvalidValue:
-    # NOTE: these are Blazar's words, which its clients know.
+    # These are Blazar's words, which its clients know.
     return errors.InvalidValue(
         f'{where}{": " if where else ""}Missing parameter {name}.')

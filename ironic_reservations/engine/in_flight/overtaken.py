@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import functools
 
 from oslo_log import log
 
@@ -33,9 +34,9 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import protect
@@ -116,9 +117,11 @@ def settle(engine: Engine, admitted: admission.InFlightRequest,
     :raises OutcomeUnknown: it is not known who holds it.
     """
     with report_if_lost(admitted):
-        ticket = retry.until_committed(
-            lambda: _look(engine, admitted, undo))
-        if ticket is not None:
+        found = change.carry_out(
+            engine, lambda: _plan(engine, admitted, undo))
+        if found is not None:
+            holder, ticket = found
+            holder.tell(engine)
             _send(engine, ticket)
             raise _overtaken(admitted, 'Its effect is being undone')
 
@@ -170,34 +173,34 @@ def settle_change(engine: Engine, admitted: admission.InFlightRequest,
             raise _overtaken(admitted, _STAYS) from exc
 
 
-def _look(engine: Engine, admitted: admission.InFlightRequest,
-          undo: in_flight.Act | None) -> tickets.Ticket | None:
+def _plan(engine: Engine, admitted: admission.InFlightRequest,
+          undo: in_flight.Act | None
+          ) -> change.Planned[tuple[_Holder, tickets.Ticket] | None]:
+    """Plan to undo the effect of a request, with a ticket for that."""
     holder = _read(engine, admitted)
     if holder is None:
-        return None
+        return change.Planned(None)
     now = engine.clock()
+    there = difference.Difference(seen.of_nodes([holder.node]))
+    held = holder.held
     if not holder.others(admitted):
-        if holder.held is not None:
-            with engine.database.write() as connection:
-                commit.commit(connection, seen.of_nodes([holder.node]), now)
-                db_reservations.update_state(connection, holder.held,
-                                             node_reservation.State.IN_USE,
-                                             now)
-        return None
+        return change.Planned(None, None if held is None else change.Change(
+            now, there, [change.Write(held, dataclasses.replace(
+                held, state=node_reservation.State.IN_USE, updated_at=now),
+                change.Cause.USED)]))
     if undo is None or not holder.last or engine.ironic is None:
         holder.tell(engine)
         raise _overtaken(admitted, _STAYS)
-    with engine.database.write() as connection:
-        # NOTE: the generation proves that no request was let through since, so
-        # what Ironic shows is the effect of this one.
-        commit.commit(connection, seen.of_nodes([holder.node]), now)
-        ticket = tickets.write(engine, connection, admitted.node_uuid, undo)
-        # NOTE: until the node is clean again; otherwise its state would end
-        # the promise of its holder.
-        db_in_flight.insert(connection, admitted.node_uuid, admitted.token,
-                           None, None, now, in_flight.State.UNCERTAIN)
-    holder.tell(engine)
-    return ticket
+    ticket = tickets.new(admitted.node_uuid, undo)
+    # The generation proves that no request was let through since, so that
+    # Ironic shows the effect of this one.  The node is kept until it is clean
+    # again; otherwise its state would end the promise of its holder.
+    return change.Planned((holder, ticket), change.Change(
+        now, there, opaque=True, statements=[
+            functools.partial(tickets.write, engine, ticket),
+            lambda connection: db_in_flight.insert(
+                connection, admitted.node_uuid, admitted.token, None, None,
+                now, in_flight.State.UNCERTAIN)]))
 
 
 def _read(engine: Engine,

@@ -61,7 +61,7 @@ def issue(engine: Engine, lease_id: str, claimed_by: str,
     :param booking: as it was read.
     :raises Conflict: the lease is another's by now, or the booking changed.
     """
-    ticket = Ticket(str(uuid_module.uuid4()), booking.node_uuid, act)
+    ticket = new(booking.node_uuid, act)
     with engine.database.write() as connection:
         if not db_in_flight.insert_ticket(
                 connection, booking, lease_id, claimed_by, ticket.token,
@@ -72,13 +72,16 @@ def issue(engine: Engine, lease_id: str, claimed_by: str,
     return ticket
 
 
-def write(engine: Engine, connection: sa.Connection, node_uuid: str,
-          act: in_flight.Act) -> Ticket:
+def new(node_uuid: str, act: in_flight.Act) -> Ticket:
+    """Return a ticket for a node that no lease is worked on for."""
+    return Ticket(str(uuid_module.uuid4()), node_uuid, act)
+
+
+def write(engine: Engine, ticket: Ticket, connection: sa.Connection) -> None:
     """Write a ticket for a node that no lease is worked on for."""
-    ticket = Ticket(str(uuid_module.uuid4()), node_uuid, act)
-    db_in_flight.insert(connection, node_uuid, ticket.token, None, None,
-                       _until(engine), in_flight.State.ISSUED, act.value)
-    return ticket
+    db_in_flight.insert(connection, ticket.node_uuid, ticket.token, None, None,
+                        _until(engine), in_flight.State.ISSUED,
+                        ticket.act.value)
 
 
 def _until(engine: Engine) -> datetime.datetime:

@@ -267,8 +267,11 @@ class WorkingCopy:
             if asked is not None:
                 instances[booking.reservation_id] = asked
         node = here.host.node
+        having = {booking.reservation_id for booking, _ in promised}
         return dataclasses.replace(
-            here, promised=tuple(promised), instances=instances,
+            here, promised=tuple(promised), instances={
+                ident: each for ident, each in instances.items()
+                if ident in having},
             host=dataclasses.replace(here.host, node=dataclasses.replace(
                 node, generation=generation)))
 

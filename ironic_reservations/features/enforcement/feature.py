@@ -15,7 +15,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from collections.abc import Iterable
 import dataclasses
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -25,6 +27,7 @@ from ironic_reservations.engine import feature
 from ironic_reservations.features.enforcement import client as enforcement
 from ironic_reservations.features.enforcement import enforced
 from ironic_reservations.features.enforcement import enforcement_commits
+from ironic_reservations.features.enforcement import loops
 from ironic_reservations.model import leases
 
 
@@ -85,6 +88,11 @@ class Enforcement(feature.Feature):
              change: change_module.Change) -> feature.Part | None:
         """Return the reports of a change."""
         return _Part(engine, change) if change.of_leases else None
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loops that report leases."""
+        return (loops.reports(engine)
+                if enforcement_commits.wanted(engine.conf) else [])
 
 
 def _is_renamed(before: leases.Lease | None, after: leases.Lease) -> bool:

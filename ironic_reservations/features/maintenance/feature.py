@@ -17,11 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.maintenance import loops
 
 
 class Maintenance(feature.Feature):
     """Maintenance windows."""
+
+    def gauges(self, engine: Engine) -> Iterable[Any]:
+        """Return the metrics of the feature."""
+        from ironic_reservations.features.maintenance import metrics
+        return [metrics.Waiting(engine)]
 
     def routes(self, api: Any) -> Iterable[Any]:
         """Return the paths below ``/v1``."""
@@ -33,3 +40,8 @@ class Maintenance(feature.Feature):
                            rest.collection(windows)),
                 rest.Route(('maintenances', strict.ANY), windows,
                            rest.item(windows))]
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loop that works on nodes of windows."""
+        return ([] if engine.ironic is None
+                else [loops.nodes(engine, engine.ironic)])

@@ -23,15 +23,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping
 import datetime
+import functools
 
 from oslo_log import log
+import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen as seen_module
@@ -252,23 +255,31 @@ class _Sync:
     def _issue(self, node: mirrored_node.Node, state: maintenance.State,
                act: in_flight.Act) -> tickets.Ticket:
         """Record a change, and issue the ticket for it."""
-        engine = self._engine
-        with engine.database.write() as connection:
-            commit.commit(connection, seen_module.of_nodes([node]),
-                          engine.clock())
-            db_maintenance.update_state(connection, self._there, state)
-            ticket = tickets.write(engine, connection, node.uuid, act)
-        self._now_is(state)
+        ticket = tickets.new(node.uuid, act)
+        self._record(node, state,
+                     functools.partial(tickets.write, self._engine, ticket))
         return ticket
 
     def _write(self, node: mirrored_node.Node,
                state: maintenance.State) -> None:
-        if state is self._there.state:
-            return
-        with self._engine.database.write() as connection:
-            commit.commit(connection, seen_module.of_nodes([node]),
-                          self._engine.clock())
-            db_maintenance.update_state(connection, self._there, state)
+        if state is not self._there.state:
+            self._record(node, state)
+
+    def _record(self, node: mirrored_node.Node, state: maintenance.State,
+                *statements: Callable[[sa.Connection], None]) -> None:
+        """Write the state of the node in its window.
+
+        :param statements: more for the same transaction.
+        :raises Conflict: the node or its window has changed.
+        """
+        if not change.carry_out_once(self._engine, change.Change(
+                self._engine.clock(),
+                difference.Difference(seen_module.of_nodes([node])),
+                opaque=True, statements=[
+                    functools.partial(db_maintenance.update_state,
+                                      there=self._there, state=state),
+                    *statements])):
+            raise db_connection.Conflict(f'node {node.uuid} has changed')
         self._now_is(state)
 
     def _now_is(self, state: maintenance.State) -> None:

@@ -14,7 +14,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import dataclasses
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -22,6 +24,9 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.notices import loops
+from ironic_reservations.features.notices import outbox
+from ironic_reservations.features.notices import outbox_claims
 from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import leases
 
@@ -97,7 +102,33 @@ class _Part(feature.Part):
 class Notices(feature.Feature):
     """Notices to webhooks and by mail."""
 
+    def gauges(self, engine: Engine) -> Iterable[Any]:
+        """Return the metrics of the feature."""
+        from ironic_reservations.features.notices import metrics
+        # The outbox has the reports to the enforcement service, too.
+        if (engine.conf.leases.enforcement_commit_url is None
+                and not notices.wanted(engine.conf)):
+            return []
+        return [metrics.Outbox(engine)]
+
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the notices of a change."""
         return _Part(engine, change) if notices.wanted(engine.conf) else None
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loops that write notices, and send them."""
+        options = engine.conf.notices
+        return [
+            *([loops.soon(engine)] if notices.wanted(engine.conf) else []),
+            *([] if options.mail_host is None else [loops.mail(engine)]),
+            *(loops.webhook(engine, number, url) for number, url in
+              enumerate(dict.fromkeys(options.webhook_urls), 1))]
+
+    def clean_up(self, engine: Engine) -> None:
+        """Give up notices that nobody takes, and delete old ones."""
+        outbox.clean_up(engine)
+
+    def stop(self, engine: Engine) -> None:
+        """Give back notices that this process was sending."""
+        outbox_claims.let_go(engine, at_once=True)

@@ -15,8 +15,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from oslo_log import log
 import sqlalchemy as sa
@@ -29,6 +31,7 @@ from ironic_reservations.features.placement import deployed_holds
 from ironic_reservations.features.placement import hold_calls
 from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import loops
 from ironic_reservations.features.placement import providers_seen
 from ironic_reservations.features.placement import reservation_holds
 from ironic_reservations.features.placement.decisions import holds
@@ -123,6 +126,11 @@ class _Forgetting(feature.Part):
 class Placement(feature.Feature):
     """Holds of reserved nodes in Placement."""
 
+    def gauges(self, engine: Engine) -> Iterable[Any]:
+        """Return the metrics of the feature."""
+        from ironic_reservations.features.placement import metrics
+        return [] if engine.placement is None else [metrics.Holds(engine)]
+
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the holds that begin or end with a change."""
@@ -137,6 +145,14 @@ class Placement(feature.Feature):
                 write.before.uuid for write in over
                 if write.before is not None
                 and write.before.node_uuid != made.node_uuid])
+        gone = [event for event in change.events
+                if isinstance(event, change_module.NodeGone)]
+        if gone:
+            return _Forgetting(gone)
+        used = next((write.after for write in change.of_reservations
+                     if write.cause is change_module.Cause.USED), None)
+        if used is not None and used.state is node_reservation.State.IN_USE:
+            return _Handing(engine, used)
         ended = [write.before.uuid for write in over
                  if write.cause is change_module.Cause.ENDED
                  and write.before is not None]
@@ -160,6 +176,10 @@ class Placement(feature.Feature):
         if engine.placement is None:
             return {}
         return reservation_holds.without_room(engine, request)
+
+    def loops(self, engine: Engine) -> Iterable[Any]:
+        """Return the loop that keeps Placement in agreement."""
+        return [] if engine.placement is None else [loops.holds(engine)]
 
 
 def _making(engine: Engine, change: change_module.Change,

@@ -27,6 +27,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.usage import lease_usage
 from ironic_reservations.features.usage import periods
+from ironic_reservations.features.usage import usage
 from ironic_reservations.model import leases
 
 
@@ -62,12 +63,17 @@ class _Part(feature.Part):
 class Usage(feature.Feature):
     """The usage of leases, by day."""
 
+    def gauges(self, engine: Engine) -> Iterable[Any]:
+        """Return the metrics of the feature."""
+        from ironic_reservations.features.usage import metrics
+        return [metrics.LeasedHosts(engine)]
+
     def routes(self, api: Any) -> Iterable[Any]:
         """Return the paths below ``/v1``."""
         from ironic_reservations.api.controllers import rest
         from ironic_reservations.features.usage import controller
-        usage = controller.UsageController(api.engine, api.enforcer)
-        return [rest.Route(('usage',), usage, rest.single(usage))]
+        served = controller.UsageController(api.engine, api.enforcer)
+        return [rest.Route(('usage',), served, rest.single(served))]
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
@@ -85,3 +91,7 @@ class Usage(feature.Feature):
                 part.deployed = periods.read_unrecorded(
                     connection, change.planned_at, used.node_uuid)
         return part if part.deployed or part.gone or part.unused else None
+
+    def follow_nodes(self, engine: Engine) -> None:
+        """Record which nodes of leases are deployed."""
+        usage.record_deployments(engine)

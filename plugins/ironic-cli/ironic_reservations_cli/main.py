@@ -26,8 +26,8 @@ from keystoneauth1 import exceptions as ksa_exceptions
 from openstack import exceptions as sdk_exceptions
 import prettytable
 
-from ironic_reservations.client import reservation
 from ironic_reservations_cli import options
+from ironic_reservations_client import reservation
 
 COLUMNS = ('uuid', 'node_uuid', 'instance_uuid', 'created_at', 'updated_at',
            'expires_at', 'state')

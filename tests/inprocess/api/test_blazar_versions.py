@@ -19,10 +19,10 @@ from ironicclient import client as ironic_client
 import openstack
 
 from ironic_reservations.api import versions
-from ironic_reservations.client import host
-from ironic_reservations.client import lease
-from ironic_reservations.client import versions as client_versions
-from ironic_reservations.client.sdk import leases
+from ironic_reservations_client import host
+from ironic_reservations_client import lease
+from ironic_reservations_client import versions as client_versions
+from ironic_reservations_client.sdk import leases
 from tests.inprocess.api import asking
 from tests.inprocess.api import world
 from tests.inprocess.client import served
@@ -111,7 +111,7 @@ class TestNewerClient(VersionsCase):
         super().setUp()
         self.http = self.useFixture(served.Served(self.served))
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.client.versions.LATEST', '1.999'))
+            'ironic_reservations_client.versions.LATEST', '1.999'))
         self.assertEqual('1.999', client_versions.LATEST)
 
     def test_goes_down_by_itself(self) -> None:

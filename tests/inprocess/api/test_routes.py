@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pecan
@@ -22,11 +23,13 @@ from pecan import rest as pecan_rest
 import testtools
 from webob import exc as webob_exc
 
+from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers import root
 from ironic_reservations.api.middleware import metrics
 from ironic_reservations.api.middleware import strict
+from ironic_reservations.engine import Engine
 from tests.inprocess.api import world
 
 
@@ -47,11 +50,13 @@ class TestRoutes(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.world = self.useFixture(world.OpenWorld())
-        engine = self.world.engine
-        self.root = root.RootController(
+        self.root = self._root(self.world.engine)
+        self.routes = root.routes(self.root)
+
+    def _root(self, engine: Engine) -> root.RootController:
+        return root.RootController(
             engine, policies.Enforcer(self.world.conf, 'noauth'),
             metrics.Metrics(engine), lambda _: True)
-        self.routes = root.routes(self.root)
 
     def test_pecan_would_find_the_same(self) -> None:
         """By itself, from the names of the controllers' attributes."""
@@ -77,6 +82,19 @@ class TestRoutes(testtools.TestCase):
                 method = getattr(controller, name)
                 if hasattr(method, 'since'):
                     self.assertIn(_function(method), served, name)
+
+    def test_paths_of_a_feature_that_is_left_out_are_not_found(self) -> None:
+        """All others are served as before."""
+        left = root.routes(self._root(
+            dataclasses.replace(self.world.engine, features=())))
+        found = strict.Strict(_unreachable, left, 1)
+        gone = self.routes.keys() - left.keys()
+        self.assertEqual({'calendar', 'leases', 'leases.ics', 'limits',
+                          'maintenances', 'usage'}, {
+            path[1] for path in gone})
+        for path in gone:
+            self.assertRaises(errors.ResourceNotFound, found._find,
+                              '/' + '/'.join(path))
 
     def test_an_id_is_nothing_else(self) -> None:
         """Though controllers have attributes of the same names."""

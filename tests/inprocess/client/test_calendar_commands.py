@@ -30,11 +30,11 @@ import requests
 import testtools
 
 from ironic_reservations.api import identity
-from ironic_reservations.client import calendar
-from ironic_reservations.client import errors
-from ironic_reservations.client import lease
-from ironic_reservations.client import lease_payload
-from ironic_reservations.client.sdk import leases as sdk_leases
+from ironic_reservations_client import calendar
+from ironic_reservations_client import errors
+from ironic_reservations_client import lease
+from ironic_reservations_client import lease_payload
+from ironic_reservations_client.sdk import leases as sdk_leases
 from tests.inprocess.api import world
 from tests.inprocess.client import loaded
 from tests.inprocess.client import served

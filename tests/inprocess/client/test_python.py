@@ -24,9 +24,9 @@ from ironicclient import exc
 import openstack
 from openstack import exceptions
 
-from ironic_reservations.client import limits
-from ironic_reservations.client import reservation
-from ironic_reservations.client import sdk
+from ironic_reservations_client import limits
+from ironic_reservations_client import reservation
+from ironic_reservations_client import sdk
 from tests.inprocess.client import base
 
 

@@ -246,6 +246,6 @@ class TestSlowBody(HeldUpTestCase):
         read: list[str] = []
         for act in ACTS:
             self.assertRaises(
-                resolve.Turned, self.ask, act, **asked.sent(
+                resolve.RefusedByIronic, self.ask, act, **asked.sent(
                     b'{}', lambda: read.append('it is')))
         self.assertEqual([], read)

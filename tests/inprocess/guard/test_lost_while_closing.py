@@ -135,8 +135,8 @@ class TestAnswered(LostTestCase):
         with self.engine.database.write() as connection:
             commit.commit(connection, seen.of_nodes([node]),
                           self.world.clock())
-            ticket = tickets.write(self.engine, connection, self.node,
-                                   in_flight.Act.UNDEPLOY)
+            ticket = tickets.new(self.node, in_flight.Act.UNDEPLOY)
+            tickets.write(self.engine, ticket, connection)
 
         def call(token: str) -> None:
             self.lost.start()

@@ -57,8 +57,8 @@ class RefusedTestCase(guarded.TestCase):
                                    'PATCH': [status] * 3}
             try:
                 answered = ask(*how).status
-            except resolve.Turned as turned:
-                answered = turned.answer.status
+            except resolve.RefusedByIronic as refusal:
+                answered = refusal.answer.status
             self.assertEqual(status, answered)
 
     def assert_nothing_moved(self, before: leases.Lease) -> None:

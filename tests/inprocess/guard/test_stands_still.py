@@ -160,12 +160,12 @@ class TestInsideOfIronic(StandsStillTestCase):
 
     def before_the_guard_looks(self, happens):
         """Have something happen once Ironic has answered a request."""
-        real = acts.Acts._look_again
+        real = acts.Acts._read_again
 
-        def look_again(*args):
+        def read_again(*args):
             happens()
             return real(*args)
-        self.patch(acts.Acts, '_look_again', look_again)
+        self.patch(acts.Acts, '_read_again', read_again)
 
     def test_poll_sees_the_deploy_before_the_guard_does(self):
         """It ended the reservation, and the stranger kept the node."""
@@ -336,7 +336,7 @@ class TestOldAnswer(StandsStillTestCase):
 
     def test_of_the_look_after_a_request(self):
         """It made a node look free that had been deployed since."""
-        self.deployed_after('_look_again', acts.Acts)
+        self.deployed_after('_read_again', acts.Acts)
         self.assertEqual(200, self.guard.patch(guarded.environ(
             'PATCH', f'/v1/nodes/{self.node}',
             [{'op': 'remove', 'path': '/instance_uuid'}]), self.node).status)

@@ -480,8 +480,8 @@ class TestWho(TakenAwayTestCase):
         (self.node,) = self.world.enrol(mirrored=False)
         self.ironic.hidden.add(self.node)
         for act in (ON, OFF, *PATCHES, DELETE):
-            turned = self.assertRaises(resolve.Turned, self.ask, act)
-            self.assertEqual(404, turned.answer.status)
+            refusal = self.assertRaises(resolve.RefusedByIronic, self.ask, act)
+            self.assertEqual(404, refusal.answer.status)
         self.assertNotIn(self.node, self.world.mirrored())
 
     def test_node_that_is_not_mirrored_yet_is_kept(self) -> None:

@@ -21,8 +21,8 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.features.placement import compute_mirror
+from ironic_reservations.features.placement import loops
 from ironic_reservations.model import leases
-from ironic_reservations.reconciler import loops
 from tests import leasing
 from tests import world
 from tests.inprocess.placement import in_memory
@@ -169,7 +169,7 @@ class TestMirror(shared.TestCase):
     def test_keeper_reads_them(self) -> None:
         host = self.host()
         self.nodes.serve(host, VCPU=3)
-        loops.placement(self.engine).one_pass()
+        loops.holds(self.engine).one_pass()
         self.assertEqual(3, dict(self.known(host).inventories)['VCPU'].used)
 
 

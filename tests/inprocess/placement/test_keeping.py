@@ -29,6 +29,7 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
 from ironic_reservations.features.placement import consumers
 from ironic_reservations.features.placement import drift as placement_drift
+from ironic_reservations.features.placement import loops as placement_loops
 from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.reconciler import loop
@@ -48,7 +49,7 @@ class TestCase(held_reservations.TestCase):
 
     def new_keeper(self) -> loop.Loop:
         """Return the keeper of one process more."""
-        made = loops.placement(self.engine)
+        made = placement_loops.holds(self.engine)
         self.addCleanup(made.stop)
         return made
 
@@ -209,7 +210,9 @@ class TestPasses(TestCase):
             return placement_drift.read(opened)
 
     def test_without_placement_nobody_keeps_holds(self) -> None:
-        self.assertIsNone(loops.Reconciler(self.world.engine).placement)
+        self.assertNotIn('placement', [
+            each.name for each in loops.Reconciler(self.world.engine)._all
+            if isinstance(each, loop.Loop)])
 
 
 @servers.also

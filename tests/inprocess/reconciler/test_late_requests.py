@@ -240,7 +240,8 @@ class TestTickets(LateTestCase):
         with self.engine.database.write() as connection:
             commit.commit(connection, seen.of_nodes([node]),
                           self.world.clock())
-            ticket = tickets.write(self.engine, connection, self.node, act)
+            ticket = tickets.new(self.node, act)
+            tickets.write(self.engine, ticket, connection)
         return ticket.token
 
     def send(self, token, method='PATCH', path=None, body=None):

@@ -433,7 +433,7 @@ class TestProcesses(leases.TestCase):
         self.at(1)
         with mock.patch.object(threading.Thread, 'start'):
             self.crew._fill()
-        self.crew._leave()
+        self.crew._drop_queued()
         self.assertEqual(3, self.work(self.another_crew()))
         self.assertEqual({ACTIVE},
                          {self.lease(lease).status for lease in made})
@@ -475,7 +475,7 @@ class TestProcesses(leases.TestCase):
         raced = Raced()
         raced.put(self.crew._queue.get())
         self.crew._queue = raced
-        stopped = threading.Thread(target=self.crew._leave, daemon=True)
+        stopped = threading.Thread(target=self.crew._drop_queued, daemon=True)
         stopped.start()
         stopped.join(300)
         self.assertFalse(stopped.is_alive())

@@ -118,8 +118,8 @@ class TestLoop(world.TestCase):
         (node,) = self.world.enrol()
         self.one.nodes.one_pass()
         self.world.ironic.change(node, resource_class='gold')
-        self.other.poke(node)
-        self.other.poke(node)
+        self.other.request_refresh(node)
+        self.other.request_refresh(node)
         self.assertEqual(['node'], self._questions(self.other))
         self.assertEqual('gold',
                          self.world.mirrored()[node]['resource_class'])

@@ -18,6 +18,9 @@ from unittest import mock
 
 import ironic_reservations
 from ironic_reservations import errors
+from ironic_reservations.features.maintenance import loops as maintenance_loops
+from ironic_reservations.features.notices import loops as notices_loops
+from ironic_reservations.features.placement import loops as placement_loops
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
@@ -38,11 +41,11 @@ class TestWhich(world.TestCase):
         self.claimed = {
             'mirror': loops.Reconciler(engine).nodes,
             'outcomes': loops.outcomes(engine, engine.ironic),
-            'maintenance': loops.maintenance(engine, engine.ironic),
-            'holds': loops.placement(engine),
+            'maintenance': maintenance_loops.nodes(engine, engine.ironic),
+            'holds': placement_loops.holds(engine),
             'dates': loops.dates(engine),
-            'notices': loops.soon(engine),
-            'mail': loops.mail(engine)}
+            'notices': notices_loops.soon(engine),
+            'mail': notices_loops.mail(engine)}
 
     def test_each_claim_has_a_time_to_live_of_its_own(self):
         begun = self.world.clock.now
@@ -120,17 +123,18 @@ class TestLoop(world.TestCase):
             made = loop.Loop('work', [loop.Task(self._failing(), 60,
                                                 again=again)])
             for _ in range(2):
-                made._look()
+                made._run_pass()
             self.assertEqual(['failed'] * times, self.done)
 
     def test_trouble_is_waited_out_and_quicker_ones_are_not(self):
-        for error, pause in ((errors.IronicUnavailable(''), loop._TROUBLE),
+        for error, pause in ((errors.IronicUnavailable(''),
+                              loop._AFTER_FAILURE),
                              (errors.DatabaseUnavailable(''),
-                              loop._TROUBLE),
-                             (ZeroDivisionError, loop._TROUBLE),
+                              loop._AFTER_FAILURE),
+                             (ZeroDivisionError, loop._AFTER_FAILURE),
                              (errors.Contention(''), loop._TICK)):
             made = loop.Loop('work', [loop.Task(self._failing(error))])
-            self.assertEqual(pause, made._look())
+            self.assertEqual(pause, made._run_pass())
 
     def test_long_task_is_told_to_end(self):
         begun, ended = threading.Event(), threading.Event()

@@ -136,7 +136,7 @@ class TestLostConnection(leases.TestCase):
             self.world.lose_next_write(after=False)
             self.assertRaises(errors.DatabaseUnavailable, self.crew._take, 9)
             self.world.lose_next_write(after=False)
-            self.crew._let_go(at_once=True)
+            self.crew._release(at_once=True)
             self.world.clock.advance(5)
         self.assertLessEqual(len(self.crew._unfinished), 60 / 5 + 1)
 

@@ -21,12 +21,12 @@ import testscenarios
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
-from ironic_reservations.engine import counts
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health
 from ironic_reservations.features.maintenance import find
+from ironic_reservations.features.maintenance import rows
 from ironic_reservations.features.maintenance import waits
 from ironic_reservations.guard import inward
 from ironic_reservations.lifecycle import admit
@@ -238,7 +238,8 @@ class TestWindow(windows.KeepTestCase):
     def waits(self, made):
         """Return for whom, and until when, the window waits."""
         found = waits.read(self.engine, find.get(self.engine, made.window.id))
-        late = counts.live(self.engine).draining
+        with self.engine.database.read() as connection:
+            late = rows.count_late(connection, self.world.clock())
         self.assertEqual(len(found), late)
         for wait in found.values():
             self.assertEqual(leasing.at(1), wait.since)

@@ -19,9 +19,9 @@ import random
 import fixtures
 
 from ironic_reservations import errors
-from ironic_reservations.engine import counts
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import purge
+from ironic_reservations.features.usage import periods
 from ironic_reservations.features.usage import usage
 from ironic_reservations.features.usage import values
 from ironic_reservations.lifecycle import admit
@@ -138,7 +138,9 @@ class TestOne(_Usage):
     def test_what_is_now(self):
         self.until(1)
         self.deploy(self.made, min(self.leasing.nodes(self.made)))
-        self.assertEqual({'gold': (2, 1)}, counts.live(self.engine).leased)
+        with self.engine.database.read() as connection:
+            self.assertEqual({'gold': (2, 1)}, periods.count_now(
+                connection, self.world.clock()))
 
     def test_too_much_is_refused_before_it_is_made(self):
         day = datetime.timedelta(days=1)

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""What the clients' unit tests share: a service, and clients of it."""
+"""The base of the clients' unit tests: a service, and its clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import openstack
 from openstack import connection
 import testtools
 
-from ironic_reservations.client import waiting
+from ironic_reservations_client import waiting
 from tests.unit.client import fake
 
 INSTANCE = 'ef1896b0-a794-425e-9396-e7557ad1bf61'
@@ -33,12 +33,12 @@ UNKNOWN = '11111111-2222-4333-8444-555555555555'
 
 
 class ClientTestCase(testtools.TestCase):
-    """A fake service, and nothing left of it in the user's home."""
+    """A fake service, without traces in the user's home."""
 
     def setUp(self) -> None:
         """Start the service."""
         super().setUp()
-        # NOTE: ironicclient keeps what it has negotiated in the home.
+        # ironicclient stores negotiated versions in the home.
         cache = self.useFixture(fixtures.TempDir()).path
         for name, value in (('CACHE', None), ('CACHE_DIR', cache),
                             ('CACHE_FILENAME', f'{cache}/versions.dbm')):

@@ -11,10 +11,10 @@
 #    under the License.
 
 
-"""A small service that speaks the contract, for the clients' unit tests.
+"""A small service with our API, for the clients' unit tests.
 
-It is a real HTTP server on a port of its own; what it says in a refusal is
-written by the same code as in the real service.
+It is a real HTTP server on a port of its own; its refusals are written by the
+code of the real service.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import fixtures
 
 from ironic_reservations import errors
 from ironic_reservations import faults
-from ironic_reservations.client import versions
+from ironic_reservations_client import versions
 
 STARTED = '2030-01-01T00:00:00+00:00'
 
@@ -47,13 +47,13 @@ class _Quiet(simple_server.WSGIRequestHandler):
 
 
 class FakeService(fixtures.Fixture):
-    """Ironic's API with reservations in it, as far as clients can tell.
+    """Ironic's API with reservations in it, as far as clients see it.
 
-    :ivar requests: what came in, in order.
-    :ivar reservations: by UUID.
-    :ivar nodes: Ironic's, by UUID.
+    :ivar requests: the received requests, in order.
+    :ivar reservations: the reservations by UUID.
+    :ivar nodes: Ironic's nodes by UUID.
     :ivar answers: errors to raise for the next requests about reservations.
-    :ivar locked: how many deploys to refuse with Ironic's own 409.
+    :ivar locked: the number of deploys to refuse with Ironic's own 409.
     """
 
     maximum = '1.26'
@@ -81,7 +81,7 @@ class FakeService(fixtures.Fixture):
         self.addCleanup(server.shutdown)
 
     def node(self, name: str) -> str:
-        """Enroll a node and give its UUID."""
+        """Enroll a node, and return its UUID."""
         ident = str(uuid.uuid4())
         self.nodes[ident] = {
             'uuid': ident, 'name': name, 'provision_state': 'available',
@@ -270,7 +270,7 @@ class FakeService(fixtures.Fixture):
 
 
 def refused(*nodes: str) -> errors.NoNodeAvailable:
-    """Return the refusal that names a reason for each of some nodes."""
+    """Return the refusal with a reason for each of some nodes."""
     return errors.NoNodeAvailable(
         'None of the listed nodes can be reserved: '
         + '; '.join(f'node {node} is in maintenance' for node in nodes) + '.',

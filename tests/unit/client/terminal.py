@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""A terminal of any width, and what it shows."""
+"""A terminal of any width, and its content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rich import console
 
 
 def drawn(what, width=40, encoding='utf-8', **more):
-    """Return the lines that a terminal of that width would show."""
+    """Return the lines on a terminal of this width."""
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding=encoding)
     console.Console(file=out, width=width, highlight=False, **more).print(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The calendar as it is drawn, and as its pages are put together."""
+"""The chart of the calendar, and the joining of its pages."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.client import calendar
-from ironic_reservations.client.charts import calendar as chart
+from ironic_reservations_client import calendar
+from ironic_reservations_client.charts import calendar as chart
 from tests.unit.client import terminal
 from tests.unit.client import zones
 
@@ -53,7 +53,7 @@ class CalendarChartTest(testtools.TestCase):
     """Bars for classes, and a line for each host."""
 
     def test_classes(self):
-        """All, none, and half of four."""
+        """All, none and half of four hosts are free."""
         self.assertEqual(
             ['Hosts from 2030-01-31 12:00:00 UTC until 2030-01-31 16:00:00 '
              'UTC', '',
@@ -71,7 +71,8 @@ class CalendarChartTest(testtools.TestCase):
                     broken=1))), width=80)])
 
     def test_hosts(self):
-        """Who has which one; what has no name is called by its ID."""
+        """The chart shows the holder of each host; without a name, by its ID.
+        """
         lines = terminal.drawn(chart.CalendarChart(found(
             of_class('gold', 3, (0, 1)), hosts=(
                 host('1', (0, HOUR, 1, 0, 0), (2 * HOUR, 3 * HOUR, 0, 1, 0),
@@ -88,7 +89,7 @@ class CalendarChartTest(testtools.TestCase):
                          ' '.join(' '.join(lines[-2:]).split()))
 
     def test_maintenance_windows(self):
-        """After one that is under way, its host is free again."""
+        """After the window in progress, its host is free again."""
         lines = terminal.drawn(chart.CalendarChart(found(
             of_class('gold', 2, (0, 1)), hosts=(
                 {**host('1', (0, HOUR, 0, 0, 0), name='gold-1'),
@@ -103,13 +104,13 @@ class CalendarChartTest(testtools.TestCase):
             '▒ planned', ' '.join(' '.join(lines[-3:]).split()))
 
     def test_nothing_is_open(self):
-        """It says so."""
+        """A sentence says so."""
         self.assertIn('No node is open to leases here.',
                       terminal.drawn(chart.CalendarChart(found()),
                                         width=80))
 
     def test_a_terminal_without_blocks(self):
-        """ASCII only, and nothing fails; long names are cut."""
+        """The output is ASCII only, and nothing fails; long names are cut."""
         lines = terminal.drawn(chart.CalendarChart(found(
             of_class('gold', 1, (0, 1)), hosts=(
                 host('1', (0, HOUR, 1, 0, 0), name='a-very-long-name'),),
@@ -118,7 +119,7 @@ class CalendarChartTest(testtools.TestCase):
                             lines), lines)
 
     def test_in_the_zone_of_the_machine(self):
-        """The window and its labels."""
+        """The window and its labels are local."""
         self.useFixture(zones.Zone('Asia/Tokyo'))
         lines = terminal.drawn(chart.CalendarChart(
             found(of_class('gold', 1, (0, 1))), local=True), width=80)
@@ -128,7 +129,7 @@ class CalendarChartTest(testtools.TestCase):
     @given(st.lists(st.tuples(st.integers(0, 100), st.integers(1, 50),
                               st.integers(0, 2)), max_size=5))
     def test_what_is_drawn_free_is_free(self, spans):
-        """A column that a booking touches never looks free."""
+        """A column with a booking never looks free."""
         bookings = [(start * 60, (start + length) * 60, had, -1, 0)
                     for start, length, had in spans]
         lines = terminal.drawn(chart.CalendarChart(found(
@@ -143,10 +144,10 @@ class CalendarChartTest(testtools.TestCase):
 
 
 class PagesTest(testtools.TestCase):
-    """Each page numbers its leases for itself."""
+    """Each page numbers its own leases."""
 
     def test_a_lease_on_two_pages_is_one(self):
-        """Those without an id stay apart."""
+        """Leases without an id stay separate."""
         whole = found(hosts=[host('1', (0, 1, 0, 0, 0), (1, 2, 0, 1, 0))],
                       leases=[OURS, THEIRS])
         calendar.add_page(whole, found(hosts=[
@@ -160,7 +161,7 @@ class PagesTest(testtools.TestCase):
                          whole['hosts'][1]['bookings'])
 
     def test_a_maintenance_window_on_two_pages_is_one(self):
-        """And who may not see it has none of either."""
+        """A caller without the right to see it has neither."""
         firmware, disks = ({'uuid': name, 'name': name, 'reason': name}
                            for name in ('firmware', 'disks'))
         whole = {**found(hosts=[{**host('1'), 'maintenances': [
@@ -173,11 +174,11 @@ class PagesTest(testtools.TestCase):
         self.assertEqual([[0, 1, 0, 0], [1, 2, 1, 1], [2, 3, 0, -1]],
                          whole['hosts'][1]['maintenances'])
 
-    def test_the_next_page(self):
-        """Asked for below whatever path the service is known by here."""
-        self.assertIsNone(calendar.next_page(found()))
+    def test_the_query_of_the_next_page(self):
+        """Its path is not used: the service has another one here."""
+        self.assertIsNone(calendar.next_query(found()))
         self.assertEqual(
-            '/v1/calendar?rows=true&marker=2',
-            calendar.next_page({'links': [
+            [('rows', 'true'), ('marker', '2')],
+            calendar.next_query({'links': [
                 {'rel': 'next', 'href': 'https://far/baremetal/v1/calendar'
                                         '?rows=true&marker=2'}]}))

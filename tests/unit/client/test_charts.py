@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the commands draw, at a fixed width."""
+"""The charts of the commands, at a fixed width."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.client.charts import availability
-from ironic_reservations.client.charts import lease
-from ironic_reservations.client.charts import timescale
+from ironic_reservations_client.charts import availability
+from ironic_reservations_client.charts import lease
+from ironic_reservations_client.charts import timescale
 from tests.unit.client import zones
 from tests.unit.client.terminal import drawn
 
@@ -64,7 +64,7 @@ def found(*classes, hours=4, earliest=None):
 
 
 def of_class(name, hosts, *frees):
-    """Return one class of it."""
+    """Return one class of an answer."""
     return {'resource_class': name, 'hosts': hosts, 'spans': spans(*frees)}
 
 
@@ -72,7 +72,7 @@ class AvailabilityChartTest(testtools.TestCase):
     """Bars of free hosts."""
 
     def test_bars_over_time(self):
-        """All, none, half and all of four, an hour of 9 columns each."""
+        """Of four hosts, all, none, half and all are free for an hour each."""
         self.assertEqual(
             ['Free hosts from 2030-01-31 12:00:00 UTC',
              'until 2030-01-31 16:00:00 UTC', '',
@@ -88,7 +88,7 @@ class AvailabilityChartTest(testtools.TestCase):
                 of_class('gold', 4, 4, 0, 2, 4))), width=40))
 
     def test_the_earliest_start(self):
-        """When it is, or that there is none."""
+        """The chart shows it, or that there is none."""
         told = found(of_class('gold', 4, 4), hours=1,
                      earliest='2030-01-31T13:00:00.000000')
         self.assertEqual('4 for 4h: 2030-01-31 13:00:00 UTC', drawn(
@@ -98,7 +98,7 @@ class AvailabilityChartTest(testtools.TestCase):
             availability.AvailabilityChart(told, '4 for 4h'))[-1])
 
     def test_slots(self):
-        """One a line; or that there are none; or nothing was asked."""
+        """Slots are one a line; otherwise a line says that there are none."""
         told = found(of_class('gold', 4, 4), hours=1,
                      earliest='2030-01-31T13:00:00.000000')
         told['slots'] = [{'start_date': f'2030-01-31T{hour}:00:00.000000',
@@ -115,7 +115,7 @@ class AvailabilityChartTest(testtools.TestCase):
             availability.AvailabilityChart(told, '4 for 1h'))[-1])
 
     def test_in_the_zone_of_the_machine(self):
-        """Labels and sentences, with the name of the zone."""
+        """Labels and sentences are local, with the name of the zone."""
         self.useFixture(zones.Zone('Europe/Berlin'))
         lines = drawn(availability.AvailabilityChart(found(
             of_class('gold', 4, 4, 0, 2, 4)), local=True), width=90)
@@ -125,12 +125,12 @@ class AvailabilityChartTest(testtools.TestCase):
         self.assertRegex(lines[-1], '^   13:00 +15:00 +17:00$')
 
     def test_no_hosts_of_that_kind(self):
-        """It is said."""
+        """A sentence says so."""
         self.assertIn('No host matches.', drawn(
             availability.AvailabilityChart(found()), width=80))
 
     def test_many_classes_take_a_line_each(self):
-        """And nodes without a class have a name, too."""
+        """Nodes without a class have a name as well."""
         lines = drawn(availability.AvailabilityChart(found(
             *(of_class(f'c{each}', 2, 2, 1) for each in range(9)),
             of_class(None, 2, 0, 2), hours=2)), width=60)
@@ -139,18 +139,18 @@ class AvailabilityChartTest(testtools.TestCase):
                             for line in lines))
 
     def test_a_terminal_without_blocks(self):
-        """ASCII only, and nothing fails."""
+        """The output is ASCII only, and nothing fails."""
         lines = drawn(availability.AvailabilityChart(found(
             of_class('gold', 4, 4, 0, 3, 4))), encoding='ascii')
         self.assertIn('4 |#########                  #########', lines)
 
     def test_a_narrow_terminal(self):
-        """Still something, and no error."""
+        """The output is short, without an error."""
         self.assertTrue(drawn(availability.AvailabilityChart(found(
             of_class('gold', 4, 4, 0, 3, 4))), width=8))
 
     def test_colours_are_for_terminals(self):
-        """A pipe gets none of them."""
+        """A pipe gets no colours."""
         what = availability.AvailabilityChart(found(of_class('gold', 4, 1)))
         self.assertNotIn('\x1b', ''.join(drawn(what)))
         self.assertIn('\x1b', ''.join(drawn(what, force_terminal=True,
@@ -173,10 +173,10 @@ class AvailabilityChartTest(testtools.TestCase):
 
 
 class LeasePlanTest(testtools.TestCase):
-    """A lease's window and nodes."""
+    """The window and the nodes of a lease."""
 
     def test_ahead(self):
-        """What it is, when, and on which nodes."""
+        """The chart shows the lease, its window and its nodes."""
         lines = drawn(lease.LeasePlan(LEASE, NOON), width=73)
         self.assertEqual(
             ['training  PENDING  lease-id',
@@ -194,7 +194,7 @@ class LeasePlanTest(testtools.TestCase):
         self.assertLess(told.index('start '), told.index('end is near'))
 
     def test_in_the_zone_of_the_machine(self):
-        """The window, its labels and the events."""
+        """The window, its labels and the events are local."""
         self.useFixture(zones.Zone('Asia/Tokyo'))
         lines = drawn(lease.LeasePlan(LEASE, NOON, local=True), width=73)
         self.assertIn('2030-01-31 23:00:00 JST until 2030-02-01 01:00:00 JST '
@@ -204,7 +204,7 @@ class LeasePlanTest(testtools.TestCase):
                       '\n'.join(lines))
 
     def test_open_dates(self):
-        """Whether they still change, until the lease starts."""
+        """A line says until when they can change."""
         loose = {**LEASE, 'fix_before': 3600, 'fixed': False, 'between': [
             '2030-01-31T13:00:00.000000', '2030-02-01T13:00:00.000000']}
         late = NOON + datetime.timedelta(hours=3)
@@ -221,7 +221,7 @@ class LeasePlanTest(testtools.TestCase):
             self.assertEqual([told] if told else [], lines)
 
     def test_instances(self):
-        """How many, and how large."""
+        """A line shows their number and size."""
         host = LEASE['reservations'][0]
         sized = {key: value for key, value in host.items() if key not in (
             'min', 'max', 'hypervisor_properties')}
@@ -237,7 +237,7 @@ class LeasePlanTest(testtools.TestCase):
             self.assertIn(words, told)
 
     def test_nodes_that_are_lent(self):
-        """Until when, below the nodes."""
+        """The end of each loan is below the nodes."""
         one, other = LEASE['reservations'][0]['nodes']
         plan = {**LEASE, 'reservations': [{
             **LEASE['reservations'][0], 'nodes': [
@@ -249,7 +249,7 @@ class LeasePlanTest(testtools.TestCase):
             drawn(lease.LeasePlan(plan, NOON), width=120)[-1])
 
     def test_leases_that_would_make_room(self):
-        """Own ones by name, those of others by their number."""
+        """Own leases are named; those of others are counted."""
         own = [{'name': 'open', 'slides': 4 * 3600, 'nodes': []},
                {'name': 'back', 'slides': -60, 'nodes': [{}, {}]},
                {'name': 'there', 'slides': 0, 'nodes': [{}]}]
@@ -268,19 +268,19 @@ class LeasePlanTest(testtools.TestCase):
                 lease.LeasePlan({**LEASE, **nothing}, NOON))))
 
     def test_running(self):
-        """What is over is told from what is left."""
+        """The past part is shown apart from the rest."""
         plan = {**LEASE, 'status': 'ACTIVE'}
         lines = drawn(lease.LeasePlan(plan, NOON + 3 * HOUR), width=43)
         self.assertIn('  ' + '█' * 20 + '┃' + '▒' * 19, lines)
         self.assertIn('ends in 1h', '\n'.join(lines))
 
     def test_over(self):
-        """It says so."""
+        """A line says so."""
         lines = drawn(lease.LeasePlan(LEASE, NOON + 6 * HOUR), width=90)
         self.assertIn('ended 2h ago', lines[1])
 
     def test_what_it_waits_for(self):
-        """And what is wrong."""
+        """A line shows the fault as well."""
         plan = {**LEASE, 'waiting': 'node gold-1 is cleaning',
                 'degraded': True, 'reservations': [
                     {**LEASE['reservations'][0], 'missing_resources': True,
@@ -291,12 +291,12 @@ class LeasePlanTest(testtools.TestCase):
             self.assertIn(words, told)
 
     def test_a_terminal_without_blocks(self):
-        """ASCII only, and nothing fails."""
+        """The output is ASCII only, and nothing fails."""
         lines = drawn(lease.LeasePlan(LEASE, NOON), width=72,
                       encoding='ascii')
         self.assertIn('  |' + '.' * 33 + '=' * 35, lines)
 
     def test_identifiers_are_never_cut(self):
-        """A narrow terminal folds them."""
+        """A narrow terminal wraps them."""
         told = ''.join(drawn(lease.LeasePlan(LEASE, NOON), width=30))
         self.assertNotIn('…', told)

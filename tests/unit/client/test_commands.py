@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The commands, each run as the shell would run it."""
+"""The commands, each run as the shell runs it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ import types
 import fixtures
 from ironicclient import exc
 
-from ironic_reservations.client import errors
-from ironic_reservations.client.osc import limits
-from ironic_reservations.client.osc import reservation
-from ironic_reservations.client.osc import usage
+from ironic_reservations_client import errors
+from ironic_reservations_client.osc import limits
+from ironic_reservations_client.osc import reservation
+from ironic_reservations_client.osc import usage
 from tests.unit.client import base
 from tests.unit.client import fake
 
 
 class CommandsTest(base.ClientTestCase):
-    """What is typed, what is sent, what is printed."""
+    """The typed words, the sent requests and the output."""
 
     def setUp(self) -> None:
         """Enroll two nodes."""
@@ -42,7 +42,7 @@ class CommandsTest(base.ClientTestCase):
         self.two = self.service.node('two')
 
     def run_command(self, command: type, *args: str) -> str:
-        """Run a command, and return what it prints."""
+        """Run a command, and return its output."""
         out = io.StringIO()
         app = types.SimpleNamespace(
             stdout=out, client_manager=types.SimpleNamespace(
@@ -54,11 +54,11 @@ class CommandsTest(base.ClientTestCase):
         return out.getvalue()
 
     def json_of(self, command: type, *args: str) -> object:
-        """Run a command with ``-f json``, and return what that means."""
+        """Run a command with ``-f json``, and return its parsed output."""
         return json.loads(self.run_command(command, *args, '-f', 'json'))
 
     def table_of(self, command: type, *args: str) -> list[list[str]]:
-        """Run a command, and return the cells of the lines of its table."""
+        """Run a command, and return the cells of its table."""
         return [[cell.strip() for cell in line.strip('|').split('|')]
                 for line in self.run_command(command, *args).splitlines()
                 if line.startswith('|')]
@@ -68,7 +68,7 @@ class CommandsTest(base.ClientTestCase):
         return self.json_of(reservation.CreateReservation, *args)
 
     def test_create_resolves_names(self):
-        """In the order given; a UUID is not asked for."""
+        """The order stays; a UUID causes no request."""
         shown = self.create('two', self.one, '--instance', base.INSTANCE,
                             '--ttl', '90')
         self.assertEqual(
@@ -79,7 +79,7 @@ class CommandsTest(base.ClientTestCase):
         self.assertEqual(1, len(self.service.sent('GET', '/v1/nodes')))
 
     def test_create_by_class_and_trait(self):
-        """No list of nodes is sent."""
+        """The request has no list of nodes."""
         self.create('--resource-class', 'gold', '--trait', 'A', '--trait',
                     'B', '--instance', base.INSTANCE, '--uuid', base.UNKNOWN,
                     '--expires-at', '2031-01-01T00:00:00Z')
@@ -90,7 +90,7 @@ class CommandsTest(base.ClientTestCase):
             self.service.sent('POST')[0]['body'])
 
     def test_create_for_a_flavor(self):
-        """As the command of the compute service prints it."""
+        """The flavor is as the command of the compute service prints it."""
         specs = {'resources:CUSTOM_GOLD': '1', 'resources:VCPU': '0'}
         printed = {
             'OS-FLV-DISABLED:disabled': False,
@@ -116,7 +116,7 @@ class CommandsTest(base.ClientTestCase):
             sent['flavor'], self.service.sent('POST')[1]['body']['flavor'])
 
     def test_create_for_what_is_no_flavor(self):
-        """The server is not bothered."""
+        """No request is sent."""
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'f')
         for text in (None, '{', '[]', '7'):
             if text is not None:
@@ -127,17 +127,17 @@ class CommandsTest(base.ClientTestCase):
         self.assertEqual([], self.service.requests)
 
     def test_create_without_any_wish(self):
-        """The server is not bothered."""
+        """No request is sent."""
         self.assertRaises(exc.CommandError, self.create)
         self.assertEqual([], self.service.requests)
 
     def test_create_of_an_unknown_name(self):
-        """Nothing is reserved."""
+        """No reservation is made."""
         self.assertRaises(exc.NotFound, self.create, 'one', 'three')
         self.assertEqual({}, self.service.reservations)
 
     def test_create_waits_for_the_same_instance(self):
-        """One made up per try would leave reservations behind."""
+        """A new instance in each retry would leave reservations behind."""
         self.service.answers = [fake.refused(self.one)] * 2
         self.create('one', '--wait', '30')
         instances = {r['body']['instance_uuid']
@@ -146,7 +146,8 @@ class CommandsTest(base.ClientTestCase):
                                   len(instances)))
 
     def test_list(self):
-        """Five columns; more with --long, others with --fields."""
+        """The list has five columns; more with --long, others with --fields.
+        """
         held = self.create('one')
         rows = self.json_of(reservation.ListReservations)
         self.assertEqual([{name: held[name] for name in reservation.FIELDS}],
@@ -163,7 +164,7 @@ class CommandsTest(base.ClientTestCase):
         self.assertEqual(held['uuid'] + '\n', plain)
 
     def test_list_filters(self):
-        """A node's name will do."""
+        """The name of a node is accepted."""
         self.create('one', '--instance', base.INSTANCE)
         held = self.create('two', '--instance', base.OTHER_INSTANCE)
         for args in (('--node', 'two'), ('--node', self.two),
@@ -179,7 +180,7 @@ class CommandsTest(base.ClientTestCase):
                           reservation.ListReservations, '--limit', '-1')
 
     def test_list_sorts(self):
-        """By the first key on the server, by the others here."""
+        """The server sorts by the first key, the client by the others."""
         for name in ('one', 'two'):
             self.create(name)
         uuids = sorted(self.service.reservations)
@@ -194,7 +195,7 @@ class CommandsTest(base.ClientTestCase):
         self.assertEqual(uuids[::-1], [row['uuid'] for row in rows])
 
     def test_show(self):
-        """Whole, or in part."""
+        """The output is whole, or in part."""
         held = self.create('one')
         self.assertEqual(held, self.json_of(
             reservation.ShowReservation, held['uuid']))
@@ -202,7 +203,7 @@ class CommandsTest(base.ClientTestCase):
             reservation.ShowReservation, held['uuid'], '--fields', 'state'))
 
     def test_limits(self):
-        """One row for each; of another project where one is named."""
+        """There is one row for each, also for another project."""
         self.assertEqual([
             {'Limit': 'max_leases_per_project', 'Used': 3, 'Allowed': 200,
              'Unit': 'leases', 'Resource class': None},
@@ -217,7 +218,7 @@ class CommandsTest(base.ClientTestCase):
                          self.service.requests[-1]['query'])
 
     def test_limits_of_an_older_service(self):
-        """The version is told that would have them."""
+        """The error names the version that has limits."""
         for older in ({'maximum': '1.5'}, {'served': False}):
             for name, value in older.items():
                 setattr(self.service, name, value)
@@ -226,7 +227,7 @@ class CommandsTest(base.ClientTestCase):
             self.assertIn('1.6', str(error))
 
     def test_usage(self):
-        """One row for each day, or what is told apart."""
+        """There is one row for each day or other group."""
         self.assertEqual([
             {'Day': '2026-03-01', 'Project': 'red', 'Class': 'gold',
              'Promised host hours': 24.0, 'Bound host hours': 12.0,
@@ -246,7 +247,7 @@ class CommandsTest(base.ClientTestCase):
             self.service.requests[-1]['query'])
 
     def test_usage_in_a_table_is_rounded(self):
-        """To the hundredth, below titles that say what is counted."""
+        """The table has hundredths, and titles that name the unit."""
         self.service.promised = 36.521971
         lines = self.table_of(usage.ListUsage, '--by', 'class')
         self.assertEqual(
@@ -257,7 +258,7 @@ class CommandsTest(base.ClientTestCase):
         self.assertIn('"gold",36.521971,12.0,8.0,4.0', csv)
 
     def test_usage_of_no_project(self):
-        """Without Keystone there are none; programs get nothing there."""
+        """Without Keystone there are no projects; programs get null."""
         self.service.project = None
         by = ('--by', 'project')
         self.assertEqual('-', self.table_of(usage.ListUsage, *by)[1][0])
@@ -265,7 +266,7 @@ class CommandsTest(base.ClientTestCase):
         self.assertIn('\n"",24.0,', csv)
 
     def test_limits_in_a_table(self):
-        """What is not limited says so, and times are as they are typed."""
+        """An unlimited value says so, and times have the typed form."""
         self.assertEqual([
             ['Limit', 'Used', 'Allowed', 'Unit', 'Resource class'],
             ['max_leases_per_project', '3', '200', 'leases', '-'],
@@ -274,14 +275,14 @@ class CommandsTest(base.ClientTestCase):
             self.table_of(limits.ListLimits))
 
     def test_usage_of_an_older_service(self):
-        """The version is told that would have it."""
+        """The error names the version that has usage."""
         self.service.maximum = '1.9'
         error = self.assertRaises(errors.NotServed, self.run_command,
                                   usage.ListUsage)
         self.assertIn('1.10', str(error))
 
     def test_renew(self):
-        """One of the two times is needed."""
+        """One of the two times is required."""
         held = self.create('one')
         when = '2031-01-01T00:00:00+00:00'
         shown = self.json_of(reservation.RenewReservation, held['uuid'],
@@ -296,7 +297,7 @@ class CommandsTest(base.ClientTestCase):
                               reservation.RenewReservation, held['uuid'])
 
     def test_deploy(self):
-        """The node is active; a program can read what is printed."""
+        """The node is active; programs can parse the output."""
         held = self.create('one', '--instance', base.INSTANCE)
         told = io.StringIO()
         with contextlib.redirect_stderr(told):

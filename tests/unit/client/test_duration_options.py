@@ -10,30 +10,26 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Every option that takes a duration, in every command."""
+"""Each option with a duration, in each command."""
 
 from __future__ import annotations
 
 import argparse
-import configparser
 import contextlib
-import importlib
 import io
-import pathlib
-from typing import Any
 
 import testtools
 
-_ROOT = pathlib.Path(__file__).parents[3]
+from tests.unit.client import commands
 
 
 class DurationOptionsTest(testtools.TestCase):
     """A number without a unit is refused with the units."""
 
     def test_each_option_needs_a_unit(self) -> None:
-        """In the parser of each command that setup.cfg names."""
+        """The parser of each command in setup.cfg is checked."""
         seen = set()
-        for name, kind in _commands():
+        for name, kind in commands.described():
             parser = kind(None, None).get_parser(name)
             for action in parser._actions:
                 if action.metavar != '<duration>':
@@ -52,21 +48,8 @@ class DurationOptionsTest(testtools.TestCase):
             seen)
 
 
-def _commands() -> list[tuple[str, Any]]:
-    setup = configparser.ConfigParser()
-    setup.read(_ROOT / 'setup.cfg')
-    found = []
-    for line in setup.get('entry_points',
-                          'openstack.baremetal.v1').strip().splitlines():
-        name, _, place = line.partition(' = ')
-        module, _, kind = place.partition(':')
-        found.append((name.removeprefix('baremetal_reservation_'),
-                      getattr(importlib.import_module(module), kind)))
-    return found
-
-
 def _refusal(parser: argparse.ArgumentParser, *words: str) -> str:
-    """Return what a parser prints of words that it refuses."""
+    """Return the output of a parser that refuses words."""
     told = io.StringIO()
     with contextlib.redirect_stderr(told), contextlib.suppress(SystemExit):
         parser.parse_args([*words])

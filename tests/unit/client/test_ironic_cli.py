@@ -31,10 +31,10 @@ PLUGIN = pathlib.Path(__file__).parents[3] / 'plugins' / 'ironic-cli'
 
 
 class IronicCommandTest(base.ClientTestCase):
-    """What no real service shows of it; tests.inprocess has the rest."""
+    """Cases that no real service shows; tests.inprocess has the others."""
 
     def setUp(self) -> None:
-        """Make the plugin importable, and forget this shell's settings."""
+        """Make the plugin importable, and clear this shell's settings."""
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch(
             'sys.path', [str(PLUGIN), *sys.path]))
@@ -46,7 +46,7 @@ class IronicCommandTest(base.ClientTestCase):
 
     def ironic(self, *args: str, endpoint: bool = True,
                ) -> tuple[int, str, str]:
-        """Run the command, and return its status and what it printed."""
+        """Run the command, and return its status and its output."""
         out, err = io.StringIO(), io.StringIO()
         argv = ['--os-endpoint', self.service.url] if endpoint else []
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -54,7 +54,7 @@ class IronicCommandTest(base.ClientTestCase):
         return status, out.getvalue(), err.getvalue()
 
     def test_list_shows_all_pages(self):
-        """The old command knew no pages here."""
+        """The old command had no pages here."""
         self.service.page = 1
         self.ironic('reservation-create', self.one, base.INSTANCE)
         self.ironic('reservation-create', self.service.node('two'),
@@ -63,7 +63,7 @@ class IronicCommandTest(base.ClientTestCase):
         self.assertEqual(2, len(json.loads(out)))
 
     def test_the_endpoint_from_the_environment(self):
-        """Either of the names that were in use."""
+        """Both former names are accepted."""
         for name in ('OS_ENDPOINT', 'IRONIC_URL'):
             with fixtures.EnvironmentVariable(name, self.service.url):
                 status, _, err = self.ironic('reservation-list',
@@ -74,7 +74,7 @@ class IronicCommandTest(base.ClientTestCase):
         self.assertIn('--os-endpoint', err)
 
     def test_credentials(self):
-        """A token as it is; a name and a password for the endpoint itself."""
+        """A token is sent as it is; a password is checked at the endpoint."""
         self.ironic('--os-auth-token', 'secret', 'reservation-list')
         self.assertEqual('secret', self.service.requests[-1]['token'])
         self.ironic('--os-username', 'me', '--os-password', 'word',
@@ -83,7 +83,7 @@ class IronicCommandTest(base.ClientTestCase):
                          self.service.requests[-1]['authorization'])
 
     def test_wrong_use(self):
-        """The parser's own words, and its status."""
+        """The message and the status are the parser's."""
         self.assertRaises(SystemExit, self.ironic, 'reservation-create',
                           self.one)
         self.assertEqual(0, self.ironic('help')[0])

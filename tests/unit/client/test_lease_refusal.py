@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Why a lease is refused, as people read it."""
+"""The refusal of a lease in the form for people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import testtools
 
 from ironic_reservations import errors
 from ironic_reservations import faults
-from ironic_reservations.client import refusal
+from ironic_reservations_client import refusal
 
 REASON = {
     'code': 'shortage', 'detail': 'Not enough hosts: 1 too few.',
@@ -48,10 +48,10 @@ def read(**details):
 
 
 class LeaseRefusalTest(testtools.TestCase):
-    """From the body that the service writes to the lines that are printed."""
+    """The tests go from the body of the service to the printed lines."""
 
     def test_blockers_and_offers(self):
-        """One a line, each once."""
+        """There is one a line, without repetitions."""
         self.assertEqual(
             'Not enough hosts: 1 too few. [lease.refused] (HTTP 409) '
             '(Request-ID: req-1)\n'
@@ -67,7 +67,7 @@ class LeaseRefusalTest(testtools.TestCase):
             str(read(reasons=[REASON], offers=[LATER, FEWER])))
 
     def test_own_lease_is_named(self):
-        """By its name and id, where the service tells them."""
+        """The name and the id are shown, if the service has sent them."""
         blocker, = (each for each in REASON['blockers'] if each['own'])
         told = str(read(reasons=[{**REASON, 'blockers': [
             {**blocker, 'lease_id': 'ours', 'lease_name': 'training'}]}],
@@ -75,7 +75,7 @@ class LeaseRefusalTest(testtools.TestCase):
         self.assertIn('of your lease training (ours)', told)
 
     def test_lease_of_another_user_is_named(self):
-        """Without Keystone: with its user, where that is known."""
+        """Without Keystone, the user is shown, if it is known."""
         blocker, = (each for each in REASON['blockers'] if not each['own'])
         for user, said in (('pia', 'pia'), (None, 'an unknown user')):
             told = str(read(reasons=[{**REASON, 'blockers': [
@@ -84,7 +84,7 @@ class LeaseRefusalTest(testtools.TestCase):
             self.assertIn(f'of the lease training of {said} (hers)', told)
 
     def test_instances_are_told_what_each_host_lacks(self):
-        """By class and time; a host that somebody has whole is taken."""
+        """The class and the time are shown; a wholly leased host is taken."""
         window = {'start_date': '2030-01-31T12:00:00+00:00',
                   'end_date': '2030-01-31T13:00:00+00:00'}
         told = read(reasons=[{**REASON, 'blockers': [], 'hosts': [
@@ -103,19 +103,19 @@ class LeaseRefusalTest(testtools.TestCase):
             str(told))
 
     def test_the_search_limit_is_told(self):
-        """There may be a way."""
+        """A plan may exist nevertheless."""
         told = read(reasons=[{**REASON, 'code': 'search_limit', 'at': None,
                               'proved': False, 'blockers': []}], offers=[])
         self.assertIn('\n  reservation 0: [search_limit] (not proved',
                       str(told))
 
     def test_offers_can_be_posted(self):
-        """They are kept as they came."""
+        """Offers are kept unchanged."""
         self.assertEqual((LATER,), read(reasons=[REASON],
                                         offers=[LATER]).offers)
 
     def test_other_errors_about_leases(self):
-        """Have a code, and no lines."""
+        """They have a code, and no lines."""
         _status, body = faults.render_as_blazar(
             errors.LeaseNotFound('There is no lease x: gone.'), None)
         told = refusal.read(body)
@@ -124,7 +124,7 @@ class LeaseRefusalTest(testtools.TestCase):
                          '(HTTP 404)', str(told))
 
     def test_details_of_another_kind(self):
-        """A later server may have others; nothing fails."""
+        """A later server may have other details; nothing fails."""
         _status, body = faults.render_as_blazar(errors.LeaseRefused('No.'))
         for details in ({'reasons': ['x'], 'offers': [1]},
                         {'reasons': [{'blockers': [{}]}],

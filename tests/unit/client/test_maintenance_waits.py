@@ -10,17 +10,17 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whom a maintenance window waits for, in a table."""
+"""The users that a maintenance window waits for, in a table."""
 
 import testtools
 
-from ironic_reservations.client.osc import maintenance
+from ironic_reservations_client.osc import maintenance
 
 
 class TestWaiting(testtools.TestCase):
 
     def test_each_node_has_lines_of_its_own(self):
-        shown = maintenance._Waiting([
+        shown = '\n\n'.join(map(maintenance.waiting_lines, [
             {'node_uuid': 'one', 'node_name': None,
              'for': 'The lease has the node.',
              'since': '2026-01-01T10:00:00+00:00',
@@ -29,7 +29,7 @@ class TestWaiting(testtools.TestCase):
             {'node_uuid': 'two', 'node_name': 'gold-2',
              'for': 'An instance is on the node.',
              'since': '2026-01-01T10:00:00+00:00', 'until': None,
-             'latest': '2026-01-01T12:00:00+00:00'}]).human_readable()
+             'latest': '2026-01-01T12:00:00+00:00'}]))
         self.assertEqual('''\
 one: The lease has the node.
 since: 2026-01-01T10:00:00+00:00

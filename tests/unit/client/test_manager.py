@@ -24,16 +24,16 @@ from ironicclient import exc
 from keystoneauth1 import exceptions as ksa_exceptions
 
 from ironic_reservations import errors as service_errors
-from ironic_reservations.client import errors
-from ironic_reservations.client import reservation
-from ironic_reservations.client import session
-from ironic_reservations.client import waiting
+from ironic_reservations_client import errors
+from ironic_reservations_client import reservation
+from ironic_reservations_client import session
+from ironic_reservations_client import waiting
 from tests.unit.client import base
 from tests.unit.client import fake
 
 
 class ManagerTest(base.ClientTestCase):
-    """Each call says what the API wants to hear."""
+    """Each call becomes the right request."""
 
     def setUp(self) -> None:
         """Enroll two nodes."""
@@ -62,32 +62,32 @@ class ManagerTest(base.ClientTestCase):
             self.service.sent('POST')[0]['body'])
 
     def test_our_version_goes_beside_ironics(self):
-        """Both are asked for, each in a header of its own."""
+        """Each version is in a header of its own."""
         self.manager.list()
         request = self.service.requests[-1]
         self.assertEqual('baremetal-reservation 1.26', request['version'])
         self.assertEqual('1.95', request['ironic_version'])
 
     def test_get_gives_the_fields_asked_for(self):
-        """One reservation, a part of it."""
+        """The answer is one reservation, in part."""
         made = self.manager.create(base.INSTANCE, self.one)
         found = self.manager.get(made.uuid, fields=['uuid', 'state'])
         self.assertEqual({'uuid': made.uuid, 'state': 'reserved'},
                          found.to_dict())
 
     def test_get_of_an_unknown_one_is_the_not_found_of_ironicclient(self):
-        """Code that catches ironicclient's exceptions goes on working."""
+        """Code that catches ironicclient's exceptions still works."""
         error = self.assertRaises(exc.NotFound, self.manager.get,
                                   base.UNKNOWN)
         self.assertEqual('reservation.not_found', error.code)
 
     def test_an_identifier_cannot_lead_to_another_path(self):
-        """It is quoted."""
+        """The identifier is quoted."""
         self.assertRaises(exc.NotFound, self.manager.delete, '../nodes/x?a=b')
         self.assertEqual([], self.service.sent('DELETE', '/v1/nodes'))
 
     def test_list_takes_filters(self):
-        """Those of the API."""
+        """The filters are those of the API."""
         self.manager.create(base.INSTANCE, self.one)
         made = self.manager.create(base.OTHER_INSTANCE, self.two)
         self.assertEqual([made], self.manager.list(node=self.two))
@@ -102,7 +102,7 @@ class ManagerTest(base.ClientTestCase):
             self.service.requests[-1]['query'])
 
     def test_list_follows_the_pages_for_no_limit(self):
-        """0 is all, None is one page, as in the rest of ironicclient."""
+        """0 means all, None one page, as in the rest of ironicclient."""
         self._fill(5)
         self.service.page = 2
         self.assertEqual(5, len(self.manager.list(limit=0)))
@@ -116,7 +116,7 @@ class ManagerTest(base.ClientTestCase):
                 self.service.node(f'more-{number}'))
 
     def test_renew_takes_either_time(self):
-        """A JSON patch of one step."""
+        """The request is a JSON patch of one step."""
         made = self.manager.create(base.INSTANCE, self.one)
         self.manager.renew(made.uuid, ttl=60)
         self.assertEqual([{'op': 'replace', 'path': '/ttl', 'value': 60}],
@@ -129,17 +129,17 @@ class ManagerTest(base.ClientTestCase):
         self.assertEqual(2, len(self.service.sent('PATCH')))
 
     def test_delete_gives_the_node_back(self):
-        """Nothing is left on the server."""
+        """The server has no reservation afterwards."""
         made = self.manager.create(base.INSTANCE, self.one)
         self.assertIsNone(self.manager.delete(made.uuid))
         self.assertEqual({}, self.service.reservations)
 
 
 class RefusalTest(base.ClientTestCase):
-    """A refusal is told in full, and at once."""
+    """A refusal is raised with its details, and at once."""
 
     def setUp(self) -> None:
-        """Use a client that would wait if it tried again."""
+        """Use a client that would wait between retries."""
         super().setUp()
         self.node = self.service.node('one')
         self.manager = reservation.ReservationManager(
@@ -162,7 +162,7 @@ class RefusalTest(base.ClientTestCase):
             str(error))
 
     def test_causes_that_are_counted_are_told_too(self):
-        """A pick by class counts instead of naming each node."""
+        """A pick by class counts nodes instead of naming each."""
         self.service.answers = [service_errors.NoNodeAvailable(
             'No node with the resource class gold can be reserved: of the '
             'nodes that you may see, 12 reserved.',
@@ -174,7 +174,7 @@ class RefusalTest(base.ClientTestCase):
             r'reserved\. \[.*\n  12 nodes \[reserved\]$')
 
     def test_contention_is_tried_again(self):
-        """It passes by itself; so does an answer of a proxy."""
+        """Contention is temporary; so is an answer of a proxy."""
         self.manager = reservation.ReservationManager(
             self.ironic(retry_interval=0))
         self.service.answers = [service_errors.Contention('Try again.')] * 2
@@ -182,7 +182,7 @@ class RefusalTest(base.ClientTestCase):
         self.assertEqual(3, len(self.service.sent('POST')))
 
     def test_retries_have_one_key_and_each_call_its_own(self):
-        """A copy of any of them is known when the reservation is over."""
+        """A retry is recognized even if the reservation is over by then."""
         self.manager = reservation.ReservationManager(
             self.ironic(retry_interval=0))
         self.service.answers = [service_errors.Contention('Try again.')] * 2
@@ -196,7 +196,7 @@ class RefusalTest(base.ClientTestCase):
         self.assertNotEqual(keys[2], keys[3])
 
     def test_retries_end(self):
-        """With what the server said last."""
+        """The error is the last answer of the server."""
         self.manager = reservation.ReservationManager(
             self.ironic(retry_interval=0, max_retries=2))
         self.service.answers = [service_errors.Contention('Try again.')] * 9
@@ -206,7 +206,7 @@ class RefusalTest(base.ClientTestCase):
         self.assertEqual(3, len(self.service.sent('POST')))
 
     def test_a_service_without_reservations_is_named(self):
-        """A bare 404 would not say what to do."""
+        """A bare 404 would give no remedy."""
         self.service.served = False
         error = self.assertRaises(errors.NotServed, self.manager.list)
         self.assertIn(self.service.url, str(error))
@@ -214,7 +214,7 @@ class RefusalTest(base.ClientTestCase):
 
 
 class WaitTest(base.ClientTestCase):
-    """Waiting for a node goes on only while that can help."""
+    """Waiting for a node continues only while it can help."""
 
     def setUp(self) -> None:
         """Enroll a node."""
@@ -223,7 +223,7 @@ class WaitTest(base.ClientTestCase):
         self.manager = reservation.ReservationManager(self.ironic())
 
     def test_a_node_that_becomes_free_is_taken(self):
-        """After two refusals."""
+        """The node is taken after two refusals."""
         self.service.answers = [fake.refused(self.node)] * 2
         made = self.manager.create(base.INSTANCE, [self.node], wait=600)
         self.assertEqual(self.node, made.node_uuid)
@@ -231,9 +231,9 @@ class WaitTest(base.ClientTestCase):
         self.assertEqual((3, 1), (len(keys), len(set(keys))))
 
     def test_the_last_refusal_tells_why_it_was_in_vain(self):
-        """Not only that the time is up."""
+        """The error is more than a time-out."""
         self.manager.create(base.OTHER_INSTANCE, [self.node])
-        # NOTE: each look at the clock is a second after the last one.
+        # Each reading of the clock is a second after the previous one.
         pauses, seconds = [], itertools.count()
         self.useFixture(fixtures.MockPatchObject(
             waiting.until_free, '__defaults__',
@@ -254,10 +254,10 @@ class WaitTest(base.ClientTestCase):
 
 
 class VersionTest(base.ClientTestCase):
-    """Both versions are agreed on, each by its own rules."""
+    """The two versions are negotiated separately, each by its own rules."""
 
     def test_an_older_service_is_asked_for_its_newest_version(self):
-        """And from then on at once."""
+        """Later requests name that version at once."""
         self.service.maximum = '1.2'
         manager = reservation.ReservationManager(self.ironic())
         manager.list()
@@ -268,7 +268,7 @@ class VersionTest(base.ClientTestCase):
             [request['version'] for request in self.service.requests])
 
     def test_a_version_that_is_insisted_on_is_not_lowered(self):
-        """The refusal is told."""
+        """The refusal is raised."""
         self.service.maximum = '1.2'
         manager = reservation.ReservationManager(self.ironic(), version='1.3')
         error = self.assertRaises(exc.NotAcceptable, manager.list)
@@ -276,9 +276,9 @@ class VersionTest(base.ClientTestCase):
         self.assertEqual(1, len(self.service.requests))
 
     def test_ironics_own_version_is_negotiated_as_ever(self):
-        """An older Ironic refuses 1.95; the next request asks for 1.80."""
+        """An older Ironic refuses 1.95; the next request names 1.80."""
         self.service.ironic_maximum = '1.80'
-        # NOTE: the state that the commands start with.
+        # The commands start in this state.
         client = self.ironic()
         client.http_client.api_version_select_state = 'default'
         manager = reservation.ReservationManager(client)
@@ -288,7 +288,7 @@ class VersionTest(base.ClientTestCase):
         self.assertEqual('baremetal-reservation 1.26', request['version'])
 
     def test_versions_of_other_services_stay_in_the_header(self):
-        """One that the user set, and not twice ours."""
+        """The user's version is kept, and ours is not sent twice."""
         client = self.ironic(additional_headers={
             'openstack-api-version':
                 'baremetal 1.80, baremetal-reservation 1.1'})
@@ -297,7 +297,7 @@ class VersionTest(base.ClientTestCase):
                          self.service.requests[-1]['version'])
 
     def test_the_ironic_client_is_left_as_it_was(self):
-        """Its own requests carry nothing of ours."""
+        """Its own requests contain no header of ours."""
         client = self.ironic()
         node = self.service.node('one')
         manager = reservation.ReservationManager(client)
@@ -309,7 +309,7 @@ class VersionTest(base.ClientTestCase):
 
 
 class DeployTest(base.ClientTestCase):
-    """The proof goes with the deploy, and with nothing else."""
+    """Only the deploy shows the proof."""
 
     def setUp(self) -> None:
         """Reserve a node."""
@@ -332,13 +332,13 @@ class DeployTest(base.ClientTestCase):
                          self.service.nodes[self.node]['provision_state'])
 
     def test_a_locked_node_is_tried_again(self):
-        """Ironic's own 409 passes, as for ``baremetal node deploy``."""
+        """Ironic's own 409 is temporary, as for ``baremetal node deploy``."""
         self.service.locked = 2
         self.manager.deploy(self.held.uuid)
         self.assertEqual(3, len(self.service.sent('PUT')))
 
     def test_a_refused_proof_is_told(self):
-        """With the code of the guard."""
+        """The error has the code of the guard."""
         nodes = reservation.with_proof(self.ironic(), base.UNKNOWN)
         error = self.assertRaises(
             exc.Forbidden, nodes.set_provision_state, self.node, 'active')
@@ -347,10 +347,10 @@ class DeployTest(base.ClientTestCase):
 
 
 class EndpointTest(base.ClientTestCase):
-    """Reservations may be served elsewhere than Ironic, and under a path."""
+    """The API may be at another endpoint than Ironic, and below a path."""
 
     def test_another_endpoint_is_used(self):
-        """Pages included; the Ironic client keeps its own."""
+        """Pages are read there, too; the Ironic client keeps its endpoint."""
         elsewhere = fake.FakeService()
         elsewhere.prefix = '/reservation'
         self.useFixture(elsewhere)
@@ -363,7 +363,7 @@ class EndpointTest(base.ClientTestCase):
         self.assertEqual([], self.service.requests)
 
     def test_a_lost_connection_is_tried_again(self):
-        """As often as ironicclient would."""
+        """There are as many retries as in ironicclient."""
         manager = reservation.ReservationManager(
             self.ironic(max_retries=2), endpoint='http://127.0.0.1:1')
         with mock.patch.object(session.time, 'sleep') as sleep:

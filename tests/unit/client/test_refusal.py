@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""What is made of the bodies of errors."""
+"""Bodies of errors as the client reads them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ import testtools
 
 from ironic_reservations import errors
 from ironic_reservations import faults
-from ironic_reservations.client import refusal
+from ironic_reservations_client import refusal
 
 
 class RefusalTest(testtools.TestCase):
-    """Whatever a server or a proxy says."""
+    """The body comes from our service, from another one or from a proxy."""
 
     def test_what_the_service_writes(self):
-        """Read back whole."""
+        """The body is read without a loss."""
         reasons = [{'node_uuid': 'n', 'code': 'busy', 'detail': 'is busy'}]
         status, body = faults.render(
             errors.NoNodeAvailable('No.', reasons=reasons), 'req-1')
@@ -45,7 +45,7 @@ class RefusalTest(testtools.TestCase):
              errors.VersionNotAcceptable.code))
 
     def test_other_bodies_are_not_ours(self):
-        """Ironic's own, a proxy's, and nonsense."""
+        """They are Ironic's own, a proxy's, or nonsense."""
         for body in (b'', b'<html>', b'\xff', b'null', b'[]', b'1',
                      b'{"errors": []}', b'{"errors": [1]}',
                      b'{"errors": [{"status": 409}]}',
@@ -64,7 +64,7 @@ class RefusalTest(testtools.TestCase):
                          '  node n: is busy [busy]', str(told))
 
     def test_reasons_that_are_no_objects_are_left_out(self):
-        """A later version may have others."""
+        """A later version may have reasons of another kind."""
         body = json.dumps({'errors': [{
             'status': 409, 'code': 'c', 'detail': 'd',
             'reasons': ['x', {'code': 'y'}]}]})

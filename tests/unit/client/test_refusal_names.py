@@ -17,15 +17,15 @@ import types
 from ironicclient import exc
 import testtools
 
-from ironic_reservations.client import errors
-from ironic_reservations.client import refusal
-from ironic_reservations.client.osc import named_nodes
+from ironic_reservations_client import errors
+from ironic_reservations_client import nodes as client_nodes
+from ironic_reservations_client import refusal
 
 NAMED, UNNAMED, UNSEEN = (f'{number}' * 36 for number in range(3))
 
 
 class _Nodes:
-    """Those of Ironic that the caller sees."""
+    """The nodes of Ironic that the caller may see."""
 
     def get(self, uuid, fields):
         if uuid == UNSEEN:
@@ -36,7 +36,7 @@ class _Nodes:
 
 
 class _NoNodes:
-    """Those of an Ironic that does not answer."""
+    """An Ironic that does not answer."""
 
     def get(self, uuid, fields):
         raise exc.ServiceUnavailable()
@@ -52,7 +52,7 @@ class TestNames(testtools.TestCase):
             409, 'maintenance.refused', 'Nothing was booked.', reasons),
             exc.Conflict())
         with (testtools.ExpectedException(errors.Conflict),
-              named_nodes.in_refusals(types.SimpleNamespace(node=nodes))):
+              client_nodes.named_in_refusals(types.SimpleNamespace(node=nodes))):
             raise refused
         return str(refused).splitlines()[1:]
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What hosts must be like: what is typed is what the service reads."""
+"""Requirements: the service reads the condition that the user typed."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ import json
 
 import testtools
 
-from ironic_reservations.client import requirement_text
 from ironic_reservations.model import requirements
+from ironic_reservations_client import requirement_text
 
 HOST = {'vcpus': '16', 'rack': 'r1', 'resource_class': 'gold',
         'traits': frozenset({'CUSTOM_NVME', 'CUSTOM_GPU'})}
 
 
 class WishesTest(testtools.TestCase):
-    """With the service's own reader."""
+    """The texts are parsed by the service's own code."""
 
     def matches(self, *conditions, **more):
-        """Tell whether the host is asked for."""
+        """Return whether the host matches."""
         return requirements.parse(
             '', requirement_text.properties(conditions, **more)).matches(HOST)
 
     def test_operators(self):
-        """Numbers compare as numbers."""
+        """Numbers are compared as numbers."""
         for condition in ('vcpus>=8', 'vcpus = 16', 'vcpus==16', 'rack!=r2',
                           'vcpus>9', 'vcpus<100', 'vcpus<=16'):
             self.assertTrue(self.matches(condition), condition)
@@ -42,7 +42,7 @@ class WishesTest(testtools.TestCase):
             self.assertFalse(self.matches(condition), condition)
 
     def test_all_of_them_hold(self):
-        """Class and traits besides."""
+        """They hold together with class and traits."""
         self.assertTrue(self.matches(
             'vcpus>=8', 'rack=r1', resource_class='gold',
             traits=['CUSTOM_NVME', 'CUSTOM_GPU']))
@@ -51,18 +51,18 @@ class WishesTest(testtools.TestCase):
             self.assertFalse(self.matches('vcpus>=8', **wrong), wrong)
 
     def test_nothing_asked(self):
-        """Is the empty text, which Blazar takes as well."""
+        """Without a condition, the text is empty, as Blazar accepts it."""
         self.assertEqual('', requirement_text.properties())
         self.assertTrue(self.matches())
 
     def test_values_are_quoted(self):
-        """Whatever is in them."""
+        """Values are quoted in any case."""
         self.assertEqual(
             ['==', '$note', 'a "b" = c'],
             json.loads(requirement_text.properties(['note=a "b" = c'])))
 
     def test_what_is_no_condition(self):
-        """It is told how to write one."""
+        """The refusal shows how to write a condition."""
         for text in ('', 'vcpus', '=8', 'vcpus=', 'vcpus 8', '>=8'):
             error = self.assertRaises(
                 ValueError, requirement_text.properties, [text])

@@ -18,14 +18,14 @@ from __future__ import annotations
 from openstack import exceptions
 
 from ironic_reservations import errors as service_errors
-from ironic_reservations.client import sdk
-from ironic_reservations.client.sdk import errors
+from ironic_reservations_client import sdk
+from ironic_reservations_client.sdk import errors
 from tests.unit.client import base
 from tests.unit.client import fake
 
 
 class SdkTest(base.ClientTestCase):
-    """The same calls, in the words of openstacksdk."""
+    """The same calls, in the form of openstacksdk."""
 
     def setUp(self) -> None:
         """Enroll two nodes."""
@@ -48,14 +48,14 @@ class SdkTest(base.ClientTestCase):
             self.service.sent('POST')[0]['body'])
 
     def test_reserve_takes_nodes_as_openstacksdk_gives_them(self):
-        """And makes an instance up where none is named."""
+        """An instance uuid is generated if none is given."""
         node = self.conn.baremetal.get_node(self.two)
         made = sdk.reserve(self.conn, [node])
         self.assertEqual(self.two, made.node_id)
         self.assertEqual(36, len(made.instance_id))
 
     def test_list_get_renew_release(self):
-        """Each does on the server what it says."""
+        """Each call has its effect on the server."""
         self.service.page = 1
         held = [sdk.reserve(self.conn, [self.one], base.INSTANCE),
                 sdk.reserve(self.conn, [self.two], base.OTHER_INSTANCE)]
@@ -75,7 +75,7 @@ class SdkTest(base.ClientTestCase):
                           self.conn, held[0])
 
     def test_every_request_asks_for_our_version(self):
-        """Beside the microversion of Ironic's that is configured."""
+        """Ironic's configured microversion is sent as well."""
         conn = self.connection(baremetal_default_microversion='1.80')
         made = sdk.reserve(conn, [self.one])
         sdk.renew(conn, made, ttl=60)
@@ -88,14 +88,14 @@ class SdkTest(base.ClientTestCase):
              if r['path'].startswith('/v1/reservations')})
 
     def test_an_older_service_is_asked_for_its_newest_version(self):
-        """Without the caller's doing."""
+        """The caller need not do anything."""
         self.service.maximum = '1.1'
         sdk.reserve(self.conn, [self.one])
         self.assertEqual('baremetal-reservation 1.1',
                          self.service.sent('POST')[-1]['version'])
 
     def test_a_conflict_comes_at_once_with_its_reasons(self):
-        """openstacksdk would have asked again for a quarter of a minute."""
+        """openstacksdk would have repeated it for a quarter of a minute."""
         self.service.answers = [fake.refused(self.one)]
         error = self.assertRaises(exceptions.ConflictException, sdk.reserve,
                                   self.conn, [self.one])
@@ -107,7 +107,7 @@ class SdkTest(base.ClientTestCase):
                       str(error))
 
     def test_limits(self):
-        """Of the own project, or of another one."""
+        """The limits are those of the own project, or of another one."""
         self.assertEqual('red', sdk.limits(self.conn)['project_id'])
         told = sdk.limits(self.conn, 'blue')
         self.assertEqual('blue', told['project_id'])
@@ -117,7 +117,7 @@ class SdkTest(base.ClientTestCase):
                           self.conn)
 
     def test_waiting(self):
-        """Until a node is free."""
+        """The call waits until a node is free."""
         self.service.answers = [fake.refused(self.one)] * 2
         made = sdk.reserve(self.conn, [self.one], wait=600)
         self.assertEqual(self.one, made.node_id)
@@ -126,7 +126,7 @@ class SdkTest(base.ClientTestCase):
         self.assertEqual(36, len(keys[0]))
 
     def test_other_errors_keep_their_kind(self):
-        """400 and 503, with their codes."""
+        """400 and 503 keep their codes."""
         self.service.answers = [service_errors.InvalidValue('Too long.'),
                                 service_errors.DatabaseUnavailable('Down.')]
         error = self.assertRaises(exceptions.BadRequestException,
@@ -137,7 +137,7 @@ class SdkTest(base.ClientTestCase):
         self.assertEqual('service.database_unavailable', error.code)
 
     def test_deploy_shows_the_proof_and_nothing_after_it_does(self):
-        """The connection is left as it was."""
+        """The connection is unchanged afterwards."""
         made = sdk.reserve(self.conn, [self.one])
         node = sdk.deploy(self.conn, made.id, config_drive={'meta_data': {}},
                           wait=True, timeout=600)

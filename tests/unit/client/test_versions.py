@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The version header, and that clients keep up with the service."""
+"""The version header, and the clients' support of new versions."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ import pathlib
 import testtools
 
 from ironic_reservations.api import versions as api_versions
-from ironic_reservations.client import versions
+from ironic_reservations_client import versions
 
 ROOT = pathlib.Path(__file__).parents[3]
 
 
 class VersionsTest(testtools.TestCase):
-    """Small rules that would be forgotten."""
+    """Small rules that could be forgotten."""
 
     def test_clients_know_the_newest_version(self):
-        """A new version of the API is for the clients too."""
+        """A new version of the API must be added to the clients, too."""
         newest = api_versions.text(api_versions.MAXIMUM)
         self.assertEqual(newest, versions.LATEST)
         page = (ROOT / 'doc' / 'source' / 'user' / 'client.rst').read_text()
         self.assertIn(f'.. |LATEST| replace:: {newest}\n', page)
 
     def test_the_service_reads_what_clients_write(self):
-        """Beside other services, and without them."""
+        """The header may name other services as well."""
         for beside in (None, '', 'baremetal 1.80', 'baremetal 1.80,compute 2',
                        'Baremetal-Reservation 1.0'):
             self.assertEqual(2, api_versions.OWN.requested(
                 versions.header('1.2', beside)))
 
     def test_lower(self):
-        """Only where it is ours that is lower."""
+        """Only our version is lowered."""
         for served, expected in (
                 ('baremetal-reservation 1.2', '1.2'),
                 ('baremetal 1.1, baremetal-reservation 1.2', '1.2'),

@@ -19,11 +19,11 @@ from ironicclient import exc
 from keystoneauth1 import exceptions as ksa_exceptions
 import testtools
 
-from ironic_reservations.client.osc import calendar
+from ironic_reservations_client.osc import calendar
 
 
 class TestWatch(testtools.TestCase):
-    """What ends ``--watch``, and what does not."""
+    """Errors that end ``--watch``, and errors that do not."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -31,12 +31,12 @@ class TestWatch(testtools.TestCase):
         self.command._tag = 'seen'
 
     def again(self, error: Exception) -> object:
-        """Ask again, and fail."""
+        """Repeat the request, which fails."""
         with mock.patch.object(self.command, '_look', side_effect=error):
             return self.command._again(argparse.Namespace(watch=0))
 
     def test_watch_outlives_what_passes(self) -> None:
-        """The service, a proxy before it or the way to it may be down."""
+        """The service, a proxy or the network may be down for a while."""
         for kind in (ksa_exceptions.ConnectTimeout,
                      ksa_exceptions.ConnectFailure,
                      exc.ConnectionRefused, exc.InternalServerError,
@@ -48,7 +48,7 @@ class TestWatch(testtools.TestCase):
             ksa_exceptions.UnknownConnectionError('cut off', OSError())))
 
     def test_watch_ends_at_what_stays(self) -> None:
-        """Nobody would look at it any longer."""
+        """Another attempt would make no difference."""
         for kind in (exc.Unauthorized, exc.BadRequest,
                      ksa_exceptions.SSLError):
             self.assertRaises(kind, self.again, kind('no'))

@@ -24,77 +24,77 @@ from cliff import commandmanager
 from osc_lib.command import command
 import testtools
 
-from ironic_reservations.client import times
-from ironic_reservations.client.osc import chart_command
-from ironic_reservations.client.osc import lease
-from ironic_reservations.client.osc import zone
+from ironic_reservations_client import times
+from ironic_reservations_client.osc import cells
+from ironic_reservations_client.osc import typed
+from ironic_reservations_client.osc import zone
 from tests.unit.client import zones
 
 EVENT = {'time': '2030-07-01T08:00:00.000000', 'status': 'UNDONE'}
 
 
 class One(zone.Zoned, command.ShowOne):
-    """A command with a time in, and some out."""
+    """A command with a time as its argument, and times in its output."""
 
     def get_parser(self, prog_name):
-        """Take a time."""
+        """Add an argument for a time."""
         parser = super().get_parser(prog_name)
-        parser.add_argument('--at', type=chart_command.instant)
-        parser.add_argument('--within', type=chart_command.instant, nargs=2)
+        parser.add_argument('--at', type=typed.instant)
+        parser.add_argument('--within', type=typed.instant, nargs=2)
         return parser
 
     def take_action(self, parsed_args):
-        """Show it, and others."""
+        """Show this time, and others."""
         at = parsed_args.at
         return ('start_date', 'name', 'end_date', 'events', 'blocks'), (
             at if at in (None, times.NOW) else at.isoformat(),
-            '2030-07-01T08:00:00', None, [EVENT], lease.Blocks([EVENT]))
+            '2030-07-01T08:00:00', None, [EVENT], cells.blocks([EVENT]))
 
 
 class Many(zone.Zoned, command.Lister):
     """A list with times."""
 
     def take_action(self, parsed_args):
-        """List two, the second of which has no time."""
+        """Return two rows, the second of which has no time."""
         return ('id', 'expires_at'), [('1', '2030-01-31T12:00:00+00:00'),
                                       ('2', None)]
 
 
 class Window(zone.Zoned, command.ShowOne):
-    """A command with times and durations that have many digits."""
+    """A command whose times and durations have many digits."""
 
     def take_action(self, parsed_args):
-        """Show them."""
+        """Show times and durations."""
         return ('starts_at', 'duration', 'between', 'updated_at', 'events'), (
             '2030-07-01T08:00:00.473772+00:00', 259200,
-            lease.Window(['2030-07-01T08:00:00.000000',
+            cells.window(['2030-07-01T08:00:00.000000',
                           '2030-07-02T08:00:00.000000']), None,
-            lease.Blocks([EVENT]))
+            cells.blocks([EVENT]))
 
 
 class Within(One):
     """A command with two times in one option."""
 
     def take_action(self, parsed_args):
-        """Show them."""
+        """Show both times."""
         return ('between',), ([each.isoformat()
                                for each in parsed_args.within],)
 
 
 class LocalTest(testtools.TestCase):
-    """In Berlin, which is two hours ahead in summer and one in winter."""
+    """The zone is Berlin, two hours ahead in summer and one in winter."""
 
     def setUp(self) -> None:
-        """Go there."""
+        """Set the zone."""
         super().setUp()
         self.useFixture(zones.Zone('Europe/Berlin'))
 
     def shown(self, kind, *words):
-        """Run a command; return what it prints as JSON."""
+        """Run a command; return its output, parsed as JSON."""
         return json.loads(self.printed(kind, *words, '-f', 'json'))
 
     def printed(self, kind, *words):
-        """Run a command; return what it prints."""
+        """Run a command; return its output."""
         out = io.StringIO()
         manager = commandmanager.CommandManager('no.such.namespace')
         of = app.App('test', '1', manager, stdout=out)
@@ -103,13 +103,13 @@ class LocalTest(testtools.TestCase):
         return out.getvalue()
 
     def test_times_are_in_utc(self):
-        """Unless something else is asked for."""
+        """This holds unless the user sets a zone."""
         found = self.shown(One, '--at', '2030-07-01 10:00')
         self.assertEqual('2030-07-01T10:00:00+00:00', found['start_date'])
         self.assertEqual([EVENT], found['events'])
 
     def test_times_are_local(self):
-        """Those that are typed, and those that are shown at any depth."""
+        """Typed times are local, and shown times at any depth."""
         found = self.shown(One, '--at', '2030-07-01 10:00', '--local')
         there = {'time': '2030-07-01T10:00:00+02:00', 'status': 'UNDONE'}
         self.assertEqual({
@@ -121,7 +121,7 @@ class LocalTest(testtools.TestCase):
             [each['expires_at'] for each in self.shown(Many, '--local')])
 
     def test_a_zone_that_is_typed_is_kept(self):
-        """``--local`` is about times without one."""
+        """``--local`` concerns times without a zone."""
         for option in ((), ('--local',)):
             found = self.shown(One, '--at', '2030-07-01T10:00+09:00', *option)
             self.assertEqual(
@@ -129,19 +129,19 @@ class LocalTest(testtools.TestCase):
                 times.parsed(found['start_date']))
 
     def test_now_is_now_anywhere(self):
-        """It has no zone."""
+        """"now" has no zone."""
         self.assertEqual('now', self.shown(One, '--at', 'now',
                                            '--local')['start_date'])
 
     def test_the_ends_of_the_calendar(self):
-        """Where the local time would leave it, the time stays as it is."""
+        """A time whose local form does not exist stays as it is."""
         self.assertEqual(
             '9999-12-31T23:59:00+00:00',
             self.shown(One, '--at', '9999-12-31T23:59:00+00:00',
                        '--local')['start_date'])
 
     def test_both_times_of_an_option_are_read_in_the_zone(self):
-        """As ``--between`` has them."""
+        """This is the form of ``--between``."""
         words = ('--within', '2030-07-01 10:00', '2030-07-02 10:00')
         for option, there in (((), '10:00:00+00:00'),
                               (('--local',), '10:00:00+02:00')):
@@ -150,7 +150,8 @@ class LocalTest(testtools.TestCase):
                 self.shown(Within, *words, *option)['between'])
 
     def test_a_table_is_for_people(self):
-        """Whole seconds with the zone, and durations as they are typed."""
+        """Times have whole seconds and the zone, and durations the typed form.
+        """
         for option, zones_name, hour in (((), 'UTC', '08'),
                                          (('--local',), 'CEST', '10')):
             cells = [line.split('|')[2].strip() for line
@@ -163,7 +164,7 @@ class LocalTest(testtools.TestCase):
                  f'time: {first}', 'status: UNDONE'], cells)
 
     def test_other_formats_have_what_the_service_says(self):
-        """All of its digits."""
+        """All digits stay."""
         self.assertEqual(
             {'starts_at': '2030-07-01T08:00:00.473772+00:00',
              'duration': 259200, 'between': [

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The zone of this machine, which a test may choose."""
+"""The zone of this machine, set by a test."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ import fixtures
 
 
 class Zone(fixtures.Fixture):
-    """A zone for the time of a test.
+    """Sets the zone during a test.
 
-    :param name: of the zone, as in the database of time zones, or as POSIX
-        has it.
+    :param name: the name of the zone, as in the database of time zones or in
+        POSIX.
     """
 
     def __init__(self, name: str) -> None:

@@ -30,7 +30,7 @@ class EnvironmentTestCase(testtools.TestCase):
         super().setUp()
         self.file = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path, 'ours.conf')
-        self.told: list[str] = []
+        self.warnings: list[str] = []
 
     def set(self, **variables):
         for name, value in variables.items():
@@ -39,7 +39,8 @@ class EnvironmentTestCase(testtools.TestCase):
     def load(self, text='', *arguments):
         self.file.write_text(text)
         return project_conf.load(
-            arguments, config_files=[str(self.file)], tell=self.told.append)
+            arguments, config_files=[str(self.file)],
+            warn=self.warnings.append)
 
     def refused(self, text=''):
         return str(self.assertRaises(cfg.Error, self.load, text))

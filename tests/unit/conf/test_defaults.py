@@ -19,7 +19,7 @@ from tests.unit.conf import configured
 class DefaultsTest(configured.EnvironmentTestCase):
 
     def test_each_default_is_valid(self):
-        """Where nothing is set, nothing is checked."""
+        """Unset options are not checked otherwise."""
         conf = self.load()
         for group, option in known.own():
             values = conf if group == known.DEFAULT else (

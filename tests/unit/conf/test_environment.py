@@ -12,8 +12,8 @@
 
 """Our options are read under a prefix of our own, and no others.
 
-OS_DATABASE__CONNECTION, which sets Ironic's database, set ours as well, where
-both run in one process; so did 28 more variables.
+OS_DATABASE__CONNECTION, which sets Ironic's database, also set ours if both
+ran in one process; so did 28 more variables.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ class OfIronicTest(configured.EnvironmentTestCase):
         self.assertEqual(before, _values(self.load()))
 
     def test_nothing_else_makes_a_configuration(self):
-        """One that is made without the class reads all variables again."""
+        """A configuration without the class reads all variables again."""
         made = {str(path.relative_to(_ROOT)): len(found)
                 for path in sorted(_ROOT.rglob('*.py'))
                 if (found := re.findall(r'\bcfg\.ConfigOpts\(\)',
                                         path.read_text()))}
-        # NOTE: there it stands in for the configuration of an Ironic that
-        # runs elsewhere, and has no options.
+        # There it replaces the configuration of an Ironic that runs elsewhere,
+        # and has no options.
         self.assertEqual({'guard/middleware.py': 1}, made)
 
     def test_other_oslo_config_is_refused_and_not_read_past(self):
         class Other(environment.OwnConfigOpts):
-            """Keeps what reads the environment under another name."""
+            """An object that reads the environment under another name."""
 
             def __setattr__(self, name, value):
                 super().__setattr__(name.replace('_env_driver', '_other'),
@@ -88,7 +88,7 @@ class OursTest(configured.EnvironmentTestCase):
         self.assertEqual('/srv', self.load().state_path)
 
     def test_options_that_come_later_are_read(self):
-        """Libraries register theirs when they are used."""
+        """Libraries register their options when they are used."""
         self.set(IRONIC_RESERVATIONS_OSLO_POLICY__POLICY_FILE='of-ours.yaml')
         conf = self.load()
         policy_opts._register(conf)
@@ -110,19 +110,19 @@ class OursTest(configured.EnvironmentTestCase):
     @examples.settings(100)
     @given(st.text(st.sampled_from('$\\{}_abc.%@ '), max_size=9))
     def test_value_is_taken_as_it_is(self, password):
-        """A dollar in a password named another option, and ended the start.
+        """A dollar in a password named another option, and stopped the start.
         """
         self.set(IRONIC_RESERVATIONS_LEASES__ENFORCEMENT_TOKEN=password)
         self.assertEqual(password.strip() or None,
                          self.load().leases.enforcement_token)
 
     def test_space_round_a_value_is_left_out_as_in_a_file(self):
-        """Kept secrets often end with the end of a line."""
+        """Stored secrets often end with a line end."""
         self.set(IRONIC_RESERVATIONS_LEASES__ENFORCEMENT_TOKEN=' t0ken\n')
         self.assertEqual('t0ken', self.load().leases.enforcement_token)
 
     def test_empty_variable_hides_nothing(self):
-        """A connection that got lost was SQLite, whatever the file had."""
+        """A lost connection became SQLite, whatever the file contained."""
         self.set(IRONIC_RESERVATIONS_DATABASE__CONNECTION='',
                  IRONIC_RESERVATIONS_API__PORT=' ')
         conf = self.load('[database]\nconnection = sqlite:///ours\n')
@@ -135,11 +135,11 @@ class OursTest(configured.EnvironmentTestCase):
              'The environment variable '
              'IRONIC_RESERVATIONS_DATABASE__CONNECTION is empty and is '
              'ignored. Set the option in the configuration file if it is to '
-             'be empty.'], self.told)
+             'be empty.'], self.warnings)
 
 
 class InvalidTest(configured.EnvironmentTestCase):
-    """oslo.config finds it when the value is read: in the midst of a request.
+    """oslo.config finds it only when the value is read, during a request.
     """
 
     def test_variable_is_named(self):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A variable with our prefix that sets nothing is told: which, and why."""
+"""A variable with our prefix that sets nothing is reported with the reason."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _GENERATOR = (pathlib.Path(__file__).parents[3] / 'tools' / 'config'
 class IgnoredTest(configured.EnvironmentTestCase):
 
     def ignored(self, name, value='7', text=''):
-        self.told.clear()
+        self.warnings.clear()
         self.set(**{name: value})
         self.load(text)
         self.set(**{name: None})
-        return ' '.join(self.told)
+        return ' '.join(self.warnings)
 
     def test_option_that_is_meant_is_named(self):
         for wrong, right in (
@@ -56,7 +56,7 @@ class IgnoredTest(configured.EnvironmentTestCase):
             self.ignored('IRONIC_RESERVATIONS_X__Y'))
 
     def test_value_is_never_told(self):
-        """It may be a secret whose variable has a name with a mistake."""
+        """It may be a secret in a variable with a misspelt name."""
         self.assertNotIn('s3cret', self.ignored(
             'IRONIC_RESERVATIONS_IRONIC__PASWORD', 's3cret'))
 

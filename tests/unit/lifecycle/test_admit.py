@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Admission: every case of proof, voucher, reservation and configuration."""
+"""Admission: all cases of proof, voucher, reservation and configuration."""
 
 import dataclasses
 import datetime
@@ -50,7 +50,7 @@ def _held(what):
                                         NOW - MINUTE, None, end, state)
 
 
-#: (proof, voucher): the verdict, where the node is reserved.
+#: (proof, voucher): the verdict, if the node is reserved.
 RESERVED_TABLE = {
     ('none', 'none'): Verdict.PROOF_REQUIRED,
     ('none', 'right'): Verdict.PROVEN,
@@ -90,7 +90,7 @@ class TestDecisionTable(testtools.TestCase):
                              self._admit('none', voucher, held, True))
 
     def test_node_in_its_maintenance_is_used_by_nobody_new(self):
-        """Who has it keeps it, and what works on it is let through."""
+        """A present holder keeps the node; maintenance requests pass."""
         for required, act in itertools.product((True, False), admit.Act):
             verdict = admit.admit(admit.Claim(), None, NOW, required,
                                   MAINTAINED, act)
@@ -112,12 +112,12 @@ class TestDecisionTable(testtools.TestCase):
                              self._admit(proof, voucher, held, required))
 
 
-#: What leases have of the node, by whose it is.
+#: The holder of the node, by its relation to the caller.
 LEASES = {'nobody': leases.UNLEASED,
           'to come': leases.Leased(later=NOW + MINUTE),
           'live': leases.Leased(True, 'lease', NOW + MINUTE),
           'over': leases.Leased(True)}
-#: (lease, proof): the verdict, where nothing else holds the node.
+#: (lease, proof): the verdict, if there is no other holder.
 LEASED_TABLE = {
     ('nobody', None): Verdict.FREE,
     ('nobody', 'lease'): Verdict.PROOF_INVALID,
@@ -146,7 +146,7 @@ class TestLeases(testtools.TestCase):
                     LEASES[lease], act), (lease, proof, act))
 
     def test_project_needs_no_proof_where_its_policy_says_so(self):
-        """Of the kind of promise that it is about, and of its own only."""
+        """The rule concerns one kind of promise, of the own project only."""
         for proof, project, of_leases, of_reservations in itertools.product(
                 (None, 'another'), ('mine', 'theirs', None), (True, False),
                 (True, False)):
@@ -171,7 +171,7 @@ class TestLeases(testtools.TestCase):
             nobody, None, NOW, leased=LEASES['live']))
 
     def test_reservation_is_not_enough_for_a_leased_node(self):
-        """Nor is an instance that somebody vouches for."""
+        """Nor is an instance that a service vouches for."""
         for held in VOID:
             self.assertEqual(Verdict.PROOF_INVALID, admit.admit(
                 admit.Claim('reservation'), _held(held), NOW, False,
@@ -181,7 +181,7 @@ class TestLeases(testtools.TestCase):
                 LEASES['live']))
 
     def test_what_is_deployed_with_a_reservation_is_nobody_elses(self):
-        """Where it was let in though a lease was to come."""
+        """The deploy was admitted although a lease was planned."""
         for held, lease in itertools.product(LIVE, LEASES.values()):
             self.assertEqual(Verdict.PROOF_INVALID, admit.admit(
                 admit.Claim('lease'), _held(held), NOW, False, lease))

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is done with a node that its holder has acted on."""
+"""The return of a node on which its holder has acted."""
 
 import dataclasses
 import datetime
@@ -53,13 +53,13 @@ class HandoverTest(testtools.TestCase):
         managed = {'provision_state': 'manageable'}
         self.assertEqual((ACT.PROVIDE, []), paths(PHASE.MANAGED, **managed))
         self.assertEqual(detached, paths(PHASE.PROVIDED))
-        # NOTE: these are not available again.
+        # These nodes are not made available again.
         self.assertEqual(detached, paths(**managed))
         self.assertEqual(detached, paths(PHASE.MANAGED, retired=True,
                                          **managed))
 
     def test_node_that_was_acted_on_is_cleaned_before_its_release(self):
-        """Whatever is left to put back; one that was not is as it is."""
+        """Any correction may remain; an untouched node stays as it is."""
         for now in ({}, {'extra': {'a': 1}}):
             step = self._next(['/extra/a'], now=now)
             self.assertEqual((ACT.MANAGE, PHASE.MANAGED),
@@ -87,7 +87,7 @@ class HandoverTest(testtools.TestCase):
         self.assertIn('secret', step.why)
 
     def test_retired_node_is_left_to_the_operator(self):
-        """Ironic never provides it, and its lease waited for ever."""
+        """Ironic never provides such a node, and its lease waited for ever."""
         for phase in (PHASE.MANAGED, PHASE.PROVIDED):
             self.assertIs(ACT.RELEASE, self._next(
                 ['power'], phase, provision_state='manageable',

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What an audit finds of a host: the same of a whole node as of a share."""
+"""The findings of an audit: the same for a whole node and for a share."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ HoldState = holds.HoldState
 
 
 class _Compared:
-    """To be held by one kind of host."""
+    """The tests for one kind of host."""
 
     exclusive: bool
     amounts: inventories.Amounts
     node: mirrored_node.Node
 
     def hold(self, owner: str, **more: Any) -> holds.Hold:
-        """Return a hold that is there."""
+        """Return an existing hold."""
         return holds.Hold(**{
             'id': 1, 'consumer_uuid': f'for-{owner}', 'node_uuid': 'host',
             'owner': owner, 'amounts': self.amounts, 'project_id': 'project',
@@ -48,7 +48,7 @@ class _Compared:
             'exclusive': self.exclusive, **more})
 
     def promise(self, owner: str, **more: Any) -> holds.Promise:
-        """Return a promise, as the database has it."""
+        """Return a promise of the database."""
         return holds.Promise(**{
             'owner': owner, 'node_uuid': 'host', 'instance_uuid': None,
             'project_id': 'project', 'user_id': 'user',
@@ -64,7 +64,7 @@ class _Compared:
 
     def found(self, host: hold_audit.Host | None = None,
               **view: Any) -> list[tuple[Kind, str | None]]:
-        """Compare; by default with all as it should be."""
+        """Compare; by default, everything is correct."""
         differences = hold_audit.compare(hold_audit.View(
             self.host() if host is None else host, **{
                 'consumers': {'for-me': dict(self.amounts)},
@@ -112,14 +112,14 @@ class _Compared:
             consumers={'stray': dict(self.amounts)}))
 
     def test_usage_without_a_consumer(self) -> None:
-        """Told of each class: what mends one does not mend the others."""
+        """A repair of one class does not repair the others."""
         self.assertEqual(
             [(Kind.GHOST, None)] * len(self.amounts), self.found(
                 usages={name: amount + 1 for name, amount in self.amounts}))
 
     def test_each_class_that_is_wrong_is_a_difference_of_its_own(
             self) -> None:
-        """Also where nothing but the class tells them apart."""
+        """This holds even if only the class distinguishes them."""
         consumers = {'for-me': dict(self.amounts)}
         usages = {**{name: amount + 1 for name, amount in self.amounts},
                   'CUSTOM_OLD': 2}
@@ -179,7 +179,7 @@ class TestNodes(_Compared, testtools.TestCase):
             usages={'CUSTOM_SILVER': 1}))
 
     def test_class_that_is_none(self) -> None:
-        """Nothing is asked of Placement, and what is held is left."""
+        """No request is sent to Placement, and the hold stays."""
         node = dataclasses.replace(self.node, resource_class=None)
         self.assertEqual([], self.found(self.host(node=node)))
         self.assertEqual([], self.found(
@@ -207,7 +207,7 @@ class TestNodes(_Compared, testtools.TestCase):
 
 
 class TestComputeHosts(_Compared, testtools.TestCase):
-    """Of a compute host each instance has a share."""
+    """Each instance has a share of a compute host."""
 
     exclusive = False
     amounts = (('MEMORY_MB', 512), ('VCPU', 2))

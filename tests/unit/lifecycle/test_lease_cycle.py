@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What has to be done follows from the rows, the clock and the node."""
+"""The next steps follow from the rows, the clock and the node."""
 
 import dataclasses
 import datetime
@@ -30,7 +30,7 @@ START, BEFORE_END, END = (NOON + datetime.timedelta(hours=hours)
 Task = lease_cycle.Task
 Act = lease_cycle.Act
 STATUS = leases.LeaseStatus
-#: All of Ironic's, and what the mirror makes of them.
+#: All states of Ironic, and those of the mirror.
 STATES = (
     'active', 'adopt failed', 'adopting', 'available', 'clean failed',
     'clean hold', 'clean wait', 'cleaning', 'deleting', 'deploy failed',
@@ -135,7 +135,7 @@ class TestTasks(testtools.TestCase):
            strategies.sets(strategies.sampled_from(
                ('start_lease', 'before_end_lease'))))
     def test_no_lease_is_forgotten(self, status, states, hour, done):
-        """It is due now, or at a later instant, or it is over."""
+        """Each lease is due now or later, or is over."""
         lease = _lease(status, *states, done=done)
         now = NOON + datetime.timedelta(hours=hour)
         due = lease_cycle.next_due(lease, now)
@@ -207,7 +207,7 @@ class TestAtStart(testtools.TestCase):
 
 
 class TestComputeHosts(testtools.TestCase):
-    """They have no state in Ironic, and are never anybody's alone."""
+    """Compute hosts have no state in Ironic, and are always shared."""
 
     @staticmethod
     def _host(**known):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a lease of instances is to have, step by step."""
+"""The providers of a lease of instances, step by step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Act = machine.Act
 
 
 def asked(flavor: machine.DesiredFlavor) -> dict[str, int]:
-    """Read what Nova makes of a flavor of ours."""
+    """Return Nova's interpretation of one of our flavors."""
     return flavors.read(flavors.Flavor(
         *machine.sizes_of(flavor),
         extra_specs=machine.extra_specs(IDENT, flavor, SLOTS))).totals()
@@ -99,7 +99,7 @@ class TestFlavor(testtools.TestCase):
     def test_class_and_something_of_the_host_are_always_asked(
             self, vcpus: int, memory: int, disk: int,
             covered: set[str]) -> None:
-        """The scheduler of Nova finds no host otherwise."""
+        """Otherwise Nova's scheduler finds no host."""
         found = asked(machine.DesiredFlavor(vcpus, memory, disk,
                                            frozenset(covered)))
         self.assertEqual(1, found.pop(CLASS))
@@ -146,7 +146,7 @@ class TestSlots(testtools.TestCase):
 
     def test_lease_that_gets_other_hosts_asks_for_their_slot_only(
             self) -> None:
-        """And a pass after that writes nothing."""
+        """A later pass writes nothing."""
         flavor = machine.DesiredFlavor(2, 1024, 10)
         for before, after in ((False, True), (True, False)):
             specs = machine.extra_specs(IDENT, dataclasses.replace(
@@ -175,7 +175,7 @@ class TestSteps(testtools.TestCase):
                       st.sampled_from(list(machine.Servers)))
     def test_order_that_works(self, seen: machine.Seen, active: bool,
                               servers: machine.Servers) -> None:
-        """Whatever there is, nothing is asked for too early."""
+        """No step needs a later one, in any starting state."""
         plan = [step.act for step in machine.steps(
             wanted({'a': 2, 'b': 0}, active, servers), seen, SLOTS)]
         order = list(Act) if active else [

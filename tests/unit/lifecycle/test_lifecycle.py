@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a node's state makes of its reservation, state by state."""
+"""The effect of a node's state on its reservation, state by state."""
 
 import dataclasses
 import datetime
@@ -88,8 +88,7 @@ class TestLifecycle(testtools.TestCase):
                              lifecycle.judge(held, None))
 
     def test_maintenance_on_off(self):
-        """Whoever might set maintenance ended others' reservations with it.
-        """
+        """Everybody who set maintenance ended others' reservations by it."""
         for trouble in ({'maintenance': True}, {'retired': True}):
             self.assertEqual(KEEP, _judge(State.RESERVED, **trouble))
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A person gets a mail an hour, and at once what is urgent; all is told."""
+"""A user gets at most one mail an hour, and urgent notices at once."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TestDue(testtools.TestCase):
     @given(st.lists(st.tuples(st.sampled_from(notices.Kind),
                               st.integers(0, 20000)), max_size=30))
     def test_whatever_comes_up(self, written):
-        """Played through: urgent ones at once, else hourly, and all."""
+        """Urgent notices are mailed at once, and all others hourly."""
         coming = sorted(((NOON + datetime.timedelta(seconds=at), kind)
                          for kind, at in written), key=lambda each: each[0])
         told, sent = [], []

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""When nodes that nobody uses are told of, and released."""
+"""The times at which unused nodes are reported, and released."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class TestAlways(testtools.TestCase):
                       st.sampled_from((0, 1, 2, 3, 9, 20)))
     def test_nobody_loses_what_is_used_or_was_not_told(
             self, seats, whole, notice, hours):
-        """Nor before its time, nor what could not be deployed."""
+        """This holds before its time as well, and for an undeployable node."""
         terms = no_show.Terms({'gold': 7200, '*': 36000}, notice, whole)
         verdict = no_show.judge(seats, terms, at(hours))
         self.assertEqual(frozenset(), verdict.warn & verdict.release)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A flavor as Nova shows it, and the nodes that it is for."""
+"""A flavor as Nova shows it, and the nodes that match it."""
 
 import hypothesis
 from hypothesis import strategies as st
@@ -34,9 +34,9 @@ def shown(specs=None, **fields):
         'extra_specs': GOLD if specs is None else specs, **fields}
 
 
-#: Each fact about extra specs: what is added to those of GOLD, and what
-#: comes of it: a wish, or the key that is refused.  How each key is read,
-#: and what of it is refused, is in the tests of the model's flavors.
+#: Each line: extra specs that are added to those of GOLD, and the result: a
+#: request, or the key that is refused. How each key is read is in the tests of
+#: the model's flavors.
 TABLE = {
     'a class and zeros': ({}, node_flavors.FlavorRequest('CUSTOM_GOLD')),
     'a class without zeros adds to the sizes':

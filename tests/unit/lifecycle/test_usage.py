@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What leases have had is divided so that nothing is lost or counted twice.
+"""The use of leases is divided without a loss and without a double count.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TICKS = st.integers(-32, 16 * (DAYS + 2))
 
 @st.composite
 def spells(draw):
-    """Spells that last for no time, for parts of days, and for weeks."""
+    """Return spells of no time, of parts of days, and of weeks."""
     start, length = draw(_TICKS), draw(st.integers(0, 16 * 9))
     odd = draw(st.sampled_from((0, 1, 999999)))
     begin = BEGIN + start * _TICK + odd * _MICROSECOND
@@ -71,7 +71,7 @@ class TestDivide(testtools.TestCase):
 
     @hypothesis.given(st.lists(spells(), max_size=6), _TICKS)
     def test_each_day_is_what_counting_gives(self, given, tick):
-        """And the sum over the days is the whole, whatever is told apart."""
+        """The sum over the days is the whole, for any grouping."""
         now = BEGIN + tick * _TICK
         day = datetime.timedelta(days=1)
         rows = lifecycle.divide(given, FIRST, DAYS, now, tuple(usage.Group))

@@ -37,6 +37,6 @@ FLAVORS = st.builds(
 
 
 def as_nova(request):
-    """Return a request in the words of nova_flavors."""
+    """Return a request in the form of nova_flavors."""
     return {group.suffix: (dict(group.resources), group.required,
                            group.forbidden) for group in request.groups}

@@ -12,8 +12,8 @@
 
 """The parser of the installed Nova, in a process of its own.
 
-NOTE: Nova's options and Ironic's are registered with the same global object,
-where they do not get on.
+Nova's and Ironic's options are registered in the same global object, where
+they conflict.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ class InstalledNova(fixtures.Fixture):
 def _reader() -> subprocess.Popen[str]:
     """Return the process that reads for all tests of this one.
 
-    It ends once this one has, whose pipe is at its end then; to load Nova
-    takes it seconds.
+    It ends after this process, when its pipe ends; Nova takes seconds to load.
     """
     return subprocess.Popen(
         [sys.executable, '-W', 'ignore', '-m', __name__],
@@ -81,7 +80,7 @@ def _read(flavor: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read a flavor from each line, and write what Nova makes of it."""
+    """Read a flavor from each line, and write Nova's interpretation of it."""
     from nova import objects
     import nova.conf
     objects.register_all()

@@ -22,15 +22,15 @@ from ironic.common import states as ironic_states
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
-#: All states that a node can be in; some are names of what Ironic shows only
-#: as a target, or for no time at all.
+#: All states of a node; Ironic shows some of them only as a target, or only
+#: for a moment.
 STATES = sorted(ironic_states.ALL_STATES | {
     state for state in state_machine.machine.states if state
 } | {node_condition.GONE}) + [None]
 
 
 def nodes():
-    """Yield a node in every combination of what its condition rests on."""
+    """Yield a node for each combination of facts about its condition."""
     for state, maintenance, retired, instance in itertools.product(
             STATES, (False, True), (False, True), (None, 'instance')):
         yield mirrored_node.Node('node', provision_state=state,

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What Nova 34 makes of a flavor: a few lines, told from its source.
+"""Nova 34's interpretation of a flavor, in a few lines after its source.
 
-It drops what it cannot read, and tells here what that was.  A test compares
-these lines with the installed Nova's own, where there is one.
+Nova drops keys that it cannot read; these lines return them as well. A test
+compares the result with the installed Nova, if there is one.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Groups = dict[str, tuple[dict[str, int], frozenset[str], frozenset[str]]]
 
 @dataclasses.dataclass
 class Reading:
-    """What came of it.
+    """Nova's interpretation of a flavor.
 
-    :ivar groups: by suffix: resources, required traits, forbidden ones.
+    :ivar groups: resources, required traits and forbidden traits, by suffix.
     :ivar dropped: the keys that were dropped.
     """
 
@@ -78,7 +78,7 @@ def read(flavor: flavors.Flavor) -> Reading:
             else:
                 resources[name] = amount
                 if not amount and not _NAME.fullmatch(name):
-                    # None of what cannot be: Placement never hears of it.
+                    # Impossible amounts never reach Placement.
                     dropped.append(key)
     named = {name for resources, _, _ in groups.values()
              for name in resources}
@@ -100,7 +100,7 @@ def read(flavor: flavors.Flavor) -> Reading:
 
 
 def taken_by_placement(reading: Reading) -> bool:
-    """Tell whether Placement could take what Nova asks it."""
+    """Return whether Placement could accept Nova's request."""
     with_suffix = [suffix for suffix in reading.groups if suffix]
     return (any(resources for resources, _, _ in reading.groups.values())
             and all(resources and not required & forbidden for

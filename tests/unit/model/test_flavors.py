@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Flavors and node classes: as Nova reads them, and refused where it drops."""
+"""Flavors and classes of nodes: read as Nova reads them, or refused."""
 
 import hypothesis
 from hypothesis import strategies as st
@@ -41,7 +41,7 @@ def totals(specs=None, **sizes):
 
 
 _NO_VCPU = {'MEMORY_MB': 8192, 'DISK_GB': 40}
-#: What is asked for of each class, by extra specs and sizes.
+#: The requested amount of each class, by extra specs and sizes.
 _TOTALS = {
     'sizes_are_asked_for_by_default': ({}, {}, SIZES),
     'custom_class_is_added_to_the_sizes':
@@ -78,7 +78,7 @@ _TOTALS = {
 
 
 class TestTotals(testscenarios.WithScenarios, testtools.TestCase):
-    """Each line of the table of what Nova does with extra specs."""
+    """Each line of the table of Nova's interpretation of extra specs."""
 
     scenarios = [(name, dict(zip(('specs', 'sizes', 'expected'), row,
                                  strict=True)))
@@ -147,7 +147,8 @@ class TestTraits(testtools.TestCase):
 
 
 class TestRefusals(testtools.TestCase):
-    """What Nova drops with a warning, or Placement answers 400 to."""
+    """Keys that Nova drops with a warning, or that Placement answers with 400.
+    """
 
     def refused(self, key, specs, **sizes):
         error = self.assertRaises(flavors.FlavorRefused, totals, specs,
@@ -254,7 +255,7 @@ class TestClassOfNode(testtools.TestCase):
 
 
 class TestAgainstNova(testtools.TestCase):
-    """Any flavor is read as Nova reads it, or refused; never less is asked."""
+    """A flavor is read as Nova reads it, or refused; nothing gets lost."""
 
     @hypothesis.given(all_kinds.FLAVORS)
     @hypothesis.example(flavors.Flavor(
@@ -282,7 +283,7 @@ class TestAgainstTheInstalledNova(testtools.TestCase):
         self.nova = self.useFixture(installed_nova.InstalledNova())
 
     def test_it_reads_as_is_told_here(self):
-        # NOTE: the first one takes as long as Nova takes to start.
+        # The first call takes as long as Nova takes to start.
         @hypothesis.settings(deadline=None)
         @hypothesis.given(all_kinds.FLAVORS)
         def check(any_flavor):

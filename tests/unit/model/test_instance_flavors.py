@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a lease takes of a flavor is asked of Placement once, by the lease."""
+"""Only the lease requests a flavor's resources from Placement."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from tests.unit.model import installed_nova
 
 CLASS = lease_providers.class_of('reservation')
 SLOT = 'CUSTOM_SLOT'
-#: What says how servers are made, and some of it a trait as well.
+#: Extra specs that describe how servers are built; some of them are also
+#: traits.
 _OTHERS = st.lists(st.sampled_from((
     ('hw:mem_page_size', 'large'), ('os:secure_boot', 'required'),
     ('hw:cpu_thread_policy', 'prefer'), ('capabilities:boot_mode', 'uefi'),
@@ -42,7 +43,7 @@ FLAVORS = st.builds(
 
 
 def private(flavor: flavors.Flavor) -> flavors.Flavor:
-    """Return the flavor of a lease for another one."""
+    """Return the private flavor that a lease has for another flavor."""
     made = lease_provider_flavors.of_instances(
         instance_reservations.InstanceRequest.of_flavor('f', flavor).reserved(
             'id', 'reservation', 1), False)
@@ -54,7 +55,7 @@ def private(flavor: flavors.Flavor) -> flavors.Flavor:
 
 def asked_by_lease(flavor: flavors.Flavor) -> tuple[
         dict[str, int], frozenset[str], frozenset[str]]:
-    """Return what its servers are to ask for: nothing of what is held."""
+    """Return the extra specs for servers, without held resources."""
     groups = flavors.read(flavor).groups
     return ({CLASS: 1, SLOT: 1},
             frozenset().union(*(group.required for group in groups)),
@@ -62,7 +63,7 @@ def asked_by_lease(flavor: flavors.Flavor) -> tuple[
 
 
 def reservable(flavor: flavors.Flavor) -> bool:
-    """Tell whether some host could be for it."""
+    """Return whether some host could match the flavor."""
     try:
         instance_flavors.request(flavor)
     except flavors.FlavorRefused:
@@ -76,7 +77,7 @@ class TestPrivateFlavors(testtools.TestCase):
     @hypothesis.given(FLAVORS.filter(reservable))
     def test_servers_ask_for_the_lease_and_the_traits_only(
             self, flavor: flavors.Flavor) -> None:
-        """Whatever the flavor was; all else of it stays."""
+        """All other extra specs of the flavor stay."""
         made = private(flavor)
         self.assertEqual({'': asked_by_lease(flavor)},
                          all_kinds.as_nova(flavors.read(made)))
@@ -92,7 +93,7 @@ class TestPrivateFlavors(testtools.TestCase):
     def test_so_they_do_by_the_installed_nova(self) -> None:
         nova = self.useFixture(installed_nova.InstalledNova())
 
-        # NOTE: the first one takes as long as Nova takes to start.
+        # The first call takes as long as Nova takes to start.
         @hypothesis.settings(deadline=None)
         @hypothesis.given(FLAVORS.filter(reservable))
         def check(flavor: flavors.Flavor) -> None:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of instances become what the planner wants, whatever has happened."""
+"""Rows of instances become valid input of the planner in any state."""
 
 import dataclasses
 import datetime
@@ -43,7 +43,7 @@ def _row(start, end, state=leases.BookingState.PLANNED):
 
 @st.composite
 def hosts(draw):
-    """What may have come to stand on a host."""
+    """Hosts with any bookings that may exist."""
     return [bookings.Booking(
         str(number), start, start + length, 0, 1, movable, 0,
         (('VCPU', amount),), f'group {group}', group == 0 or None)
@@ -75,7 +75,7 @@ class TestDisplaced(testtools.TestCase):
                       st.integers(1, 4))
     def test_nobody_gets_the_place_of_what_has_no_room(self, there, start,
                                                        length, amount):
-        """What is drawn takes its whole share; less gets in, never more."""
+        """A drawn booking takes its whole share, so less fits, never more."""
         draft = timeline.Draft.empty([CAPACITY])
         draft.draw(0, there)
         new = bookings.Booking('new', start, start + length, 0, 1,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What hosts have and instances need: as Placement counts, class by class."""
+"""Inventories of hosts and needs of instances, as Placement counts them."""
 
 import dataclasses
 
@@ -50,8 +50,7 @@ class TestCapacity(testtools.TestCase):
         st.floats(0.0625, 64), st.integers(0, 10 ** 7), st.integers(1, 9))
     def test_takes_what_placement_would(self, total, reserved, ratio, used,
                                         wanted):
-        """It compares the sum with the product, see _check_capacity_exceeded.
-        """
+        """Placement compares the sum with the product."""
         reserved = min(reserved, total)
         self.assertEqual(
             (total - reserved) * ratio >= used + wanted,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""JSON that is too deep is found without going into it."""
+"""JSON that is nested too deeply is found without recursion."""
 
 from __future__ import annotations
 

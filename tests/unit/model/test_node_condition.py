@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""One table of node conditions: total, as Ironic has it, asked by all."""
+"""One table of node conditions: complete, true to Ironic, used everywhere."""
 
 import pathlib
 import re
@@ -46,7 +46,7 @@ class TestTable(testtools.TestCase):
                          node_condition.broken(node))
 
     def test_what_passes_by_itself_is_unstable_in_ironic(self):
-        """Nobody waits for a state that Ironic does not leave by itself."""
+        """A state is never awaited unless Ironic leaves it by itself."""
         unstable = {*ironic_states.UNSTABLE_STATES, ironic_states.DELETED,
                     ironic_states.CLEANHOLD, None}
         for node in nodes():
@@ -54,7 +54,7 @@ class TestTable(testtools.TestCase):
                 self.assertIn(node.provision_state, unstable)
 
     def test_ironic_undeploys_from_where_the_table_says(self):
-        """From each state that has a transition, and from no other one."""
+        """Ironic undeploys from the states with such a transition only."""
         for state in STATES:
             node = mirrored_node.Node('node', provision_state=state)
             if state in (None, node_condition.GONE):
@@ -68,7 +68,7 @@ class TestTable(testtools.TestCase):
                              node_condition.undeploys(node), state)
 
     def test_condition_and_words_agree(self):
-        """What is broken says why, and nothing else does."""
+        """A broken node has a reason in words, and no other node has one."""
         for node in nodes():
             condition = node_condition.of(node)
             self.assertEqual(condition is Condition.BROKEN,
@@ -94,7 +94,7 @@ class TestTable(testtools.TestCase):
 
 
 class TestEverybodyAgrees(testtools.TestCase):
-    """All who ask whether a node will do say the same of it."""
+    """All code that judges a node gives the same result."""
 
     def _standing(self, node):
         return host_states.HostState(leases.Host(1, node, world.NOON))
@@ -122,7 +122,7 @@ class TestEverybodyAgrees(testtools.TestCase):
                                  node_condition.of(node))
 
     def test_nobody_keeps_a_list_of_states(self):
-        """The names of states stand in the table, and nowhere else."""
+        """The names of states are in the table, and nowhere else."""
         names = {state for state in STATES if state and len(state) > 6} - {
             'active', 'available', 'rescue', 'deleted', 'deleting',
             'error', 'servicing'}
@@ -133,5 +133,5 @@ class TestEverybodyAgrees(testtools.TestCase):
             for name in re.findall(r"'([a-z -]+)'", path.read_text()):
                 if name in names:
                     found.append((str(path.relative_to(ROOT)), name))
-        # What is told of one state alone.
+        # These facts concern a single state.
         self.assertEqual([], found)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a lease asks of its hosts: the grammar, and which hosts will do."""
+"""The requirements of a lease: their grammar, and the hosts that match."""
 
 import datetime
 import fractions
@@ -280,13 +280,13 @@ class TestLogic(testtools.TestCase):
 
 
     def test_which_hosts_are_its_own_a_project_may_ask(self):
-        """In any condition, and about itself only."""
+        """A project may use its own id in any condition, and no other id."""
         own = ['==', '$owner', 'abc']
         for condition, names in (
                 (own, ()), (['in', '$owner', ['abc']], ()),
                 (['not', own], ()), (['not', ['!=', '$owner', 'abc']],
                                      ('owner',)),
-                # It is met by what has another owner, and by nothing else.
+                # Only hosts with another owner match it.
                 (['!=', '$owner', 'abc'], ('owner',)),
                 (['and', own, ['==', '$rack', 'r1']], ('rack',)),
                 (['==', '$rack', 'abc'], ('rack',)),
@@ -298,7 +298,7 @@ class TestLogic(testtools.TestCase):
                 self.assertEqual(frozenset(names), _parse(
                     condition).names_beside_own('abc'))
         for project_id in (None, '7'):
-            # Numbers are compared as such: 7 is 7.0.
+            # Numbers are compared as numbers: 7 equals 7.0.
             self.assertEqual({'owner'}, _parse(
                 ['==', '$owner', '7']).names_beside_own(project_id))
 
@@ -333,7 +333,8 @@ class TestText(testtools.TestCase):
             try:
                 asked = requirements.parse(one, other)
             except ValueError as e:
-                # What is wrong, and how it should be; it can be sent.
+                # The sentence names the fault and a correct form, and can be
+                # sent.
                 self.assertRegex(str(e), r'(?s)\. Write .*\.$')
                 str(e).encode('ascii')
             else:
@@ -401,7 +402,7 @@ class TestRefusals(testtools.TestCase):
             self._refused(text)
 
     def test_deep_text_is_refused_wherever_the_stack_stands(self):
-        """A parser that gives up has to do so with the same error."""
+        """A parser that runs out of stack must raise the same error."""
         def below(frames):
             if frames:
                 return below(frames - 1)
@@ -467,7 +468,7 @@ class TestHost(testtools.TestCase):
 
 
 class TestPage(testtools.TestCase):
-    """What the user guide says is so."""
+    """The statements of the user guide are true."""
 
     def setUp(self):
         super().setUp()

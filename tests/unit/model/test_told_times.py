@@ -23,7 +23,7 @@ from ironic_reservations.model import time_text
 class TestToldTimes(testtools.TestCase):
 
     def test_moments_have_no_more_than_seconds(self):
-        """And those only where there are some."""
+        """Seconds are shown only if they are not zero."""
         noon = datetime.datetime(2030, 1, 31, 12, tzinfo=datetime.UTC)
         for more, told in (({}, '12:00'), ({'seconds': 9}, '12:00:09'),
                            ({'microseconds': 473772}, '12:00:00')):
@@ -34,7 +34,7 @@ class TestToldTimes(testtools.TestCase):
                          time_text.moment(noon.astimezone(there)))
 
     def test_durations_are_in_words(self):
-        """As people say them, and none is left out."""
+        """Each part of a duration is written in words."""
         for seconds, told in (
                 (259200, '3 days'), (86400, '1 day'), (5400, '1 hour and 30 '
                                                              'minutes'),

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the driver says to a service that does not answer as it should."""
+"""The driver and a service that does not answer as it should."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ DOWN = errors.DatabaseUnavailable(
 
 
 class FakeIronic(fake.FakeService):
-    """One whose nodes have what Nova looks at."""
+    """An Ironic whose nodes have the fields that Nova reads."""
 
     def node(self, name: str) -> str:
-        """Enroll a node and give its UUID."""
+        """Enroll a node, and return its UUID."""
         ident = super().node(name)
         self.nodes[ident].update(power_state='power on', maintenance=False,
                                  properties={}, traits=[],
@@ -46,7 +46,7 @@ class ServiceTestCase(testtools.TestCase):
     """A driver, a service, and a server on one of two nodes."""
 
     def setUp(self) -> None:
-        """Connect them."""
+        """Connect the driver, the service and the server."""
         super().setUp()
         self.ironic = self.useFixture(FakeIronic())
         self.nova = self.useFixture(nova_process.Nova(self.ironic.url))
@@ -56,7 +56,7 @@ class ServiceTestCase(testtools.TestCase):
         self.driver = nova_process.driver()
 
     def refused(self) -> str:
-        """Prepare for the server, which fails, and return why."""
+        """Return the reason why preparing the server fails."""
         return str(self.assertRaises(
             exception.ComputeResourcesUnavailable,
             self.driver.prepare_for_spawn, self.server))
@@ -75,10 +75,10 @@ class ServiceTestCase(testtools.TestCase):
 
 
 class ProofTest(ServiceTestCase):
-    """What is shown, and with which requests."""
+    """The proof, and the requests that show it."""
 
     def test_shown_where_the_node_is_changed_only(self) -> None:
-        """Nobody else learns it, and Ironic is asked as before."""
+        """Only the request that changes the node shows the proof."""
         self.driver.prepare_for_spawn(self.server)
         self.assertEqual(
             [(f'/v1/nodes/{self.nodes[0]}', self.held()['uuid'])],
@@ -92,7 +92,7 @@ class ProofTest(ServiceTestCase):
         self.assertIsNone(self.ironic.requests[-1]['proof'])
 
     def test_time_to_live_of_the_options(self) -> None:
-        """The service's own, unless there is one."""
+        """The option sets the time to live; by default the service does."""
         self.driver.prepare_for_spawn(self.server)
         self.nova.option('ttl', 77, 'ironic_reservations')
         self.driver.prepare_for_spawn(self.server)
@@ -100,7 +100,7 @@ class ProofTest(ServiceTestCase):
             each['body'].get('ttl') for each in self.ironic.sent('POST')])
 
     def test_flavor_of_a_lease_needs_no_word_of_the_service(self) -> None:
-        """A node is bound with as many requests as without us."""
+        """Binding a node takes as many requests as without the driver."""
         self.server = nova_process.server(self.nodes[0], **{
             'resources__CUSTOM_RESERVATION_4D17A1B2_0000_4000_8000_'
             'FEDCBA987654': '1'})
@@ -110,7 +110,7 @@ class ProofTest(ServiceTestCase):
             each['proof'] for each in self.ironic.sent('PATCH')])
 
     def test_flavor_that_asks_for_none_of_a_lease_s(self) -> None:
-        """It is an ordinary one."""
+        """The flavor is an ordinary one."""
         self.server = nova_process.server(self.nodes[0], **{
             'resources__CUSTOM_RESERVATION_4D17A1B2_0000_4000_8000_'
             'FEDCBA987654': '0', 'resources__CUSTOM_GOLD': '1'})
@@ -118,7 +118,7 @@ class ProofTest(ServiceTestCase):
         self.assertEqual(1, len(self.ironic.sent('POST')))
 
     def test_server_without_a_node(self) -> None:
-        """Nova's own words."""
+        """The error is Nova's own."""
         self.server.node = None
         refused = self.assertRaises(
             exception.NovaException, self.driver.prepare_for_spawn,
@@ -127,55 +127,55 @@ class ProofTest(ServiceTestCase):
 
 
 class RefusedTest(ServiceTestCase):
-    """Nova tries the next node, and tells what is to be done."""
+    """Nova tries the next node, and reports a remedy."""
 
     def test_why_the_node_cannot_be_had(self) -> None:
-        """In the words of the service, with the code."""
+        """The reason is in the words of the service, with the code."""
         self.ironic.answers = [fake.refused(self.nodes[0])]
         why = self.refused()
         self.assertIn(self.nodes[0], why)
         self.assertIn('is in maintenance', why)
         self.assertIn('[reservation.no_node_available]', why)
-        # NOTE: Nova shows users little more than so much of it.
+        # Nova shows users little more than this number of characters.
         self.assertIn(f'resources: node {self.nodes[0]} is in maintenance',
                       why)
         self.assertEqual([], self.ironic.sent('PATCH'))
 
     def test_unavailable_for_a_moment(self) -> None:
-        """Asked again, and nobody notices."""
+        """The request is repeated without an error."""
         self.nova.option('retries', 1, 'ironic_reservations')
         self.ironic.answers = [DOWN]
         self.driver.prepare_for_spawn(self.server)
         self.assertEqual(2, len(self.ironic.sent('POST')))
 
     def test_unavailable(self) -> None:
-        """In the words of the service."""
+        """The error is in the words of the service."""
         self.ironic.answers = [DOWN]
         self.assertIn('[service.database_unavailable]', self.refused())
         self.assertEqual([], self.ironic.sent('PATCH'))
 
     def test_conflict_is_not_asked_again(self) -> None:
-        """It would not go away."""
+        """A retry would not change the conflict."""
         self.nova.option('retries', 3, 'ironic_reservations')
         self.ironic.answers = [fake.refused(self.nodes[0])] * 2
         self.refused()
         self.assertEqual(1, len(self.ironic.sent('POST')))
 
     def test_ironic_without_reservations(self) -> None:
-        """What the operator has to switch on."""
+        """The error names the option for the operator."""
         self.ironic.served = False
         why = self.refused()
         self.assertIn('[api] middleware', why)
         self.assertIn('ironic.IronicDriver', why)
 
     def test_user_without_the_role(self) -> None:
-        """The service says which rule."""
+        """The error names the rule of the service."""
         self.ironic.answers = [errors.Forbidden(
             'The policy baremetal:reservation:create does not let you.')]
         self.assertIn('[identity.forbidden]', self.refused())
 
     def test_nobody_there(self) -> None:
-        """The connection fails, once it was there."""
+        """The connection fails after it has worked before."""
         connection = self.driver.ironic_connection
         self.useFixture(fixtures.MockPatchObject(
             connection, 'endpoint_override', 'http://127.0.0.1:1'))
@@ -184,7 +184,7 @@ class RefusedTest(ServiceTestCase):
         self.assertIn('try again', why)
 
     def test_answer_that_nobody_can_read(self) -> None:
-        """Of something in between."""
+        """A proxy gives the answer."""
         there = self.driver._service
         self.useFixture(fixtures.MockPatchObject(
             self.ironic, '_answer', return_value=(502, 'Bad Gateway', [])))
@@ -194,10 +194,10 @@ class RefusedTest(ServiceTestCase):
 
 
 class OwnTest(ServiceTestCase):
-    """Nothing is released but what the driver has made."""
+    """Only reservations of the driver itself are released."""
 
     def setUp(self) -> None:
-        """Have a user that is known."""
+        """Add a known user."""
         super().setUp()
         self.driver.prepare_for_spawn(self.server)
         self.useFixture(fixtures.MockPatchObject(
@@ -205,19 +205,19 @@ class OwnTest(ServiceTestCase):
             return_value='nova'))
 
     def test_own_is_released(self) -> None:
-        """When the server is deleted."""
+        """The deletion of the server releases it."""
         self.held()['user_id'] = 'nova'
         self.destroy()
         self.assertEqual({}, self.ironic.reservations)
 
     def test_another_s_is_kept(self) -> None:
-        """Also where it is for this server."""
+        """This holds even if it is for this server."""
         self.held()['user_id'] = 'somebody'
         self.destroy()
         self.assertEqual(1, len(self.ironic.reservations))
 
     def test_another_s_for_this_server_is_shown(self) -> None:
-        """It was promised to it."""
+        """It was promised to this server."""
         theirs = self.held()['uuid']
         self.ironic.answers = [errors.InstanceReserved(
             'Another project holds a reservation for the instance.')]
@@ -225,20 +225,20 @@ class OwnTest(ServiceTestCase):
         self.assertEqual(theirs, self.ironic.sent('PATCH')[-1]['proof'])
 
     def test_another_s_on_another_node_is_refused(self) -> None:
-        """The server is to be where it was promised."""
+        """The server belongs on the promised node."""
         self.held()['node_uuid'] = self.nodes[1]
         self.ironic.answers = [errors.InstanceReserved(
             'Another project holds a reservation for the instance.')]
         self.assertIn('[reservation.instance_reserved]', self.refused())
 
     def test_service_that_is_down_keeps_no_server(self) -> None:
-        """It is deleted; the reservation ends by itself."""
+        """The server is deleted; the reservation ends by itself."""
         self.ironic.answers = [DOWN]
         self.destroy()
         self.assertEqual(1, len(self.ironic.reservations))
 
     def test_reservation_that_has_ended_by_itself(self) -> None:
-        """Somebody was faster."""
+        """Another process has deleted it first."""
         self.held()['user_id'] = 'nova'
         self.ironic.reservations['gone'] = {**self.held(), 'uuid': 'gone'}
         listed = self.ironic._listed
@@ -253,7 +253,7 @@ class OwnTest(ServiceTestCase):
         self.assertEqual({}, self.ironic.reservations)
 
     def test_rebuild_while_the_service_is_down(self) -> None:
-        """It says so, instead of a refusal by the guard later on."""
+        """Otherwise the guard would refuse the rebuild later."""
         self.ironic.answers = [DOWN]
         self.server.task_state = 'rebuilding'
         refused = self.assertRaises(
@@ -263,10 +263,10 @@ class OwnTest(ServiceTestCase):
 
 
 class ReadmeTest(testtools.TestCase):
-    """What an operator is told."""
+    """The README for operators."""
 
     def test_each_option_is_in_the_readme(self) -> None:
-        """With its default."""
+        """Each option is there with its default."""
         rows = (nova_process.PLUGIN / 'README.rst').read_text().split('* - ')
         told = {row.partition('\n')[0].strip('` '):
                 row.split('- ')[1].partition('\n')[0].strip()

@@ -32,10 +32,10 @@ FILTER = ('nova.virt.ironic_reservations.scheduler_filter.'
 
 
 class FilterTest(testtools.TestCase):
-    """Of three nodes, of which one is reserved."""
+    """Three nodes, one of which is reserved."""
 
     def setUp(self) -> None:
-        """Load it by the path that is in nova.conf."""
+        """Load the filter by its path in nova.conf."""
         super().setUp()
         self.ironic = self.useFixture(fake.FakeService())
         self.useFixture(nova_process.Nova(self.ironic.url)).option(
@@ -52,7 +52,7 @@ class FilterTest(testtools.TestCase):
         self.log = self.useFixture(fixtures.FakeLogger())
 
     def host(self, node: str) -> Any:
-        """Return a host as the scheduler has it."""
+        """Return a host in the form of the scheduler."""
         state = host_manager.HostState('compute', node, 'cell')
         state.uuid = str(uuid.uuid4())
         return state
@@ -66,65 +66,65 @@ class FilterTest(testtools.TestCase):
                                  in hints.items()}))]
 
     def test_only_the_node_of_the_reservation(self) -> None:
-        """One request for all hosts."""
+        """One request serves all hosts."""
         self.assertEqual([self.reserved], self.left(reservation=self.ident))
         self.assertEqual(1, len(self.ironic.sent('GET', 'reservations')))
 
     def test_without_the_hint_nobody_is_asked(self) -> None:
-        """All pass."""
+        """All hosts pass."""
         for hints in ({}, {'group': 'one'}):
             self.assertEqual(3, len(self.left(**hints)))
         self.assertEqual([], self.ironic.requests)
 
     def test_rebuild_stays_where_it_is(self) -> None:
-        """The scheduler asks for the images' sake only."""
+        """The scheduler runs only because of the images."""
         self.assertEqual(3, len(self.left(
             reservation=self.ident, _nova_check_type='rebuild')))
         self.assertEqual([], self.ironic.requests)
 
     def test_reservation_that_there_is_not(self) -> None:
-        """No host; the log says why."""
+        """No host passes; the log has the reason."""
         self.lease('active')
         self.assertEqual([], self.left(reservation=str(uuid.uuid4())))
         self.assertIn('there is no live reservation', self.log.output)
 
     def test_hint_that_is_no_uuid(self) -> None:
-        """No host, and no request with what somebody has written."""
+        """No host passes, and no request contains the text of the hint."""
         self.assertEqual([], self.left(reservation='../nodes'))
         self.assertEqual([], self.ironic.requests)
         self.assertIn('not a uuid', self.log.output)
 
     def test_service_that_does_not_answer(self) -> None:
-        """All pass, with a warning: the guard decides."""
+        """All hosts pass, with a warning: the guard decides."""
         self.ironic.answers = [errors.DatabaseUnavailable('It is down.')]
         self.assertEqual(3, len(self.left(reservation=self.ident)))
         self.assertIn('Hosts are not filtered', self.log.output)
 
     def test_ironic_without_reservations(self) -> None:
-        """As one that does not answer."""
+        """This is the same as a service that does not answer."""
         self.ironic.served = False
         self.assertEqual(3, len(self.left(reservation=self.ident)))
 
     def test_nodes_of_a_lease_that_has_begun(self) -> None:
-        """But for those that it is giving back."""
+        """Nodes that the lease is giving back do not pass."""
         ident = self.lease('active')
         self.assertEqual([self.hosts[0].nodename],
                          self.left(reservation=ident))
 
     def test_lease_that_has_not_begun(self) -> None:
-        """No host."""
+        """No host passes."""
         ident = self.lease('pending')
         self.assertEqual([], self.left(reservation=ident))
 
     def test_compute_host_by_its_uuid(self) -> None:
-        """Its name is that of a hypervisor."""
+        """The name of the host is that of a hypervisor."""
         self.ironic.reservations[self.ident]['node_uuid'] = str(
             self.hosts[2].uuid)
         self.assertEqual([self.hosts[2].nodename],
                          self.left(reservation=self.ident))
 
     def lease(self, status: str) -> str:
-        """Have the service know of a lease of two nodes, and return its id."""
+        """Add a lease of two nodes to the service, and return its id."""
         ident, lease_id = str(uuid.uuid4()), str(uuid.uuid4())
         nodes = [{'uuid': self.hosts[0].nodename, 'state': 'bound'},
                  {'uuid': self.hosts[2].nodename, 'state': 'ending'}]

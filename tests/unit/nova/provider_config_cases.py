@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The written provider.yaml, read by the Nova that is installed."""
+"""The written provider.yaml, as the installed Nova reads it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ProviderConfigTest(testtools.TestCase):
     """Nova parses it, and gives each of its nodes a slot."""
 
     def setUp(self) -> None:
-        """Have a folder to write to, and a configuration."""
+        """Make a folder for the file, and a configuration."""
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.location = self.folder / 'provider_config'
@@ -48,7 +48,7 @@ class ProviderConfigTest(testtools.TestCase):
         self.useFixture(nova_process.Nova('http://127.0.0.1:1'))
 
     def command(self, *words: str, config: str = '') -> tuple[int, str, str]:
-        """Run it, and return its status and both outputs."""
+        """Run the command, and return its status and both outputs."""
         there = self.folder / 'ironic-reservations.conf'
         there.write_text(config)
         said, complained = io.StringIO(), io.StringIO()
@@ -63,12 +63,12 @@ class ProviderConfigTest(testtools.TestCase):
         return provider_config.get_provider_configs(str(self.location))
 
     def additional(self) -> list[dict[str, Any]]:
-        """Return the inventories that are added to each host."""
+        """Return the inventories that the file adds to each host."""
         entry, = self.read().values()
         return entry['inventories']['additional']
 
     def test_nova_reads_what_was_written(self) -> None:
-        """With no database, no Placement and no Nova of its own."""
+        """This needs no database, no Placement and no Nova."""
         self.assertEqual((0, '', ''),
                          self.command('--output', str(self.path)))
         self.assertEqual(['$COMPUTE_NODE'], list(self.read()))
@@ -76,7 +76,7 @@ class ProviderConfigTest(testtools.TestCase):
                           {'CUSTOM_LEASE_SLOT': SLOT}], self.additional())
 
     def test_printed_is_what_would_be_written(self) -> None:
-        """For a pipe."""
+        """The output can be piped."""
         self.command('--output', str(self.path))
         self.assertEqual((0, self.path.read_text(), ''), self.command())
 
@@ -88,13 +88,13 @@ class ProviderConfigTest(testtools.TestCase):
                          self.additional())
 
     def test_compute_host_gives_no_slot_of_nodes(self) -> None:
-        """No server gets there that asks for such a slot alone."""
+        """No server with only a node slot in its flavor gets to that host."""
         self.command('--output', str(self.path), '--total', '20')
         self.assertEqual([{'CUSTOM_LEASE_SLOT': {**SLOT, 'total': 20}}],
                          self.additional())
 
     def test_one_entry_gives_all_nodes_of_a_compute_a_slot(self) -> None:
-        """And none to what is below a node, nor to what others share."""
+        """Child providers and shared providers get no slot."""
         self.command('--output', str(self.path))
         tree = provider_tree.ProviderTree()
         nodes = [tree.new_root(f'node-{number}', str(uuid.uuid4()))
@@ -116,7 +116,7 @@ class ProviderConfigTest(testtools.TestCase):
             self.assertEqual({}, tree.data(each).inventory)
 
     def test_file_that_is_there_is_replaced_whole(self) -> None:
-        """Others may read it, and nothing else is left in the folder."""
+        """Others may read the file, and the folder contains no other one."""
         self.path.write_text('what was there before')
         self.command('--output', str(self.path))
         self.assertEqual(1, len(self.read()))
@@ -124,7 +124,7 @@ class ProviderConfigTest(testtools.TestCase):
         self.assertEqual([self.path.name], os.listdir(self.location))
 
     def test_folder_that_is_not_there(self) -> None:
-        """One sentence, and the status of what could not be done."""
+        """The command prints one sentence, and fails."""
         status, said, complained = self.command(
             '--output', str(self.folder / 'nowhere' / 'slots.yaml'))
         self.assertEqual((2, ''), (status, said))
@@ -132,7 +132,7 @@ class ProviderConfigTest(testtools.TestCase):
         self.assertIn('nowhere', complained)
 
     def test_path_that_is_a_folder_leaves_nothing_behind(self) -> None:
-        """The half-written file is gone again."""
+        """The unfinished file is removed."""
         status, _, complained = self.command('--output', str(self.location))
         self.assertEqual(2, status)
         self.assertIn(str(self.location), complained)
@@ -140,6 +140,6 @@ class ProviderConfigTest(testtools.TestCase):
                          sorted(os.listdir(self.folder)))
 
     def test_total_of_nothing_is_refused(self) -> None:
-        """A slot that nobody gets is a mistake."""
+        """A slot of zero would be a mistake."""
         refused = self.assertRaises(SystemExit, self.command, '--total', '0')
         self.assertEqual(2, refused.code)

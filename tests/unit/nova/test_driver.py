@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The driver of plugins/nova, with a service that answers as it is told."""
+"""The driver of plugins/nova, with a service that gives prepared answers."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How many a project has at once, instant by instant."""
+"""The number that a project has at once, at each instant."""
 
 import datetime
 

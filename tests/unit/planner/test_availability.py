@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Free counts: at every instant, what is not taken."""
+"""Free counts are right at every instant."""
 
 import hypothesis
 from hypothesis import strategies as st

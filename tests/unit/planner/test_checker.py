@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The checker: a sound plan passes, and no spoilt one does."""
+"""The checker accepts each correct plan, and no incorrect one."""
 
 import dataclasses
 import functools

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""What windows cover together, against each compared with each."""
+"""The time that windows cover together, compared with the pairwise result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WINDOWS = st.lists(_WINDOW, max_size=12)
 
 def _left_of(window: tuple[int, int], others: Iterable[tuple[int, int]]
              ) -> list[tuple[int, int]]:
-    """Return the parts of a window that are in none of some others."""
+    """Return the parts of a window that other windows do not cover."""
     windows = [window]
     for other in others:
         windows = [part for start, end in windows for part in (
@@ -82,7 +82,7 @@ class TestCovered(testtools.TestCase):
         self.assertEqual([(0, 10)], there.add((0, 10)))
 
     def compared(self, count: int) -> int:
-        """Return how much is compared for twice as many windows."""
+        """Return the number of comparisons for twice as many windows."""
         windows = [(_Counted(each * 10), _Counted(each * 10 + 15))
                    for each in range(0, count, 2)]
         _Counted.compared = 0

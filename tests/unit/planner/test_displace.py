@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Making room for what is no lease: every lease is kept, or none moves."""
+"""Making room for a reservation: all leases are kept, or none moves."""
 
 import dataclasses
 
@@ -28,13 +28,13 @@ from ironic_reservations.planner import timeline
 from tests.judges import checker
 from tests.judges import oracle
 
-#: The windows that are asked for begin here.
+#: The demanded windows begin here.
 NOW = 0
 
 
 @st.composite
 def timelines(draw):
-    """A few nodes with what has been planned on them."""
+    """Return a few nodes with planned bookings."""
     nodes = draw(st.integers(1, 4))
     there, ends = [], [NOW] * nodes
     for count in range(draw(st.integers(0, 7))):
@@ -58,7 +58,7 @@ class TestFirst(testtools.TestCase):
 
     @hypothesis.given(timelines(), st.integers(1, 12), st.data())
     def test_first_that_can_be_had_is_found(self, now, end, data):
-        """As a look at every assignment says."""
+        """An examination of every assignment gives the same node."""
         order = data.draw(st.permutations(range(len(now.rows))))
         found = displace.first(now, order, NOW, end)
         possible = [node for node in order if _possible(now, node, end)]
@@ -102,7 +102,7 @@ class TestClear(testtools.TestCase):
     @hypothesis.given(timelines(), st.integers(1, 12), st.data())
     def test_node_is_taken_and_what_can_be_kept_is_kept(self, now, end,
                                                         data):
-        """All of it, exactly where all of it can be."""
+        """All leases are kept exactly if that is possible."""
         node = data.draw(st.integers(0, len(now.rows) - 1))
         hypothesis.assume(timeline.Draft.of(now).free(
             node, NOW, NOW + 1))

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Search by ejection: what it finds can stand, whoever had to leave for it."""
+"""Search by ejection: each plan that it finds is valid."""
 
 import dataclasses
 import itertools
@@ -36,10 +36,10 @@ from tests import examples
 from tests.judges import checker
 from tests.judges import oracle
 
-#: Nothing but what fits as things stand, and ejection.
+#: Only the present free time and ejection.
 ALONE = budget.Limits(proof=0, swap=0, search=0,
                       eject=1500)
-#: The same where a look at a host takes more.
+#: The same, with a higher cost for each examined host.
 SHARED_ALONE = dataclasses.replace(ALONE, eject=20_000)
 NONE_PINNED = frozenset()
 
@@ -87,7 +87,7 @@ class TestWholeHosts(testtools.TestCase):
             self.assertEqual(case.timeline, draft.timeline())
 
     def test_hidden_packings_are_found(self):
-        """All is full, nodes differ, and one has to be let in."""
+        """All nodes are full and different, and one more booking must fit."""
         for seed in range(20):
             nodes, there, wanted = _packing(seed)
             now = timeline.Timeline.of([None] * nodes, there)
@@ -111,7 +111,7 @@ class TestWholeHosts(testtools.TestCase):
         self.assertLess(refused[1], refused[0])
 
     def test_booking_stays_on_a_node_that_would_not_do_any_more(self):
-        """Its own requirement has changed; another is what has to move."""
+        """Its own requirement has changed; the other booking must move."""
         there = (bookings.Booking('unfit', 0, 9, 0, 0b010),
                  bookings.Booking('fixed', 0, 9, 1, 0b010, movable=False),
                  bookings.Booking('moves', 0, 9, 2, 0b111))
@@ -131,7 +131,7 @@ class TestWholeHosts(testtools.TestCase):
         self.assertEqual(plans.Cause.SEARCH_LIMIT, answer.cause)
 
     def test_one_request_has_one_budget(self):
-        """However many nodes it is for."""
+        """The budget is the same for any number of nodes."""
         there = [bookings.Booking(str(node), 0, 9, node, 0b11)
                  for node in range(2)]
         spent = []
@@ -152,7 +152,7 @@ class TestWholeHosts(testtools.TestCase):
 
 
 def _packing(seed):
-    """Nodes of several kinds that are full, with one left out."""
+    """Return full nodes of several kinds, and the one booking left out."""
     chance = random.Random(seed)
     nodes = 8
     masks = [host_sets.mask(node for node in range(nodes)
@@ -215,7 +215,7 @@ class TestSharedHosts(testtools.TestCase):
     @examples.settings(200)
     @hypothesis.given(oracle.shared_cases(hosts=3, most=8, demands=1))
     def test_row_has_room_where_the_pool_has_it(self, case):
-        """And whoever is in the way, without them there is room."""
+        """Without the bookings in the way, there is room."""
         draft = timeline.Draft.of(case.timeline)
         part = [case.demands[0].booking(0, -1)]
         unit = placement_units.unit(part, draft)
@@ -225,7 +225,7 @@ class TestSharedHosts(testtools.TestCase):
             cost = row.cost(piece)
             self.assertEqual(placement_units.takes(draft, node, unit), cost
                              <= 0)
-            # NOTE: the row is fresh for some, and knows the cost for others.
+            # For some calls the row is new, for others its cost is known.
             for most in (cost - 1, cost, cost + 1, -1.0, 0.0, 1.0):
                 for there in (ejection.row(draft, node, NONE_PINNED), row):
                     self.assertTrue(
@@ -267,8 +267,8 @@ class TestSharedHosts(testtools.TestCase):
     def test_hidden_packing_of_shares_is_found(self):
         """In a packing of 4 hosts that is drawn first: each refusal is wrong.
 
-        NOTE: 18 were refused when every look at a host took its full time and
-        shares weighed the root of what they take.
+        18 were refused when each examined host took its full time and shares
+        weighed the root of their amounts.
         """
         outcome = feasible.Outcome()
         feasible.play(feasible.compute_hosts(4, 0.95, 0), outcome,
@@ -279,7 +279,7 @@ class TestSharedHosts(testtools.TestCase):
                           if each.cause.proved])
 
     def test_row_is_examined_again_only_once_it_has_changed(self):
-        """Whoever came or left is taken into account."""
+        """Each arriving or leaving booking is taken into account."""
         draft = timeline.Draft.of(timeline.Timeline.of([{'VCPU': 4}], ()))
         first, second = (places.Piece(placement_units.unit([bookings.Booking(
             name, 0, 5, -1, 1, amounts=(('VCPU', 3),))], draft),
@@ -298,7 +298,7 @@ class TestSharedHosts(testtools.TestCase):
         self.assertLess(efforts[2], efforts[0])
 
     def test_host_without_a_class_has_room_for_none_of_it(self):
-        """As where its inventory has lost the class since."""
+        """Such a host has lost the class from its inventory since."""
         row = shared_row.Row({'VCPU': 4})
         piece = places.Piece(placement_units.unit([bookings.Booking(
             'a', 0, 5, -1, 1, amounts=(('CUSTOM_GPU', 1),))],

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Bookings of two nodes that are exchanged."""
+"""The exchange of bookings between two nodes."""
 
 import itertools
 
@@ -40,7 +40,7 @@ def _names(row):
 
 @strategies.composite
 def _two_nodes(draw):
-    """Bookings of two nodes, some of which may not be on the other one."""
+    """Return bookings of two nodes, some of which cannot be exchanged."""
     there = []
     for node in range(2):
         at = 0
@@ -72,7 +72,7 @@ class TestExchange(testtools.TestCase):
         self.assertEqual([1, 1, 1], [each.node for each in other.pieces()])
 
     def test_one_moves_alone_or_nothing_changes(self):
-        """It would leave more gaps, or others may not be on its node."""
+        """It would leave more gaps, or the others may not be on its node."""
         for there, names in (
                 ([_booking('a', 0, 4, 0), _booking('b', 4, 8, 1)],
                  ([], ['a', 'b'])),
@@ -114,7 +114,7 @@ class TestExchange(testtools.TestCase):
                 self.assertEqual(node, each.node)
                 self.assertTrue(each.node == part.node or (
                     part.movable and part.eligible >> node & 1))
-            # It is found where it is, as after any other change.
+            # The booking is found in its place, as after any other change.
             fresh = exclusive_row.Row(row.pieces())
             for each in row.pieces():
                 self.assertEqual([each], list(row.blockers(each)))
@@ -122,7 +122,7 @@ class TestExchange(testtools.TestCase):
 
 
 def _gaps(row):
-    """Return how many gaps a row has, with those before and after all."""
+    """Return the number of gaps in a row, including the first and the last."""
     pieces = row.pieces()
     return 1 + len(pieces) - sum(
         one.until == following.start

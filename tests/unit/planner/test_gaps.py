@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The first gaps are those that a look at all hosts would choose."""
+"""The first gaps are those that an examination of all hosts would choose."""
 
 from unittest import mock
 
@@ -33,7 +33,7 @@ hosts = st.integers(0, ALL)
 
 @st.composite
 def rows(draw):
-    """A host, and what is promised of it; some of it shares on the last two.
+    """Return a host and its promises; the last two hosts are partly shared.
     """
     node = draw(st.integers(0, HOSTS - 1))
     cuts = sorted(draw(st.sets(st.integers(0, 20), max_size=8)))
@@ -50,7 +50,7 @@ def rows(draw):
 
 @st.composite
 def demands(draw):
-    """A demand for whole hosts."""
+    """Return a demand for whole hosts."""
     start = draw(st.integers(-2, 20))
     most = draw(st.integers(1, HOSTS))
     return bookings.Demand('new', start, start + draw(st.integers(1, 8)), 0,
@@ -59,7 +59,7 @@ def demands(draw):
 
 
 def chosen(now, demand):
-    """Choose hosts by looking at all bookings of all hosts."""
+    """Choose hosts by an examination of all bookings of all hosts."""
     found = []
     draft = timeline.Draft.of(now)
     for node in host_sets.members(demand.eligible):
@@ -101,7 +101,7 @@ class TestGaps(testtools.TestCase):
                     demand.most))
 
     def test_of_many_hosts_few_are_looked_at(self):
-        """Or a request for one host would cost what all of them cost."""
+        """Otherwise a request for one host would cost as much as all hosts."""
         count = 5000
         now = timeline.Timeline.of([None] * count, [
             bookings.Booking(str(node), 0, 1 + node % 50, node, 1)

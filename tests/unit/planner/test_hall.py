@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The proof that no node is left is exact where nothing may move."""
+"""The proof that no node is left is exact if no booking may move."""
 
 import dataclasses
 
@@ -28,7 +28,7 @@ from tests.judges import oracle
 
 @st.composite
 def _leapfrog(draw):
-    """Long rows, where mostly one node or another is free."""
+    """Return long rows in which the nodes are free in turn."""
     chance = draw(st.randoms(use_true_random=False))
     nodes = draw(st.integers(2, 4))
     there = []

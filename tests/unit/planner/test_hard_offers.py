@@ -32,8 +32,8 @@ _NO_MOVES = budget.Limits(search=0, eject=0)
 def _crowded():
     """Return a full timeline of hosts of four classes.
 
-    Each booking takes hosts of some classes, so that it is hard to find out
-    which can move where.
+    Each booking accepts hosts of some classes, so it is hard to determine
+    which ones can move, and where.
     """
     chance = random.Random(0)
     classes = [sum(1 << host for host in range(first, _HOSTS, 4))
@@ -55,7 +55,7 @@ def _crowded():
 class TestHardOffers(testtools.TestCase):
 
     def test_offers_are_searched_no_longer_than_hard_requests(self):
-        """Many starts are tried for them, each with a short exact search."""
+        """Many starts are tried, each with a short exact search."""
         now, spent = _crowded(), []
 
         real = search.search

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the hardest requests cost: those for which there may be a place."""
+"""The cost of the hardest requests: those for which a plan may exist."""
 
 import dataclasses
 import random
@@ -74,7 +74,7 @@ class TestHardRequests(testtools.TestCase):
         self.sliding = slides.Sliding(self.demands, 0, _HORIZON - 6)
 
     def _cost(self, call):
-        """Return the units of work of what a request plans."""
+        """Return the units of work of a planned request."""
         request = budget.Work()
         call(dataclasses.replace(planning.LIMITS, request=request))
         return request.spent
@@ -88,8 +88,8 @@ class TestHardRequests(testtools.TestCase):
         self.assertLess(cost, 1.5 * hard)
 
     def test_all_plans_of_a_request_share_its_work(self):
-        """For its dates, for others, with others sliding, and for offers."""
-        # NOTE: where neither a place nor a proof is found.
+        """Its own dates, other dates, rescheduled leases and offers count."""
+        # Neither a place nor a proof is found here.
         demands = self.sliding.at(18)
         request = budget.Work(_LITTLE)
         limits = dataclasses.replace(planning.LIMITS, request=request)
@@ -101,11 +101,11 @@ class TestHardRequests(testtools.TestCase):
                             limits=limits)
             slides.slide(self.now, (), [self.sliding], limits=limits)
             offers.offers(self.now, demands, 0, 2 * _HORIZON, limits)
-        # NOTE: a plan is paid for even if nothing is left.
+        # A plan costs work even if none is left.
         self.assertLess(request.spent, 1.1 * _LITTLE)
 
     def test_work_of_a_request_suffices_for_a_proof(self):
-        """As for a plan that is not bounded."""
+        """The proof is the same as without a limit."""
         limits = dataclasses.replace(planning.LIMITS, request=budget.Work())
         for request in (planning.LIMITS, limits):
             self.assertIs(plans.Cause.SHORTAGE, planning.plan(
@@ -132,7 +132,7 @@ class TestHardRequests(testtools.TestCase):
         self.assertIsInstance(answer, plans.Plan)
 
     def test_refusal_by_counting_costs_hardly_more_than_a_look_at_all(self):
-        """All of 2000 hosts, a few of which are booked for good."""
+        """The fleet has 2000 hosts, a few of which are booked for good."""
         there = [bookings.Booking(f'{host} {at}', at, at + 9, host, _ALL)
                  for host in range(0, 2000, 10) for at in (10, 20, 30)]
         request = budget.Work()
@@ -145,7 +145,7 @@ class TestHardRequests(testtools.TestCase):
         self.assertLess(request.spent, 10_000)
 
     def test_room_that_ejection_finds_costs_no_exact_search(self):
-        """In a packing of 30 nodes: only a refusal needs one."""
+        """In a packing of 30 nodes, only a refusal needs an exact search."""
         outcome = feasible.Outcome()
         with mock.patch.object(search, 'search',
                                side_effect=search.search) as searched:
@@ -171,7 +171,7 @@ class TestHardRequests(testtools.TestCase):
         self.assertEqual(['hard'], said)
 
     def test_what_a_hard_request_raises_ends_it(self):
-        """Each time, as long as it is raised."""
+        """The error ends the request each time it is raised."""
         def refuse():
             raise LookupError('too many')
         limits = dataclasses.replace(planning.LIMITS, request=budget.Work(
@@ -181,7 +181,7 @@ class TestHardRequests(testtools.TestCase):
                               self.demands, limits)
 
     def test_question_for_the_soonest_start_is_not_hard(self):
-        """Its first plan may take no step, so that it searches nothing."""
+        """Its first plan may take no step, so it searches nothing."""
         said = []
         limits = dataclasses.replace(planning.LIMITS, request=budget.Work(
             becomes_hard=lambda: said.append('hard')))

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sets of nodes, and the walk over those to which moves can lead."""
+"""Sets of nodes, and the walk over the nodes to which moves can lead."""
 
 import testtools
 

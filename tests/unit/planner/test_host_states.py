@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whatever stands on a node, each instant of it is somebody's, and one's."""
+"""Each instant of a node has one holder, whatever is booked on it."""
 
 import dataclasses
 import datetime
@@ -51,7 +51,7 @@ class TestDraw(testtools.TestCase):
             tuple((row, ANY) for row in rows), reserved)
         made = host_states.draw(here, 0, NOW, margin * 60 * instants.SECOND,
                              lambda _: 1)
-        # Raises, where two overlap.
+        # Raises if two overlap.
         there = timeline.Timeline.of([None], made)
         windows = [(row.starts_at, row.ends_at) for row in rows]
         if reserved is not None:
@@ -64,7 +64,7 @@ class TestDraw(testtools.TestCase):
                                               instants.instant(at) + 1),
                                      at)
                 at += HOUR / 2
-        # What has begun, alone, is as it is in its row.
+        # A booking that has begun, alone, is drawn as in its row.
         begun = [row for row in rows if row.begun and row.ends_at > NOW]
         if len(begun) == 1:
             (part,) = [
@@ -74,7 +74,7 @@ class TestDraw(testtools.TestCase):
             self.assertEqual((instants.instant(begun[0].starts_at),
                               instants.instant(begun[0].ends_at)),
                              (part.start, part.end))
-        # What moves is drawn as it is in its row.
+        # A movable booking is drawn as in its row.
         names = {host_states.name(row): row for row in rows}
         for each in made:
             if each.movable:
@@ -88,7 +88,7 @@ class TestDraw(testtools.TestCase):
                   st.sampled_from(['', 'bound', 'ending'])),
         min_size=1, max_size=5))
     def test_known_rows_are_drawn_as_if_they_were_not(self, drawn, times):
-        """Whatever changes: the time, even back, margin, set, or row."""
+        """The time, even backwards, the margin, a set or a row may change."""
         rows = [leases.NodeBooking(
             number, f'r{number}', 0, 'node', NOW + start * HOUR,
             NOW + (start + length) * HOUR, state, uuid=f'u{number}')

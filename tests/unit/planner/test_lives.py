@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases that come, change, start and go: no host is ever too full."""
+"""Leases come, change, start and end, and no host is ever too full."""
 
 import dataclasses
 
@@ -33,7 +33,7 @@ HOSTS = st.lists(st.none() | st.fixed_dictionaries({
 
 
 class _Life:
-    """A pool over time; what a lease has is found by its name."""
+    """A pool over time; the holdings of a lease are found by its name."""
 
     def __init__(self, data):
         self.data = data
@@ -80,7 +80,7 @@ class _Life:
                 if each.id.rpartition('/')[0] == name]
 
     def change(self):
-        """Extend or shorten a lease, where it is if it has started."""
+        """Extend or shorten a lease; a started one stays in its place."""
         name = self._chosen()
         if name is None:
             return
@@ -94,7 +94,7 @@ class _Life:
                 self.demands[name] = demand
             return
         if end > demand.end:
-            # NOTE: each stays where it is, so that each is a demand.
+            # Each booking stays in its place, so each is a demand of its own.
             wanted = [_staying(each, end) for each in own]
             if not self._plan(rest, wanted):
                 return
@@ -112,7 +112,7 @@ class _Life:
             del self.demands[name]
 
     def start(self):
-        """Let time pass; what has begun stays where it is."""
+        """Let time pass; a started booking stays in its place."""
         self.now += self.data.draw(st.integers(1, 4))
         self.started = {name for name, demand in self.demands.items()
                         if demand.start <= self.now}
@@ -148,7 +148,7 @@ class TestLives(testtools.TestCase):
     @examples.settings(80)
     @hypothesis.given(st.data())
     def test_capacity_is_never_exceeded(self, data):
-        """At no instant, whatever came in whatever order."""
+        """The capacity holds at each instant, in any order of events."""
         life = _Life(data)
         for step in data.draw(st.lists(st.sampled_from((
                 life.create, life.create, life.create, life.change,

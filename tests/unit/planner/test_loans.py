@@ -37,7 +37,7 @@ Kind = offers.Kind
 
 @st.composite
 def _lent(draw):
-    """Cases in which some hosts are loans for some of the demands."""
+    """Return cases in which some hosts are loans for some of the demands."""
     case = draw(oracle.cases())
     until = draw(st.integers(2, 16))
     return dataclasses.replace(case, demands=tuple(
@@ -47,7 +47,7 @@ def _lent(draw):
 
 
 def _plain(case):
-    """Return the case without hosts that are not lent for so long."""
+    """Return the case without hosts whose loan is too short."""
     return dataclasses.replace(case, demands=tuple(
         dataclasses.replace(
             demand, eligible=demand.eligible & ~(
@@ -69,7 +69,7 @@ class TestPlans(testtools.TestCase):
     @examples.settings(300)
     @hypothesis.given(_lent())
     def test_admission_is_what_can_be_assigned(self, case):
-        """What is refused is impossible, and no loan is kept too long."""
+        """Each refused demand is impossible, and no loan is kept too long."""
         answer = planning.plan(case.timeline, case.demands)
         best = oracle.best(_plain(case))
         if isinstance(answer, plans.Refusal):
@@ -85,7 +85,8 @@ class TestPlans(testtools.TestCase):
     @examples.settings(150)
     @hypothesis.given(_lent())
     def test_offers_are_accepted_and_the_nearest(self, case):
-        """Earlier and shorter ones, too, that end in time for a loan."""
+        """This includes earlier and shorter ones that end in time for a loan.
+        """
         hypothesis.assume(isinstance(
             planning.plan(case.timeline, case.demands), plans.Refusal))
         found = offers.offers(case.timeline, case.demands, EARLIEST, LATEST,
@@ -103,7 +104,7 @@ class TestPlans(testtools.TestCase):
     @examples.settings(150)
     @hypothesis.given(_lent(), st.integers(0, 5))
     def test_what_slides_finds_a_start_where_there_is_one(self, case, far):
-        """The last demand slides; what is not found is impossible."""
+        """The last demand is flexible; if no start is found, none exists."""
         *firm, last = case.demands
         one = slides.Sliding((last,), last.start, last.start + far)
         possible = any(_possible(dataclasses.replace(case, demands=(
@@ -115,7 +116,7 @@ class TestPlans(testtools.TestCase):
         self.assertTrue(possible or found is True)
 
     def test_refusal_tells_which_hosts_are_not_lent_for_so_long(self):
-        """And of none that would not do."""
+        """Unsuitable hosts are not named."""
         for eligible, lent in ((0b011, 0b001), (0b010, 0)):
             wanted = bookings.Demand('demand', 0, 5, 2, 2, eligible, 1,
                                      lent=0b101, lent_until=5)
@@ -148,7 +149,7 @@ class TestLoans(testtools.TestCase):
                       st.integers(1, 10**10))
     def test_booking_may_move_to_a_loan_from_the_instant_told(self, now, end,
                                                               notice):
-        """Neither sooner nor later."""
+        """The time is exact in both directions."""
         self.assertEqual(loans.since(end, notice) <= now,
                          end <= loans.until(now, notice))
 
@@ -164,7 +165,7 @@ class TestFreeCounts(testtools.TestCase):
                       st.integers(0, 8), st.integers(1, 9))
     def test_loans_are_free_until_they_are_over(self, case, lent, until,
                                                 start, length):
-        """At every instant; neighbours differ."""
+        """The counts are right at every instant; neighbouring spans differ."""
         nodes, now = (1 << case.nodes) - 1, case.timeline
         spans = availability.free_beside_loans(
             now, nodes, lent, until, start, start + length)
@@ -179,7 +180,7 @@ class TestFreeCounts(testtools.TestCase):
                             in zip(spans, spans[1:], strict=False)))
 
     def test_count_that_stays_when_a_loan_ends_is_one_span(self):
-        """And those after it are as they are without the loan."""
+        """The spans after it are the same as without the loan."""
         now = timeline.Timeline.of([None] * 2, [
             bookings.Booking('on the loan', 0, 5, 1, 0b10),
             bookings.Booking('on the other', 7, 8, 0, 0b01)])

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Counter-offers: accepted as they are, and nothing nearer would be."""
+"""Counter-offers: each is accepted as it is, and no nearer one would be."""
 
 from unittest import mock
 
@@ -35,7 +35,7 @@ Kind = offers.Kind
 
 
 def _fewer(case):
-    """Return the counts that can be had, the first demand's before others'.
+    """Return the possible counts, with the first demand served first.
 
     Of shares first, since a lease for whole hosts takes what is left.
     """
@@ -58,7 +58,7 @@ def _possible(case):
 
 
 class TestOffers(testtools.TestCase):
-    """For nodes of Ironic, for compute hosts, and for both together."""
+    """The cases have nodes of Ironic, compute hosts, or both together."""
 
     @examples.settings(150)
     @hypothesis.given(oracle.cases() | oracle.shared_cases(most=3))
@@ -124,7 +124,8 @@ class TestOffers(testtools.TestCase):
                                     for demand in offer.demands])
 
     def test_earlier_window_where_one_demand_makes_room_for_the_other(self):
-        """What stands where only the other demand could be matters too."""
+        """Bookings where only the other demand could be placed matter as well.
+        """
         there = (bookings.Booking('there', 1, 2, 1, 3),)
         made = offers.offers(
             timeline.Timeline.of([None] * 2, there),
@@ -136,7 +137,7 @@ class TestOffers(testtools.TestCase):
             for offer in made])
 
     def test_fewer_together_does_not_take_from_those_before(self):
-        """What has to be on one host comes in its turn."""
+        """An affinity group is served in its turn."""
         one = (('VCPU', 1),)
         offer, = offers.offers(
             timeline.Timeline.of([{'VCPU': 4}]),
@@ -146,7 +147,7 @@ class TestOffers(testtools.TestCase):
         self.assertEqual([3, 1], [demand.least for demand in offer.demands])
 
     def test_fewer_are_offered_where_the_search_for_as_many_is_cut_short(self):
-        """There is room for some; so a lower number is tried than was found.
+        """There is room for some; so a number below the found one is tried.
         """
         hosts = range(100)
         everything = (1 << len(hosts)) - 1

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Each way to make room finds the move where one booking may move.
+"""Each method finds the plan in which one booking moves.
 
-The planner tries several, so that what one misses another finds.
+The planner tries several methods, so that one finds what another misses.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ _NOBODY = frozenset()
 
 @st.composite
 def _one_movable(draw, cases):
-    """Cases in which one booking may move, and one unit is wanted."""
+    """Return cases in which one booking may move, and one unit is demanded."""
     case = draw(cases)
     hypothesis.assume(case.there)
     movable = draw(st.sampled_from(case.there))
@@ -75,7 +75,7 @@ class TestOneMove(testtools.TestCase):
             draft, unit, _NOBODY, steps))
 
     def test_share_that_leaves_for_a_larger_one(self):
-        """Where another host has just what it needs."""
+        """Another host has exactly the needed room."""
         def share(name, node, amount, movable):
             return bookings.Booking(
                 name, 0, 5, node, 0b11, movable,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The pick: the list's order, and a cause of its own for each node."""
+"""The pick: the order of the list, and a separate reason for each node."""
 
 import dataclasses
 import datetime
@@ -45,7 +45,7 @@ def _held(state=node_reservation.State.RESERVED, expires_at=LATER):
                                         None, expires_at, state)
 
 
-#: Each cause alone, in the order of precedence.
+#: Each reason alone, in the order of precedence.
 CAUSES = (
     (reasons.RESOURCE_CLASS_MISMATCH, {'resource_class': 'silver'}),
     (reasons.TRAIT_MISSING, {'traits': frozenset()}),
@@ -291,7 +291,7 @@ class TestProperties(testtools.TestCase):
             pick.NodeRequest('instance', tuple(snapshot.nodes)), snapshot,
             sees)
         if not isinstance(outcome, pick.Picked):
-            # Nothing could be had: each node says why.
+            # No node could be picked: each has a reason.
             self.assertEqual(len(snapshot.nodes), len(outcome.reasons))
             return
         node = outcome.node

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Admission: never a false no, never two owners, whatever the order."""
+"""Admission: no wrong refusal and no double booking, in any order."""
 
 import dataclasses
 import itertools
@@ -67,7 +67,7 @@ def _renumbered(case, order):
 
 
 class TestAgainstTheOracle(testtools.TestCase):
-    """For nodes of Ironic, for compute hosts, and for both together."""
+    """The cases have nodes of Ironic, compute hosts, or both together."""
 
     @examples.settings(500)
     @hypothesis.given(oracle.cases() | oracle.shared_cases())

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a profile rules out is impossible, whatever moves."""
+"""A demand that a profile excludes is impossible, whatever moves."""
 
 import dataclasses
 
@@ -30,7 +30,7 @@ class TestMissing(testtools.TestCase):
                       | oracle.shared_cases(demands=1, most=6),
                       st.integers(0, 9))
     def test_window_with_too_little_is_impossible(self, case, start):
-        """And so is each one that is no nearer to where there is enough."""
+        """The same is true for windows that are no nearer to enough hosts."""
         demand, = case.demands
         demand = dataclasses.replace(
             demand, start=start, end=start + demand.end - demand.start)

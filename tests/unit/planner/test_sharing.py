@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whole hosts and instances in one pool: never too full, never a false no."""
+"""Whole hosts and instances in one pool: never too full, no wrong refusal."""
 
 import dataclasses
 
@@ -36,7 +36,7 @@ def vcpus(number):
 
 
 def there(name, start, end, node, amount=1, **more):
-    """An instance that may be on the first eight hosts."""
+    """Return an instance that may be on the first eight hosts."""
     more = {'eligible': host_sets.everything(8), 'group': name, **more}
     return bookings.Booking(f'{name}/0', start, end, node,
                             amounts=vcpus(amount), **more)
@@ -54,7 +54,7 @@ def host(start, end, count=1, name='host', **more):
 
 
 def plan(capacities, promised, *demands, **more):
-    """Plan with the hosts that there are, whatever sets say."""
+    """Plan with the given hosts, regardless of their sets."""
     everything = host_sets.everything(len(capacities))
 
     def cut(each):
@@ -81,17 +81,17 @@ def granted(answer):
 class _TestCase(testtools.TestCase):
 
     def grants(self, counts, *args, **more):
-        """Check how many each demand gets; None: all are refused."""
+        """Check the number of each demand's hosts; None: all are refused."""
         self.assertEqual(counts, granted(plan(*args, **more)))
 
     def short(self, answer, number):
-        """Check that so many are too few at some instant, for certain."""
+        """Check that this number is proved to be too small at some instant."""
         self.assertEqual((plans.Cause.SHORTAGE, number),
                          (answer.cause, answer.short))
 
 
 class TestFlawsOfBlazar(_TestCase):
-    """Each is named by what went wrong there."""
+    """Each test is named by the fault in Blazar."""
 
     def test_128_vcpus_on_a_host_of_64_are_refused(self):
         big = [{'VCPU': 64}]
@@ -158,7 +158,7 @@ class TestAffinity(_TestCase):
                     host(0, 5, 3))
 
     def test_as_many_together_as_nobody_has_cost_nothing(self):
-        """Ten to the twelfth: each of them would take a while."""
+        """The number is ten to the twelfth: each unit would take a while."""
         answer = plan([SMALL, None], (), ask(0, 5, 10 ** 12, affinity=True))
         self.assertTrue(answer.cause.proved)
         self.assertEqual(10 ** 12 - 4, answer.short)
@@ -201,7 +201,7 @@ class TestAffinity(_TestCase):
 class TestNodesOfIronic(_TestCase):
 
     def test_group_that_grows_is_not_torn_apart_by_another_demand(self):
-        """Which would take its node, and have it moved elsewhere."""
+        """The other demand would take its node, and move it elsewhere."""
         promised = [there('group', 0, 5, 0, affinity=True)]
         demands = [host(0, 5, eligible=0b01),
                    ask(5, 9, name='more', affinity=True, group='group',
@@ -235,7 +235,7 @@ class TestNodesOfIronic(_TestCase):
         self.assertEqual([0, 1, 1, 1, 1], nodes_of(answer))
 
     def test_room_that_is_there_needs_no_step(self):
-        """On compute hosts, and beside them on nodes of Ironic."""
+        """This is so on compute hosts, and on nodes of Ironic beside them."""
         answer = plan([IRONIC, SMALL, IRONIC], (), ask(0, 5, 5),
                       limits=budget.Limits(
                           proof=0, swap=0, search=0,
@@ -243,7 +243,7 @@ class TestNodesOfIronic(_TestCase):
         self.assertEqual([0, 1, 1, 1, 1], nodes_of(answer))
 
     def test_instance_that_has_to_move_leaves_the_most_room(self):
-        """As a new one: shared hosts first, and nodes of Ironic last."""
+        """It is placed like a new one: on nodes of Ironic last."""
         unit = placement_units.unit(
             [ask(0, 5, eligible=0b1111).booking(0, -1)], None)
         for taken, expected in (((3, 2), 3), ((2,), 2), ((), 1)):
@@ -297,7 +297,7 @@ class TestRefusals(_TestCase):
                          [each.id for each in answer.blockers])
 
     def test_no_more_is_said_to_be_short_than_is_proved(self):
-        """Those that would get a place once others move are not short."""
+        """Demands that would fit after moves are not counted as short."""
         promised = [there('stays', 0, 9, 0, 4, movable=False),
                     there('moves', 1, 9, 1, 1)]
         answer = plan([SMALL] * 3, promised, ask(
@@ -307,7 +307,7 @@ class TestRefusals(_TestCase):
                     ask(1, 9, 1, 4, eligible=0b011))
 
     def test_no_more_is_said_to_be_short_than_would_not_fit(self):
-        """Where no host is too full for what stays, but all together are."""
+        """No single host is too full for them, but all together are."""
         promised = [there('a', 0, 9, 0, 2), there('b', 0, 9, 1, 2)]
         answer = plan([SMALL] * 2, promised, ask(0, 9, 2, 4))
         self.short(answer, 1)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Demands that slide: whatever can be had is found, and kept."""
+"""Demands with open dates: each possible start is found, and kept."""
 
 import dataclasses
 import itertools
@@ -32,7 +32,7 @@ STEPS = 2_000_000_000
 
 @st.composite
 def _cases(draw):
-    """Return a case whose last demands slide, with how far each may."""
+    """Return a case whose last demands are flexible, with their ranges."""
     case = draw(oracle.cases(demands=3) | oracle.shared_cases(
         most=3, demands=3))
     count = draw(st.integers(1, min(2, len(case.demands))))
@@ -41,7 +41,7 @@ def _cases(draw):
 
 
 def _split(case, room):
-    """Return what is firm, and what slides."""
+    """Return the fixed and the flexible demands."""
     firm = case.demands[:len(case.demands) - len(room)]
     return firm, [
         slides.Sliding((demand,), demand.start, demand.start + far,
@@ -51,7 +51,7 @@ def _split(case, room):
 
 
 def _possible(case, firm, sliding):
-    """Tell whether any starts would do, whatever they are."""
+    """Return whether any combination of starts is possible."""
     return any(oracle.exists(
         dataclasses.replace(case, demands=(*firm, *(
             demand for each, start in zip(sliding, starts, strict=True)
@@ -62,7 +62,7 @@ def _possible(case, firm, sliding):
 
 
 class TestSlides(testtools.TestCase):
-    """For nodes of Ironic, for compute hosts, and for both together."""
+    """The cases have nodes of Ironic, compute hosts, or both together."""
 
     @examples.settings(300)
     @hypothesis.given(_cases(), st.sampled_from((1, 2, 3)))
@@ -103,14 +103,14 @@ class TestSlides(testtools.TestCase):
             for number, window in enumerate(windows)), ())
 
     def _slid(self, *window, there=(), grain=1, **more):
-        """Slide one for two units of time on a node, within a window."""
+        """Plan a flexible demand for two units of time on one node."""
         return slides.slide(
             self._one_node(*there).timeline, (), [slides.Sliding(
                 (bookings.Demand('a', 0, 2, 1, 1, 1),), *window)], grain,
             **more)
 
     def test_it_stays_where_it_is(self):
-        """Even where it could begin earlier."""
+        """It stays even if an earlier start is possible."""
         self.assertEqual((5,), self._slid(0, 9, 5).starts)
 
     def test_it_begins_as_early_as_it_can(self):
@@ -123,7 +123,7 @@ class TestSlides(testtools.TestCase):
                 0, latest, there=[(0, 7)], grain=5).starts)
 
     def test_one_that_makes_room_goes_where_another_one_made_room(self):
-        """What is firm pushes one, which pushes the next one."""
+        """The fixed demand moves one, which moves the next one."""
         found = slides.slide(
             self._one_node().timeline,
             (bookings.Demand('firm', 0, 3, 1, 1, 1),),
@@ -135,7 +135,7 @@ class TestSlides(testtools.TestCase):
         self.assertIs(True, self._slid(0, 0, permits=lambda starts: False))
 
     def test_what_is_not_permitted_proves_nothing_of_other_starts(self):
-        """It may be permitted where nothing lets go."""
+        """Another start may be permitted where no booking must give way."""
         self.assertIs(False, self._slid(
             0, 9, permits=lambda starts: starts == {0: 3}))
 
@@ -148,11 +148,11 @@ class TestSlides(testtools.TestCase):
         self.assertEqual({0, 2}, set(found.starts))
 
     def _hard(self, **more):
-        """Ask for what can only be refused after looking for long."""
+        """Plan a request that is refused only after a long search."""
         return self._slid(0, 6, there=[(0, 4), (5, 9)], **more)
 
     def test_it_is_given_up_after_so_many_steps(self):
-        """Of all plans together."""
+        """The steps of all plans count together."""
         self.assertIs(True, self._hard())
         self.assertIs(False, self._hard(units=0))
         self.assertIs(False, self._hard(units=2))
@@ -166,11 +166,11 @@ class TestSlides(testtools.TestCase):
         self.assertIs(False, self._hard(late=late))
 
     def test_it_is_given_up_after_so_many_plans(self):
-        """Which proves nothing."""
+        """This proves nothing."""
         self.assertIs(False, self._hard(tries=1))
 
     def test_plan_that_was_given_up_proves_nothing(self):
-        """Though no other limit was reached."""
+        """This holds even though no other limit was reached."""
         there = tuple(
             bookings.Booking(str(node), 0, 5, node, 0b11,
                              amounts=(('VCPU', 3),), group=str(node))

@@ -211,7 +211,7 @@ class TestSharedHosts(testtools.TestCase):
         self.assertEqual((0b10, 1), (draft.timeline().compute,
                                      len(draft.timeline().rows[1])))
         draft.resize(1, {'VCPU': 1})
-        # What was there before has no room any more; nothing new has.
+        # The earlier bookings have no room any more, and no new one has any.
         draft.write(1, [_instance('a', 0, 5, 1, 2)])
         self.assertRaises(ValueError, draft.write, 1,
                           [_instance('b', 0, 5, 1, 2)])

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""What an all-in-one Ironic is told."""
+"""The configuration of an all-in-one Ironic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from tools import all_in_one
 class WriteOptionsTestCase(testtools.TestCase):
 
     def test_later_layer_wins_and_adds(self) -> None:
-        """An option of the caller replaces ours, its others come beside."""
+        """An option of the caller replaces ours; its other options are added.
+        """
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'c')
 
         all_in_one.write_options(
@@ -44,7 +45,7 @@ class WriteOptionsTestCase(testtools.TestCase):
 class AllInOneTestCase(testtools.TestCase):
 
     def test_failure_to_start_shows_the_log(self) -> None:
-        """An option that Ironic does not take is named in the error."""
+        """The error names an option that Ironic does not accept."""
         service = all_in_one.AllInOne(
             self.useFixture(fixtures.TempDir()).path, middleware=False,
             options={'DEFAULT': {'auth_strategy': 'nonsense'}})

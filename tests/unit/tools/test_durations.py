@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Durations that stestr is told before its first run."""
+"""Durations that stestr gets before its first run."""
 
 from dbm import dumb
 import pathlib

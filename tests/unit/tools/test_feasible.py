@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Packings of which the dates of some are open: there is a place for each."""
+"""Packings in which some dates are open: each demand has a place."""
 
 import testtools
 
@@ -28,9 +28,9 @@ class TestOpenDates(testtools.TestCase):
                 self.assertTrue(0 <= first <= each.start <= last)
 
     def test_nothing_is_falsely_proved(self):
-        """And nobody is where they may not be."""
-        # NOTE: seeds with many refusals; the search for some of the others
-        # costs ten times as much.
+        """No booking is on a host where it may not be."""
+        # Seeds with many refusals; the search for some of the others costs ten
+        # times as much.
         for draw, count, seeds in (
                 (feasible.open_nodes, 5, range(2)),
                 (feasible.open_compute_hosts, 2, range(1, 5))):

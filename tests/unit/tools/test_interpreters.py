@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Other versions of Python are found where there are some."""
+"""Other versions of Python are found if they are installed."""
 
 from __future__ import annotations
 

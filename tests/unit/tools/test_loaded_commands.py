@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Commands that run in a copy of this process are like any other."""
+"""Commands that run in a copy of this process behave like any other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tools import loaded_commands
 
 
 class LoadedCommandsTest(testtools.TestCase):
-    """With a script that everybody who runs the tests has."""
+    """The script is one that each installation with the tests has."""
 
     def setUp(self) -> None:
         """Load it."""
@@ -46,7 +46,7 @@ class LoadedCommandsTest(testtools.TestCase):
         self.assertIn('--sort-by', done.output)
 
     def test_failure(self):
-        """With the environment given, and not with ours."""
+        """The environment is the given one, and not ours."""
         done = self.run_it('lease-list', OS_AUTH_TYPE='none',
                            OS_ENDPOINT='http://127.0.0.1:1/v1')
         self.assertEqual(1, done.status)
@@ -54,7 +54,7 @@ class LoadedCommandsTest(testtools.TestCase):
         self.assertNotIn('OS_ENDPOINT', os.environ)
 
     def test_logging_of_this_process_is_not_theirs(self):
-        """Another test had switched all of it on."""
+        """Another test had switched on all logging."""
         root = logging.getLogger()
         self.addCleanup(root.setLevel, root.level)
         root.setLevel(logging.DEBUG)
@@ -67,11 +67,12 @@ class LoadedCommandsTest(testtools.TestCase):
         self.assertEqual(logging.DEBUG, root.level)
 
     def test_too_slow(self):
-        """It is killed, and that is said."""
+        """The command is killed, and the result says so."""
         self.assertRaises(TimeoutError, self.run_it, 'help', timeout=0)
 
     def test_lines_of_a_silenced_logger(self):
-        """A command of python-blazarclient cannot be loaded, as it says."""
+        """A command of python-blazarclient cannot be loaded, and it says so.
+        """
         words = ('help', 'configuration', 'show')
         environment = {'PATH': os.environ['PATH']}
         for silenced, told in (((), True), (('stevedore.extension',), False)):

@@ -20,7 +20,7 @@ import testtools
 
 from tools import oldest
 
-_FILE = pathlib.Path(__file__).parents[3] / 'requirements.txt'
+_ROOT = pathlib.Path(__file__).parents[3]
 
 
 class BoundsTest(testtools.TestCase):
@@ -30,7 +30,16 @@ class BoundsTest(testtools.TestCase):
             '# of >=9\na-b.c>=1.2 # MIT\n\nd[more]>=3,<4\n'))
 
     def test_each_requirement_has_one(self):
-        text = _FILE.read_text()
-        self.assertEqual(
-            sum(bool(line) and not line.startswith('#')
-                for line in text.splitlines()), len(oldest.bounds(text)))
+        for file in oldest.FILES:
+            text = (_ROOT / file).read_text()
+            self.assertEqual(
+                sum(bool(line) and not line.startswith('#')
+                    for line in text.splitlines()), len(oldest.bounds(text)))
+
+    def test_bounds_of_both_distributions_are_the_same(self):
+        """One environment has both, and exactly one of each library."""
+        first, second = (oldest.bounds((_ROOT / file).read_text())
+                         for file in oldest.FILES)
+        both = first.keys() & second.keys()
+        self.assertEqual({name: first[name] for name in both},
+                         {name: second[name] for name in both})

@@ -21,7 +21,7 @@ import testtools
 from benchmarks import replay
 from benchmarks import swf
 
-#: Number, submitted, waited, ran, processors; the rest is not looked at.
+#: Number, submitted, waited, ran, processors; the other fields are ignored.
 LOG = """\
 ; Computer: three nodes of four processors
   1    0   10  100    4 -1 -1 -1 -1 -1 -1 1

@@ -50,7 +50,7 @@ class CountTestCase(testtools.TestCase):
         self.assertEqual({'passed': 2, 'failed': 3, 'skipped': 1}, totals)
 
     def test_text_that_was_printed_is_no_test(self) -> None:
-        """Whatever a test prints, the line counts tests."""
+        """The line counts tests only, whatever a test prints."""
         stream = io.BytesIO(
             b'9 passed, 0 failed\n'
             + _stream(('good', 'success')).read() + b'good night\n')
@@ -60,7 +60,7 @@ class CountTestCase(testtools.TestCase):
 
     def test_runs_are_added_up_and_one_that_broke_down_has_failed(
             self) -> None:
-        """Where a run leaves no stream, the others do not hide it."""
+        """A run without a stream is not hidden by the others."""
         streams = io.BytesIO(
             _stream(('one', 'success'), ('two', 'skip')).read()
             + _stream(('three', 'success'), ('four', 'fail')).read())
@@ -69,7 +69,7 @@ class CountTestCase(testtools.TestCase):
                          summary.count(streams, broken=1, tell=_silent))
 
     def test_what_failed_is_told_with_the_end_of_its_traceback(self) -> None:
-        """So that the end of a log is enough to see why."""
+        """The end of a log shows the reason."""
         written = io.BytesIO()
         result = subunit.StreamResultToBytes(written)
         for number in range(30):

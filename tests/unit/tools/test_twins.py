@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which tests are enough on the servers, and what none of them has sent."""
+"""The tests that are needed on the servers, and untested statements."""
 
 import contextlib
 import io
@@ -37,7 +37,7 @@ class TwinsTestCase(testtools.TestCase):
         self.useFixture(fixtures.MockPatchObject(twins, 'LIST', self.list))
 
     def ran(self, test, cpu=0.1, wall=1, threads=1, own=(), **sent):
-        """Have a test send statements, which are called by a letter each."""
+        """Record that a test sends statements, each named by a letter."""
         letters = set().union(*sent.values())
         made = {letter: twins.Statement(f'SELECT {letter}', f'db.{letter}',
                                         letter in own) for letter in letters}
@@ -154,7 +154,7 @@ class TestKeep(TwinsTestCase):
         self.assertEqual([f'{API}.T.test_1'], self.kept())
 
     def test_locks(self):
-        """Of classes that are written for a server, where locks are."""
+        """These are tests of classes for a server, which has locks."""
         self.ran(f'{ENGINE}.TestMariaDB.test_1', mysql='a')
         self.ran(f'{ENGINE}.TestOnMysql.test_2', mysql='a')
         self.ran(f'{ENGINE}.TestMariaDB.test_3', mysql='a', cpu=5)

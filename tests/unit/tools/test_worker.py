@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Workers of stestr that share the classes of tests out as they go."""
+"""Workers of stestr that take the classes of tests one by one."""
 
 import configparser
 import pathlib

@@ -40,7 +40,7 @@ class Controller(rest.Controller):
             engine, enforcer, metrics)
         self.leases = leases.LeasesController(engine, enforcer)
         self.hosts = hosts.HostsController(engine, enforcer)
-        # NOTE: pecan finds controllers as attributes named like their paths.
+        # Pecan finds controllers as attributes named like their paths.
         setattr(self, 'os-hosts', self.hosts)
         self.availability = availability.AvailabilityController(
             engine, enforcer)

@@ -85,8 +85,8 @@ class AvailabilityController(rest.Controller):
     def _slots(self, call: expose.Call) -> int | None:
         """Return the number of slots in the query.
 
-        NOTE: extensions of Blazar's format need our own version, in the same
-        header beside Blazar's.
+        Extensions of Blazar's format need our own version, which the same
+        header names beside Blazar's.
         """
         slots: int | None = basic.given(call.query.slots)
         if slots is not None and call.own_minor < versions.CALENDAR:

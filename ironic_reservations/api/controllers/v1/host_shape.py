@@ -22,7 +22,7 @@ from ironic_reservations.api.types import dates
 from ironic_reservations.model import host_document
 from ironic_reservations.model import leases
 
-#: The attributes of a host, which capabilities must not be named after.
+#: The attributes of a host; no capability may have such a name.
 KEYS = frozenset((
     'id', 'vcpus', 'cpu_info', 'hypervisor_type', 'hypervisor_version',
     'hypervisor_hostname', 'service_name', 'memory_mb', 'local_gb', 'status',
@@ -34,7 +34,7 @@ def shape(host: leases.Host,
           public: Container[str] | None = None) -> dict[str, Any]:
     """Return a host as clients see it, with its capabilities.
 
-    :param public: names of capabilities; others are left out. ``None``: all.
+    :param public: names of capabilities; others are omitted. ``None``: all.
     """
     updated = host.updated_at
     return {
@@ -54,7 +54,7 @@ def shape_allocation(
         bookings: Sequence[tuple[leases.NodeBooking, str]]) -> dict[str, Any]:
     """Return the bookings of a host as clients see them.
 
-    :param bookings: each with the id of its lease.
+    :param bookings: each booking with the id of its lease.
     """
     return {
         'resource_id': str(host.id),
@@ -70,8 +70,9 @@ def shape_times(
         bookings: Sequence[tuple[leases.NodeBooking, str]]) -> dict[str, Any]:
     """Return the bookings of a host for callers who may not see leases.
 
-    The id of a reservation is a proof. It is replaced by one that is the same
-    for all hosts of the reservation, and from which it cannot be computed.
+    The id of a reservation is a proof. The shown id is another one, which is
+    the same on all hosts of the reservation, and from which the proof cannot
+    be computed.
     """
     shown = shape_allocation(host, bookings)
     return {**shown, 'reservations': [

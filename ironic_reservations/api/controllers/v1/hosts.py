@@ -125,7 +125,7 @@ class _Allocations(_Controller):
         """Return the function that shows an allocation to the caller."""
         if self._may(call, 'get_allocations'):
             return host_shape.shape_allocation
-        # NOTE: an answer about one lease would reveal its hosts.
+        # An answer about one lease would reveal its hosts.
         if any(basic.given(each) is not None for each in (
                 call.query.lease_id, call.query.reservation_id)):
             self._authorize(call, 'get_allocations')

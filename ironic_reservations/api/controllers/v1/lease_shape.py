@@ -11,8 +11,8 @@
 #    under the License.
 """Leases in the format of Blazar, with our additions.
 
-NOTE: plain dictionaries, since a page has a thousand leases, and a library
-would take longer than reading them from the database.
+Leases become plain dictionaries, since a page has a thousand leases, and a
+library would take longer than the database takes to read them.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ def shape(lease: leases.Lease,
           **more: Any) -> dict[str, Any]:
     """Return a lease as clients see it.
 
-    :param lent: by node uuid, until when the lease could have nodes of other
-        owners; ``None``: the client's version does not show it.
+    :param lent: the times until which the lease could have nodes of other
+        owners, by node uuid; ``None``: the client's version does not show
+        them.
     :param more: further keys of the client's version.
     """
     updated = lease.updated_at
@@ -54,7 +55,7 @@ def shape(lease: leases.Lease,
         'project_id': lease.project_id,
         'start_date': dates.write(lease.start),
         'end_date': dates.write(lease.end),
-        # NOTE: Blazar needs a trust of the user; this service does not.
+        # Blazar needs a trust of the user; this service does not.
         'trust_id': None,
         'status': lease.status.value,
         'degraded': lease.degraded,
@@ -70,10 +71,11 @@ def shape(lease: leases.Lease,
 
 @dataclasses.dataclass(frozen=True)
 class Outside:
-    """Facts about leases that a version shows besides the leases themselves.
+    """Facts that a version shows about leases, but that leases do not contain.
 
-    :ivar reasons: why leases are degraded, by their ids.
-    :ivar lent: as of :func:`shape`, by the ids of the leases; ``None``: the
+    :ivar reasons: the reasons why leases are degraded, by the ids of the
+        leases.
+    :ivar lent: as for :func:`shape`, by the ids of the leases; ``None``: the
         version does not show it.
     """
 
@@ -100,7 +102,7 @@ def _form(minor: int) -> int:
     return max(each for each in _FORMS if each <= minor)
 
 
-#: The versions that changed how a lease looks.
+#: The versions that changed the shape of a lease.
 _FORMS = (versions.SEED, versions.DEGRADED, versions.FLEXIBLE, versions.QUEUE,
           versions.LOANS)
 
@@ -108,9 +110,9 @@ _FORMS = (versions.SEED, versions.DEGRADED, versions.FLEXIBLE, versions.QUEUE,
 class Texts:
     """Writes leases as JSON, and caches the texts.
 
-    NOTE: leases are immutable, and a text that is cached depends on nothing
-    else, since leases of which anything else is shown are left out; a changed
-    lease is another object.
+    Leases are immutable, and a changed lease is another object. A cached text
+    depends on nothing but the lease, since leases with further facts are not
+    cached.
     """
 
     def __init__(self) -> None:
@@ -123,21 +125,21 @@ class Texts:
         """Return leases as JSON.
 
         :param minor: our own version.
-        :param outside: where the version shows more than Blazar's format.
+        :param outside: the further facts, if the version shows any.
         """
-        form, aside = _form(minor), set[str]()
+        form, uncached = _form(minor), set[str]()
         if outside is not None:
-            aside.update(outside.reasons, outside.lent or ())
+            uncached.update(outside.reasons, outside.lent or ())
         with self._lock:
             known = [self._written.get((lease.id, form)) for lease in page]
         texts, new = [], {}
         for lease, each in zip(page, known, strict=True):
             if (each is None or each[0] is not lease
-                    or lease.id in aside):
+                    or lease.id in uncached):
                 each = lease, expose.dumps(
                     shape(lease) if outside is None
                     else extended(lease, minor, outside))
-                if lease.id not in aside:
+                if lease.id not in uncached:
                     new[lease.id, form] = each
             texts.append(each[1])
         if new:
@@ -184,7 +186,7 @@ def queue(lease: leases.Lease) -> dict[str, Any]:
 
 
 def moved(lease: rehearsal.Moved) -> dict[str, Any]:
-    """Return a lease that would make room as clients see it."""
+    """Return a lease that would make room, as clients see it."""
     return {
         'id': lease.id,
         'name': lease.name,
@@ -242,7 +244,7 @@ def _instances(wanted: instance_reservations.InstanceReservation
         'disk_gb': wanted.disk_gb,
         'amount': wanted.amount,
         'affinity': wanted.affinity,
-        # NOTE: Blazar's clients expect these keys of resources in Nova.
+        # Blazar's clients expect these keys of resources in Nova.
         'flavor_id': wanted.flavor_id,
         'aggregate_id': wanted.aggregate_id,
         'server_group_id': wanted.server_group_id,
@@ -254,8 +256,8 @@ def _instances(wanted: instance_reservations.InstanceReservation
     return shape
 
 
-# NOTE: cached, since unchanged leases have the same events as on the previous
-# page, and writing three dates for each takes the longest.
+# Cached, since unchanged leases have the same events as on the previous page,
+# and most of the time is spent on the three dates of each.
 @functools.lru_cache(maxsize=5000)
 def _events(lease_id: str,
             events: tuple[leases.Event, ...]) -> list[dict[str, Any]]:

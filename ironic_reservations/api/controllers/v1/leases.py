@@ -97,9 +97,9 @@ class LeasesController(rest.Controller):
     def get_all(self, call: expose.Call) -> pecan.Response:
         """List leases, the oldest first.
 
-        NOTE: without a limit, as Blazar's clients ask, leases that ended long
-        ago are left out: such a client searches a name in the one list that it
-        gets, which must contain all live leases.
+        Without a limit, as in the requests of Blazar's clients, leases that
+        ended long ago are omitted: such a client searches for a name in the
+        one list that it gets, which must contain all live leases.
         """
         asked = call.query
         conf = self._engine.conf
@@ -141,9 +141,11 @@ class LeasesController(rest.Controller):
     def put(self, call: expose.Call, ident: str) -> pecan.Response:
         """Change the lease, or return what a dry run would do."""
         found = self.find(call, ident, 'update')
-        change = lease_body.sent_back(call.document, lease_body.lease_change(
-            call.document, self._engine.clock(),
-            functools.partial(self._nodes_of, found), call.own_minor), found)
+        change = lease_body.without_repeated_dates(
+            call.document, lease_body.lease_change(
+                call.document, self._engine.clock(),
+                functools.partial(self._nodes_of, found), call.own_minor),
+            found)
         visible_properties.check(self._engine, self._enforcer, call.context,
                                  _new_texts(change, found))
         allowed = caller_limits.of(self._engine.conf, self._enforcer,
@@ -187,7 +189,7 @@ class LeasesController(rest.Controller):
     def _is_own(self, call: expose.Call, user_id: str | None) -> bool:
         """Return whether a lease of the caller's project is the caller's.
 
-        Without projects, it is the caller's if it is of the same user.
+        Without projects, this is the case if the lease has the same user.
         """
         return (self._enforcer.projects
                 or call.context.user_id in (None, user_id))
@@ -207,16 +209,16 @@ class LeasesController(rest.Controller):
 
     def _sees(self, call: expose.Call, project_id: str | None) -> bool:
         """Return whether the caller may see the leases of a project."""
-        # NOTE: a lease of an administrator has no project, which must not
-        # match a caller without a project.
+        # A lease of an administrator has no project, which must not match a
+        # caller without a project.
         return self._may(call, 'get', project_id=project_id or '')
 
     def _nodes_of(self, lease: leases.Lease,
                   ids: Collection[int]) -> Mapping[int, str]:
         """Return the nodes of hosts by the ids of the hosts.
 
-        NOTE: hosts that the lease does not have are left out, since a refusal
-        must not reveal their nodes to its owner.
+        Hosts that the lease does not have are omitted, since a refusal must
+        not reveal their nodes to its owner.
         """
         own = {booking.node_uuid for booking in lease.bookings}
         return {host.id: host.node.uuid
@@ -234,7 +236,7 @@ class LeasesController(rest.Controller):
                action: str | None) -> None:
         """Raise unless the caller may see a lease, and perhaps change it.
 
-        NOTE: for another project's lease, the answer is 404, not 403.
+        For another project's lease, the answer is 404, not 403.
         """
         if not self._sees(call, lease.project_id):
             if lease.project_id != call.context.project_id:
@@ -270,8 +272,8 @@ def _shaped(engine: Engine, call: expose.Call,
             found: Sequence[leases.Lease]) -> list[dict[str, Any]]:
     """Return leases as clients see them.
 
-    NOTE: extensions of Blazar's format need our own version, in the same
-    header beside Blazar's.
+    Extensions of Blazar's format need our own version, which the same header
+    names beside Blazar's.
     """
     minor = call.own_minor
     outside = _outside(engine, minor, found)
@@ -282,7 +284,7 @@ def _shaped(engine: Engine, call: expose.Call,
 
 def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
              ) -> lease_shape.Outside | None:
-    """Read what a version shows of leases beyond Blazar's format."""
+    """Read the facts that a version shows beyond Blazar's format."""
     if minor < versions.DEGRADED:
         return None
     return lease_shape.Outside(
@@ -294,7 +296,8 @@ def _change_key(call: expose.Call, engine: Engine,
                 lease_id: str) -> request_keys.Key | None:
     """Return the identity of a request that changes a lease, if it has one."""
     given = request_key.read(call, engine)
-    # NOTE: as it was sent: "now" is another instant each time it is read.
+    # The body counts as it was sent: "now" becomes another instant each time
+    # it is parsed.
     return None if given is None else request_keys.of_request(
         'change', call.context.project_id, given,
         {'lease': lease_id, 'change': call.document})

@@ -153,12 +153,12 @@ class ReservationsController(rest.Controller):
             sort_dir=basic.given(asked.sort_dir) or 'asc')
 
     def _check_marker(self, call: expose.Call, marker: str) -> None:
-        """Raise if a marker is a reservation that the caller may not see."""
+        """Check that the caller may see the reservation of a marker."""
         try:
             reservation = find.get(self._engine, marker)
         except errors.ReservationNotFound:
-            # NOTE: a reservation that expired between two pages is still a
-            # valid marker.
+            # A reservation that expired between two pages is still a valid
+            # marker.
             return
         if not self._may(call, 'get', **_target(reservation)):
             raise find.no_marker(marker)
@@ -198,8 +198,8 @@ class ReservationsController(rest.Controller):
               action: str | None = None) -> node_reservation.Reservation:
         """Return a reservation that the caller may see, and perhaps change.
 
-        NOTE: for another project's reservation, the answer is 404, not 403:
-        its uuid is a proof, and an answer must not confirm it.
+        For another project's reservation, the answer is 404, not 403: its uuid
+        is a proof, and an answer must not confirm it.
         """
         try:
             uuid = basic.to_uuid(ident)
@@ -223,8 +223,7 @@ def _key(call: expose.Call, engine: Engine,
          request: pick.NodeRequest) -> request_keys.Key | None:
     """Return the identity of the request, if it has one.
 
-    NOTE: an older client may use the uuid of a reservation that has ended for
-    another one.
+    Older clients may reuse the uuid of a reservation that has ended.
     """
     given = request_key.read(call, engine)
     if given is not None:
@@ -244,8 +243,8 @@ def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
 
 
 def _target(reservation: node_reservation.Reservation) -> dict[str, str]:
-    # NOTE: a reservation of an administrator has no project, which must not
-    # match a caller without a project.
+    # A reservation of an administrator has no project, which must not match a
+    # caller without a project.
     return {'project_id': reservation.project_id or ''}
 
 
@@ -292,7 +291,7 @@ def shaper(minor: int, base: str, fields: Sequence[str] | None = None
 
     :param minor: the version in use.
     :param base: the URL of the API's root.
-    :param fields: only these; by default all that the version has.
+    :param fields: the keys to show; by default all of the version.
     """
     def links(reservation: node_reservation.Reservation
               ) -> list[dict[str, str]]:
@@ -309,14 +308,14 @@ def shaper(minor: int, base: str, fields: Sequence[str] | None = None
 
 def _expires_at(reservation: node_reservation.Reservation) -> str | None:
     if reservation.state is node_reservation.State.IN_USE:
-        # NOTE: a reservation that has been used ends with the use of the node.
+        # A used reservation ends with the use of the node, not at this time.
         return None
     return reservation.expires_at.isoformat()
 
 
 def _state(reservation: node_reservation.Reservation) -> str:
-    # NOTE: clients are not shown that Ironic has not answered yet. If it
-    # refuses the request, the reservation ends when it would have without it.
+    # Clients need not know that Ironic has not answered yet. If Ironic refuses
+    # the request, the reservation ends at the same time as without it.
     if reservation.state is node_reservation.State.STARTING:
         return node_reservation.State.RESERVED.value
     return reservation.state.value

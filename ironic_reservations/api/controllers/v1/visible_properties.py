@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Checks which properties of hosts callers may use in requirements.
+"""Checks that callers may use the host properties in their requirements.
 
-A request with a property reveals which free hosts have it. A caller who could
-use any property would find out names, owners and private capabilities by
-repeated requests.
+A request with a property reveals which free hosts have it. With repeated
+requests, a caller who could use any property would learn names, owners and
+private capabilities.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def check(engine: Engine, enforcer: policies.Enforcer,
           texts: Iterable[tuple[str | None, str | None]]) -> None:
     """Raise if a caller uses a property of hosts that it may not see.
 
-    NOTE: hidden and unknown properties get the same answer. The operator's
-    default condition may be sent back, as offers have it.
+    Hidden and unknown properties get the same answer. The operator's default
+    condition is accepted, since offers contain it.
 
     :param texts: pairs of hypervisor properties and resource properties.
     :raises InvalidValue: a text cannot be parsed, or uses such a property.

@@ -68,6 +68,6 @@ options:
     type: int
 requirements:
   - python >= 3.11
-  - ironic-reservations
+  - ironic-reservations-client
   - openstacksdk
 '''

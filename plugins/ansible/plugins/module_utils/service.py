@@ -32,11 +32,11 @@ try:
     import openstack
     from openstack import exceptions
 
-    from ironic_reservations.client import lease_payload
-    from ironic_reservations.client import sdk
-    from ironic_reservations.client import times
-    from ironic_reservations.client.sdk import leases
-    from ironic_reservations.client.sdk import maintenances
+    from ironic_reservations_client import lease_payload
+    from ironic_reservations_client import sdk
+    from ironic_reservations_client import times
+    from ironic_reservations_client.sdk import leases
+    from ironic_reservations_client.sdk import maintenances
 except ImportError:
     MISSING = traceback.format_exc()
     exceptions = openstack = lease_payload = times = sdk = leases = None
@@ -69,7 +69,8 @@ def module(spec: dict[str, Any], **rules: Any) -> AnsibleModule:
     made = AnsibleModule({**CONNECTION, **spec}, supports_check_mode=True,
                          **rules)
     if MISSING is not None:
-        made.fail_json(msg=missing_required_lib('ironic-reservations'),
+        made.fail_json(msg=missing_required_lib(
+            'ironic-reservations-client'),
                        exception=MISSING)
     return made
 

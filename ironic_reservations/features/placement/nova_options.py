@@ -1,0 +1,48 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Options of [nova]: flavors of leases, and their servers."""
+
+from __future__ import annotations
+
+from oslo_config import cfg
+
+GROUP = 'nova'
+SERVICE_TYPE = 'compute'
+# Only clients whose requests name a flavor wait for Nova.
+TIMEOUT = 30
+
+OPTS = [
+    cfg.BoolOpt('enabled', default=False,
+                help='Whether each lease gets a private flavor in Nova while '
+                     'it lasts, and loses its servers at the end; and whether '
+                     'the flavors that lease requests name are read from '
+                     'Nova. Needs [placement] enabled, a user that may create '
+                     'flavors and sees the servers of all projects, and a '
+                     'Nova that offers at least version 2.61 of its API.'),
+    cfg.StrOpt('slot_class', default='CUSTOM_IRONIC_SLOT',
+               regex='^CUSTOM_[A-Z0-9_]{1,248}$',
+               help='A resource class that private flavors request one of, if '
+                    'they request nothing else from the Ironic node itself. '
+                    'Without it, the Nova scheduler finds no host. The '
+                    'operator adds one to each node, and none to a compute '
+                    'host, with a provider.yaml of nova-compute.'),
+    cfg.StrOpt('lease_slot_class', default='CUSTOM_LEASE_SLOT',
+               regex='^CUSTOM_[A-Z0-9_]{1,248}$',
+               help='Like slot_class, for the private flavors of leases that '
+                    'have compute hosts. The operator adds one to each node, '
+                    'and to each compute host as many as it may have servers '
+                    'of leases. It must differ from slot_class: otherwise a '
+                    'flavor that requests only a slot of a node could place a '
+                    'server on a compute host, where none of its resources '
+                    'would be counted.'),
+]

@@ -1,0 +1,28 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The policies of features, in the order of the sample."""
+
+from __future__ import annotations
+
+from oslo_policy import policy
+
+from ironic_reservations.features.calendar import policies as calendar
+from ironic_reservations.features.limits import policies as limits
+from ironic_reservations.features.maintenance import policies as maintenance
+from ironic_reservations.features.usage import policies as usage
+
+
+def list_rules() -> list[policy.RuleDefault]:
+    """Return the rules of all features."""
+    return [rule for each in (calendar, limits, maintenance, usage)
+            for rule in each.RULES]

@@ -1,0 +1,127 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The calendar, through python-ironicclient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import datetime
+from typing import Any
+from urllib import parse
+
+from ironic_reservations_client import resource
+from ironic_reservations_client import resources
+from ironic_reservations_client import times
+
+
+class Calendar(resource.Resource):
+    """The number of free hosts over time, and the holders of each host.
+
+    Its attributes are those of the API: ``origin``, ``end``, ``now``,
+    ``classes``, and ``hosts`` and ``leases`` where rows were asked for.
+
+    :ivar tag: of its state; a request with the tag is answered with less if
+        nothing has changed since.
+    """
+
+    tag: str | None = None
+
+    describes = resources.CALENDAR
+
+
+class CalendarManager(resource.Manager[Calendar]):
+    """The question for the calendar."""
+
+    resource_class = Calendar
+
+    def look(self, start: times.Instant | str | None = None,
+             end: times.Instant | str | None = None,
+             resource_classes: Iterable[str] = (), rows: bool = False,
+             tag: str | None = None) -> Any:
+        """Return a window of the calendar, with all of its hosts.
+
+        :param start: of the window; by default the hour that it is.
+        :param end: of the window; by default 30 days after its start.
+        :param resource_classes: only these; by default all.
+        :param rows: whether the hosts are wanted, with the bookings of each.
+        :param tag: of the calendar that the caller has already.
+        :returns: ``None`` if nothing has changed since.
+        :raises NotServed: the service is older than that.
+        """
+        query = resources.CALENDAR.body(
+            start=start, end=end, resource_classes=resource_classes,
+            rows='true' if rows else None)
+        with self._served():
+            response, found = self._transport.send(
+                'GET', self._path(), params=query,
+                headers={} if tag is None else {'If-None-Match': tag})
+            if response.status_code == 304:
+                return None
+            whole = found['calendar']
+            following = next_query(whole)
+            while following is not None:
+                _response, found = self._transport.send(
+                    'GET', self._path(), params=following)
+                add_page(whole, found['calendar'])
+                following = next_query(found['calendar'])
+        made = self._transport.made(self, whole)
+        if isinstance(made, Calendar):
+            made.tag = response.headers.get('ETag')
+        return made
+
+
+def next_query(page: Mapping[str, Any]
+               ) -> list[tuple[str, str]] | None:
+    """Return the query of the page after one."""
+    for link in page.get('links', ()):
+        if link['rel'] == 'next':
+            return parse.parse_qsl(parse.urlsplit(link['href']).query,
+                                   keep_blank_values=True)
+    return None
+
+
+def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
+    """Add the hosts of a page, whose numbers of leases are its own."""
+    known = {lease['id']: place for place, lease
+             in enumerate(whole['leases']) if lease['id'] is not None}
+    places, windows = {-1: -1}, {-1: -1}
+    for place, lease in enumerate(page['leases']):
+        if lease['id'] not in known:
+            # Those that the caller may not see have no id, so each of
+            # them counts as another one.
+            whole['leases'].append(lease)
+            places[place] = len(whole['leases']) - 1
+        else:
+            places[place] = known[lease['id']]
+    there = {each['uuid']: place for place, each
+             in enumerate(whole.get('maintenances', ()))}
+    for place, window in enumerate(page.get('maintenances', ())):
+        if window['uuid'] not in there:
+            there[window['uuid']] = len(whole['maintenances'])
+            whole['maintenances'].append(window)
+        windows[place] = there[window['uuid']]
+    whole['hosts'].extend(
+        {**host, 'bookings': [
+            [start, end, had, places[lease], amount]
+            for start, end, had, lease, amount in host['bookings']],
+         **({} if 'maintenances' not in host else {'maintenances': [
+             [start, end, under_way, windows[window]]
+             for start, end, under_way, window in host['maintenances']]})}
+        for host in page['hosts'])
+    whole['links'] = []
+
+
+def moment(found: Mapping[str, Any], second: int) -> datetime.datetime:
+    """Return the instant of a second of a calendar."""
+    return times.parsed(found['origin']) + datetime.timedelta(seconds=second)

@@ -1,0 +1,94 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Refusals as exceptions that users of python-ironicclient already catch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+
+from ironicclient import exc
+
+from ironic_reservations_client import refusal as _refusal
+
+
+class Refused(_refusal.Refused, exc.HttpError):
+    """The server refused; ``code`` and ``reasons`` say why to a program."""
+
+    def __init__(self, refusal: _refusal.Refusal,
+                 cause: exc.HttpError) -> None:
+        super().__init__(
+            message=refusal.sentence, details=cause.details,
+            response=cause.response,
+            request_id=refusal.request_id or cause.request_id,
+            url=cause.url, method=cause.method, http_status=refusal.status)
+        self.refusal = refusal
+        self.args = (str(refusal),)
+
+    def name_nodes(self, names: Mapping[str, str]) -> None:
+        """Add the names of nodes to the text.
+
+        :param names: by UUID.
+        """
+        self.refusal = dataclasses.replace(self.refusal, names=names)
+        self.args = (str(self.refusal),)
+
+
+class BadRequest(Refused, exc.BadRequest):
+    """The request cannot be served as it is."""
+
+
+class Unauthorized(Refused, exc.Unauthorized):
+    """The request carries no valid credentials."""
+
+
+class Forbidden(Refused, exc.Forbidden):
+    """The policy, or the guard round a reserved node, says no."""
+
+
+class NotFound(Refused, exc.NotFound):
+    """No such reservation, lease or host is visible to the caller."""
+
+
+class NotAcceptable(Refused, exc.NotAcceptable):
+    """The server does not speak the version asked for."""
+
+
+class Conflict(Refused, exc.Conflict):
+    """No node can be promised, or an identifier is taken."""
+
+
+class ServiceUnavailable(Refused, exc.ServiceUnavailable):
+    """The server cannot answer now; trying again may help."""
+
+
+class NotServed(exc.EndpointNotFound):
+    """The endpoint answers, but not about reservations."""
+
+
+_BY_STATUS: dict[int, type[Refused]] = {
+    400: BadRequest, 401: Unauthorized, 403: Forbidden, 404: NotFound,
+    406: NotAcceptable, 409: Conflict, 503: ServiceUnavailable,
+}
+
+
+def translated(error: exc.HttpError) -> exc.HttpError:
+    """Return the error with the code and the reasons in it.
+
+    :param error: what python-ironicclient raises.
+    :returns: the same error where the answer carries no code of ours.
+    """
+    found: exc.HttpError = _refusal.translated(
+        error, _BY_STATUS, Refused)
+    return found

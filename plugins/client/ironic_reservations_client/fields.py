@@ -1,0 +1,183 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The parts of the description of a resource.
+
+The payloads, the resources of openstacksdk and the commands are made from the
+descriptions in :mod:`resources`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import datetime
+import enum
+from typing import Any
+
+from ironic_reservations_client import flavors
+from ironic_reservations_client import times
+
+
+class Kind(enum.Enum):
+    """The content of a field."""
+
+    TEXT = enum.auto()
+    FLAG = enum.auto()
+    NUMBER = enum.auto()
+    #: A duration in seconds.
+    SECONDS = enum.auto()
+    INSTANT = enum.auto()
+    #: An instant that a command passes on as it was typed.
+    TYPED_INSTANT = enum.auto()
+    #: Two instants.
+    WINDOW = enum.auto()
+    TEXTS = enum.auto()
+    #: Several texts in a request, and one in the answer.
+    CHOICE = enum.auto()
+    OBJECT = enum.auto()
+    OBJECTS = enum.auto()
+    FLAVOR = enum.auto()
+
+
+class Shown(enum.IntEnum):
+    """The outputs of commands in which a field has a column."""
+
+    NEVER = 0
+    #: One resource, alone.
+    ALONE = 1
+    #: A list with ``--long``, too.
+    LONG = 2
+    #: Each list, too.
+    ALWAYS = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """A field of a resource.
+
+    :ivar name: in JSON.
+    :ivar python: in Python; by default the same.
+    :ivar sdk: the attribute in openstacksdk; by default the same.
+    :ivar since: the first version of the API that has it.
+    :ivar title: of its column; by default the name.
+    :ivar option: of the commands; by default made from the name.
+    :ivar metavar: of the option; by default made from it.
+    :ivar create: the help of the option that sets it in a new resource.
+    :ivar change: the help of the option that changes it.
+    :ivar opposite: the option that sets a flag to false, and its help.
+    :ivar parts: the fields of the objects in it, if a command converts some.
+    :ivar answered: whether the answers of the service have it.
+    """
+
+    name: str
+    kind: Kind = Kind.TEXT
+    shown: Shown = Shown.NEVER
+    _: dataclasses.KW_ONLY
+    python: str = ''
+    sdk: str = ''
+    since: str = '1.0'
+    title: str = ''
+    option: str = ''
+    metavar: str = ''
+    create: str = ''
+    change: str = ''
+    opposite: tuple[str, str] | None = None
+    parts: tuple[Field, ...] = ()
+    answered: bool = True
+
+    def __post_init__(self) -> None:
+        for name, default in (
+                ('python', self.name), ('sdk', self.name),
+                ('title', self.name),
+                ('option', f'--{self.name.replace("_", "-")}')):
+            object.__setattr__(self, name, getattr(self, name) or default)
+
+    def written(self, value: Any) -> Any:
+        """Return a value from Python as it is sent."""
+        if self.kind is Kind.INSTANT:
+            return times.written(value)
+        if self.kind is Kind.WINDOW:
+            return [times.written(each) for each in value]
+        if self.kind is Kind.FLAVOR:
+            return flavors.shown(value)
+        if self.kind in (Kind.CHOICE, Kind.TEXTS):
+            return [value] if isinstance(value, str) else list(value)
+        if self.kind is Kind.OBJECTS:
+            return [dict(each) for each in value]
+        return (value.isoformat() if isinstance(value, datetime.datetime)
+                else value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Resource:
+    """A kind of resource.
+
+    :ivar name: of one resource, and of the envelope in which it comes.
+    :ivar plural: of the envelope of a list.
+    :ivar path: of all resources, below ``/v1``.
+    :ivar key: the field that identifies one.
+    :ivar of_leases: whether requests name the version of leases as well.
+    :ivar since: the first version of the API that has it.
+    :ivar lacking: what a service before that does not do, in a sentence.
+    """
+
+    name: str
+    plural: str
+    path: str
+    fields: tuple[Field, ...]
+    _: dataclasses.KW_ONLY
+    key: str = 'uuid'
+    of_leases: bool = False
+    since: str = '1.0'
+    lacking: str = ''
+
+    def field(self, python: str) -> Field:
+        """Return the field with a name in Python.
+
+        :raises TypeError: the resource has none.
+        """
+        for field in self.fields:
+            if field.python == python:
+                return field
+        raise TypeError(f'A {self.name} has no {python!r}.')
+
+    def body(self, **given: Any) -> dict[str, Any]:
+        """Return the body of a request, without fields that are ``None``.
+
+        :param given: the fields by their names in Python.
+        """
+        return {field.name: field.written(value)
+                for field, value in ((self.field(name), value)
+                                     for name, value in given.items())
+                if value is not None}
+
+    def columns(self, shown: Shown) -> tuple[str, ...]:
+        """Return the fields that have a column, those of each list first."""
+        return tuple(field.name for field in self.fields
+                     if field.shown >= shown)
+
+    def read(self, parsed: Mapping[str, Any], use: str) -> dict[str, Any]:
+        """Return the fields that a command was given, by names in Python.
+
+        :param parsed: the options by their fields' names in Python.
+        :param use: ``create`` or ``change``.
+        """
+        return {field.python: parsed[field.python] for field in self.fields
+                if getattr(field, use) and field.python in parsed}
+
+    def every(self) -> Iterator[Field]:
+        """Yield all fields, and the fields of the objects in them."""
+        for field in self.fields:
+            yield field
+            yield from field.parts

@@ -1,0 +1,219 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Leases through python-ironicclient."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import contextlib
+import datetime
+from typing import Any
+
+from ironicclient import exc
+from oslo_utils import uuidutils
+
+from ironic_reservations_client import lease_payload
+from ironic_reservations_client import payload
+from ironic_reservations_client import resource
+from ironic_reservations_client import resources
+from ironic_reservations_client import times
+from ironic_reservations_client import waiting
+
+_POLL = 1.0
+#: The service ends a lease that ends now a second later, and clocks differ.
+_AT_ONCE = datetime.timedelta(seconds=10)
+
+
+class Lease(resource.Resource):
+    """A named window, and the hosts that are promised in it.
+
+    Its attributes are those of the API: ``id``, ``name``, ``start_date``,
+    ``end_date``, ``status``, ``reservations``, ``events`` and so on; of a dry
+    run ``moves``, too, if the service says which leases make room (1.15).
+    """
+
+    describes = resources.LEASE
+
+    def __init__(self, manager: Any, info: dict[str, Any],
+                 loaded: bool = False) -> None:
+        super().__init__(manager, with_moves(info), loaded)
+
+    @property
+    def node_uuids(self) -> list[str]:
+        """The nodes that are promised, by their UUIDs."""
+        return [node['uuid'] for reservation in self.reservations
+                for node in reservation['nodes']]
+
+
+class LeaseManager(resource.Collection[Lease]):
+    """The operations on leases."""
+
+    resource_class = Lease
+
+    def create(self, name: str, end: times.Instant | str,
+               reservations: Iterable[Mapping[str, Any]],
+               start: times.Instant | str = times.NOW,
+               before_end: times.Instant | str | None = None,
+               dry_run: bool = False, key: str | None = None) -> Lease:
+        """Ask for a lease.
+
+        :param name: of the lease, for people.
+        :param end: when it ends; in UTC where it names no zone.
+        :param reservations: the hosts or instances, all or nothing; each as
+            ``lease_payload.hosts`` returns it.
+        :param start: when it starts.
+        :param before_end: the time of the notification that the end is near.
+        :param dry_run: only ask whether and how it could be had.
+        :param key: a name for the request: sent twice, it is served once.
+            The default is a new one, which protects the retries of this call.
+        :raises Conflict: it cannot be had; ``reasons`` say why, and
+            ``offers`` have what would be accepted.
+        """
+        return self.post(lease_payload.creation(
+            name, end, reservations, start, before_end), dry_run, key)
+
+    def post(self, body: Mapping[str, Any], dry_run: bool = False,
+             key: str | None = None) -> Lease:
+        """Ask for a lease in the words of the API, such as those of an offer.
+
+        :param body: of the request; for one, ``refused.offers[0]['lease']``.
+        :param dry_run: only ask whether and how it could be had.
+        :param key: as for ``create``.
+        :raises Conflict: as for ``create``.
+        """
+        return self._ask('POST', self._path(), body=dict(body),
+                         **payload.once(key, dry_run))
+
+    def list(self, project: str | None = None, limit: int | None = None,
+             marker: str | None = None) -> builtins.list[Lease]:
+        """List the leases that the caller may see, the oldest first.
+
+        :param project: only those of this project.
+        :param limit: the largest number to return; all by default.
+        :param marker: start after the lease of this id.
+        """
+        return self._list({'project': project, 'marker': marker,
+                           'limit': limit or None}, limit)
+
+    def find(self, ident: str) -> Lease:
+        """Get one lease by its id or by its name.
+
+        :param ident: either.
+        :raises NotFound: none of that id or name is visible.
+        :raises ironicclient.exc.CommandError: several have that name.
+        """
+        if uuidutils.is_uuid_like(ident):
+            return self.get(ident)
+        return self._named(
+            ident, self.list(), over, 'lease',
+            ' that you may see. "reservation lease list" lists your leases.')
+
+    def change(self, lease_id: str, *, dry_run: bool = False,
+               key: str | None = None, **changes: Any) -> Lease:
+        """Extend, shorten, move, grow, shrink, give back, heal or rename.
+
+        It is done as a whole, or nothing changes.
+
+        :param lease_id: its id.
+        :param dry_run: only ask whether and how it could be done.
+        :param key: as for ``create``.
+        :param changes: as for ``lease_payload.change``: ``name``, ``start``,
+            ``end``, ``before_end``, ``reservations``, ``heal``, ``between``,
+            ``duration``, ``fix_before``.
+        :raises Conflict: it cannot be done; ``reasons`` say why.
+        """
+        return self.put(lease_id, lease_payload.change(**changes), dry_run,
+                        key)
+
+    def put(self, lease_id: str, body: Mapping[str, Any],
+            dry_run: bool = False, key: str | None = None) -> Lease:
+        """Change a lease in the words of the API, such as those of an offer.
+
+        :param lease_id: its id.
+        :param body: of the request; for one, ``refused.offers[0]['lease']``.
+        :param dry_run: only ask whether and how it could be done.
+        :param key: as for ``create``.
+        :raises Conflict: as for ``change``.
+        """
+        return self._ask('PUT', self._path(lease_id), body=dict(body),
+                         **payload.once(key, dry_run))
+
+    def wait(self, lease_id: str, timeout: float = 0) -> Lease:
+        """Wait until a lease has started, or is over.
+
+        :param lease_id: its id.
+        :param timeout: in seconds; 0 waits for ever.
+        :raises ironicclient.exc.StateTransitionTimeout: the time is up.
+        """
+        return self._wait(lease_id, timeout, lambda found: (
+            found.status == 'ACTIVE' or over(found)))
+
+    def wait_carried_out(self, lease_id: str, timeout: float = 0) -> Lease:
+        """Wait until the nodes of a lease are as it says.
+
+        A lease that starts later is that at once; one that has started has
+        all of its nodes, and has given back the others; one that ends has
+        ended.
+
+        :param lease_id: its id.
+        :param timeout: in seconds; 0 waits for ever.
+        :raises ironicclient.exc.StateTransitionTimeout: the time is up.
+        """
+        return self._wait(lease_id, timeout, _carried_out)
+
+    def wait_ended(self, lease_id: str, timeout: float = 0) -> None:
+        """Wait until a lease that was deleted has given back its nodes.
+
+        :param lease_id: its id.
+        :param timeout: in seconds; 0 waits for ever.
+        :raises ironicclient.exc.StateTransitionTimeout: the time is up.
+        """
+        with contextlib.suppress(exc.NotFound):
+            self._wait(lease_id, timeout,
+                       lambda found: found.status == 'TERMINATED')
+
+    def _wait(self, lease_id: str, timeout: float,
+              done: Callable[[Lease], bool]) -> Lease:
+        for _ in waiting.polls(timeout, _POLL):
+            found = self.get(lease_id)
+            if done(found):
+                return found
+        raise exc.StateTransitionTimeout(
+            f'The lease {lease_id} is still {found.status} after '
+            f'{timeout:g} seconds'
+            + (f': {found.waiting}' if found.waiting else '.'))
+
+
+def _carried_out(found: Lease) -> bool:
+    now = datetime.datetime.now(datetime.UTC)
+    if found.status == 'PENDING':
+        return bool(times.parsed(found.start_date) > now)
+    if found.status == 'ACTIVE' and times.parsed(
+            found.end_date) > now + _AT_ONCE:
+        return all(node['state'] == 'bound' for part in found.reservations
+                   for node in part['nodes'])
+    return found.status in ('TERMINATED', 'ERROR')
+
+
+def over(lease: Lease) -> bool:
+    """Check whether nothing is promised any more."""
+    return lease.status in lease_payload.OVER
+
+
+def with_moves(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer to a dry run as one object."""
+    return {**info.get('lease', info),
+            **{key: info[key] for key in ('moves',) if key in info}}

@@ -1,0 +1,46 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The limits of a project, through python-ironicclient."""
+
+from __future__ import annotations
+
+from ironic_reservations_client import resource
+from ironic_reservations_client import resources
+
+
+class Limits(resource.Resource):
+    """The limits of a project, and their use.
+
+    Its attributes are those of the API: ``project_id``, and ``absolute``, a
+    list with ``limit``, ``allowed``, ``used``, ``unit`` and, since 1.13,
+    ``resource_class`` of each.
+    """
+
+    describes = resources.LIMITS
+
+
+class LimitsManager(resource.Manager[Limits]):
+    """The question for limits."""
+
+    resource_class = Limits
+
+    def get(self, project: str | None = None) -> Limits:
+        """Get the limits of a project, and their use.
+
+        :param project: its ID, for administrators; by default the limits
+            that hold for the caller.
+        :raises Forbidden: the project is another one than the caller's.
+        :raises NotServed: the service is older than that.
+        """
+        return self._asked_once({} if project is None
+                                else {'project': project})

@@ -1,0 +1,109 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Maintenance windows, through python-ironicclient."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from ironic_reservations_client import payload
+from ironic_reservations_client import requirement_text
+from ironic_reservations_client import resource
+from ironic_reservations_client import resources
+from ironic_reservations_client import times
+
+
+class Maintenance(resource.Resource):
+    """Nodes that an operator has booked for maintenance.
+
+    Its attributes are those of the API: ``uuid``, ``name``, ``reason``,
+    ``starts_at``, ``ends_at``, ``drain``, ``state``, ``nodes``; and, as
+    made, ``bound``, ``moves``, ``cannot_move``, ``slides``.
+    """
+
+    describes = resources.MAINTENANCE
+
+
+class MaintenanceManager(resource.Collection[Maintenance]):
+    """The operations on maintenance windows."""
+
+    resource_class = Maintenance
+
+    def create(self, name: str, end: times.Instant,
+               start: times.Instant | None = None,
+               reason: str | None = None, nodes: Iterable[str] = (),
+               resource_class: str | None = None,
+               conditions: Iterable[str] = (), traits: Iterable[str] = (),
+               drain: bool = False, force: bool = False,
+               dry_run: bool = False,
+               key: str | None = None) -> Maintenance:
+        """Book nodes for maintenance.
+
+        :param nodes: names or UUIDs; with none, all that have the rest.
+        :param conditions: on nodes, as those of leases.
+        :param drain: wait for the users of nodes.
+        :param force: book nodes that others have, too.
+        :param dry_run: only ask for the effect, and book nothing.
+        :param key: a name for the request: sent twice, it is served once.  The
+            default is a new one, which protects the retries of this call.
+        :raises Conflict: somebody is in the way.
+        :raises NotServed: the service is older than that.
+        """
+        given = {'start': None if start == times.NOW else start,
+                 'reason': reason, 'nodes': list(nodes), 'drain': drain,
+                 'force': force, 'resource_class': resource_class,
+                 'resource_properties': requirement_text.properties(
+                     conditions, traits=traits)}
+        return self.post(resources.MAINTENANCE.body(name=name, end=end, **{
+            name: value or None for name, value in given.items()}), dry_run,
+            key)
+
+    def post(self, body: Mapping[str, Any], dry_run: bool = False,
+             key: str | None = None) -> Maintenance:
+        """Book nodes for maintenance.
+
+        :param body: as the API takes it.
+        :param dry_run: only ask for the effect, and book nothing.
+        :param key: a name for the request: sent twice, it is served once.  The
+            default is a new one, which protects the retries of this call.
+        :raises Conflict: somebody is in the way; ``reasons`` say who.
+        """
+        with self._served():
+            return self._ask('POST', self._path(), body=dict(body),
+                             **payload.once(key, dry_run))
+
+    def list(self) -> builtins.list[Maintenance]:
+        """List windows, the first to start first.
+
+        :raises NotServed: the service is older than that.
+        """
+        with self._served():
+            return self._list({})
+
+    def find(self, ident: str) -> Maintenance:
+        """Get one window by its UUID or by its name.
+
+        :raises NotFound: there is none.
+        :raises ironicclient.exc.CommandError: several have that name.
+        """
+        if uuidutils.is_uuid_like(ident):
+            return self.get(ident)
+        return self._named(
+            ident, self.list(), lambda each: each.state == 'over',
+            'maintenance window',
+            '. "reservation maintenance list" lists the windows.')

@@ -1,0 +1,91 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The nodes of Ironic that a caller sees, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+from typing import Any
+
+from ironicclient import exc
+from oslo_utils import uuidutils
+
+from ironic_reservations_client import errors
+
+#: From so many nodes on, one list of all is quicker than asking for each.
+_MANY = 16
+#: The fields that tables have.
+_SHOWN = ('uuid', 'name', 'provision_state')
+
+
+def read(client: Any, uuids: Collection[str],
+         fields: Sequence[str] = _SHOWN) -> dict[str, Any]:
+    """Return the nodes that Ironic shows the caller, by UUID.
+
+    :param client: an Ironic client.
+    """
+    if len(uuids) >= _MANY:
+        wanted = set(uuids)
+        return {node.uuid: node
+                for node in client.node.list(limit=0, fields=[*fields])
+                if node.uuid in wanted}
+    found = {}
+    for uuid in uuids:
+        # A member sees the nodes of a lease in Ironic from its start on only,
+        # as their lessee.
+        with contextlib.suppress(exc.NotFound, exc.Forbidden):
+            found[uuid] = client.node.get(uuid, fields=[*fields])
+    return found
+
+
+def names(client: Any, uuids: Collection[str]) -> dict[str, str]:
+    """Return the names of nodes that Ironic shows the caller, by UUID.
+
+    :param client: an Ironic client.
+    """
+    try:
+        return {uuid: node.name for uuid, node in read(client, uuids).items()
+                if node.name}
+    except exc.ClientException:
+        # The user has to see the answer, even without names.
+        return {}
+
+
+@contextlib.contextmanager
+def named_in_refusals(client: Any) -> Iterator[None]:
+    """Add the names of nodes to a refusal, where Ironic shows them.
+
+    :param client: an Ironic client.
+    """
+    try:
+        yield
+    except errors.Refused as refused:
+        refused.name_nodes(names(client, {
+            str(reason['node_uuid']) for reason in refused.reasons
+            if reason.get('node_uuid')}))
+        raise
+
+
+def uuid_of(client: Any, ident: str) -> str:
+    """Return the UUID of a node.
+
+    :param client: an Ironic client.
+    :param ident: its name or UUID.
+    :raises NotFound: Ironic shows no such node.
+    """
+    if uuidutils.is_uuid_like(ident):
+        return ident
+    return str(client.node.get(ident, fields=['uuid']).uuid)

@@ -1,0 +1,119 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The base of all commands, and of the commands that delete."""
+
+from __future__ import annotations
+
+import abc
+import argparse
+from collections.abc import Iterable
+from collections.abc import Sequence
+import json
+from typing import Any
+from typing import ClassVar
+
+from ironicclient import exc
+from osc_lib.command import command
+
+from ironic_reservations_client import errors
+from ironic_reservations_client.osc import options
+
+Columns = tuple[Sequence[str], Iterable[Any]]
+
+
+class Command(command.Command):
+    """A command that prints a refusal as JSON with ``-f json``.
+
+    The sentence for people goes to stderr as always, and so does the status.
+
+    :cvar arguments: its options and arguments.
+    :cvar common: the options of a kind of command, which come first.
+    """
+
+    arguments: ClassVar[Sequence[options.Addable]] = ()
+    common: ClassVar[Sequence[options.Addable]] = ()
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        for option in (*self.common, *self.arguments):
+            option.add(parser)
+        return parser
+
+    @property
+    def client(self) -> Any:
+        """The Ironic client."""
+        manager: Any = self.app.client_manager
+        return manager.baremetal
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Run the command; print a refusal."""
+        try:
+            options.check(parsed_args)
+            return int(super().run(parsed_args) or 0)
+        except exc.ClientException as error:
+            if getattr(parsed_args, 'formatter', None) == 'json':
+                print(json.dumps({'error': _described(error)}, indent=2),
+                      file=self.app.stdout)
+            raise
+
+
+class Deletion(Command, abc.ABC):
+    """Deletes all of several things that can be deleted.
+
+    :cvar thing: the kind of thing.
+    :cvar verbs: in sentences before and after the deletion.
+    """
+
+    thing: ClassVar[str]
+    verbs: ClassVar[tuple[str, str]] = ('delete', 'Deleted')
+
+    @abc.abstractmethod
+    def delete(self, client: Any, ident: str) -> None:
+        """Delete one.
+
+        :param client: an Ironic client.
+        :raises ClientException: it cannot be deleted.
+        """
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        verb, done = self.verbs
+        failures = []
+        for ident in parsed_args.idents:
+            try:
+                self.delete(self.client, ident)
+                print(f'{done} {self.thing} {ident}')
+            except exc.ClientException as error:
+                failures.append(
+                    f'Failed to {verb} {self.thing} {ident}: {error}')
+        if failures:
+            raise exc.ClientException('\n'.join(failures))
+
+
+def named(thing: str, text: str) -> options.Option:
+    """Return the argument that names the things to delete."""
+    return options.Option('idents', text, metavar=f'<{thing}>', nargs='+')
+
+
+def _described(error: exc.ClientException) -> dict[str, Any]:
+    if not isinstance(error, errors.Refused):
+        return {'status': getattr(error, 'http_status', None), 'code': None,
+                'detail': str(error), 'reasons': [], 'offers': [],
+                'request_id': getattr(error, 'request_id', None)}
+    refusal = error.refusal
+    return {
+        'status': refusal.status, 'code': refusal.code,
+        'detail': refusal.sentence, 'reasons': [
+            {**reason, **({'node_name': refusal.names[reason['node_uuid']]}
+                          if reason.get('node_uuid') in refusal.names else {})}
+            for reason in refusal.reasons],
+        'offers': list(refusal.offers), 'request_id': refusal.request_id}

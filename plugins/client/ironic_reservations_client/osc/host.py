@@ -1,0 +1,138 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The commands ``baremetal reservation host ...`` but ``import``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from ironicclient import exc
+from osc_lib.cli import format_columns
+from osc_lib.command import command
+
+from ironic_reservations_client import fields
+from ironic_reservations_client import host
+from ironic_reservations_client import resources
+from ironic_reservations_client.osc import base
+from ironic_reservations_client.osc import options
+from ironic_reservations_client.osc import typed
+from ironic_reservations_client.osc import zone
+
+capability = typed.pair('is not a property. Write it like rack=r1')
+_HOST = options.Option('host',
+                       'ID of the host, or the name or UUID of its node.')
+
+
+class ListHosts(zone.Zoned, command.Lister):
+    """List hosts, which are the nodes that are open to leases"""
+
+    arguments = (
+        options.Option(
+            '--resource-class', 'Only list hosts of this resource class.'),
+        *options.page('host'),
+        options.Option(
+            '--long', 'Also show the UUID of the node, the sizes, and the '
+            'properties that were set on the host.', **options.FLAG))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        limit, wanted = parsed_args.limit, parsed_args.resource_class
+        # The service lists all classes, so a limit is for what is left.
+        found = host.HostManager(self.client).list(
+            limit=None if wanted else limit, marker=parsed_args.marker)
+        if wanted:
+            found = [each for each in found if each.resource_class == wanted]
+            found = found[:limit] if limit else found
+        columns = resources.HOST.columns(
+            fields.Shown.LONG if parsed_args.long else fields.Shown.ALWAYS)
+        return columns, [_values(each, columns) for each in found]
+
+
+class ShowHost(zone.Zoned, command.ShowOne):
+    """Show a host"""
+
+    arguments = (_HOST,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        return _shown(host.HostManager(self.client).get(parsed_args.host))
+
+
+class SetHost(zone.Zoned, command.ShowOne):
+    """Set properties of a host, or open or close it to new leases"""
+
+    arguments = (
+        _HOST,
+        options.Option(
+            '--property', 'Property to set, that leases can ask for. Can be '
+            'specified multiple times.', metavar='<name>=<value>',
+            type=capability, **options.MANY,
+            dest='capabilities'),
+        *options.of(resources.HOST, 'change'))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        if not parsed_args.capabilities and parsed_args.reservable is None:
+            raise exc.CommandError(
+                'No change was given. Use --property, --reservable or '
+                '--not-reservable.')
+        return _shown(host.HostManager(self.client).change(
+            parsed_args.host, parsed_args.reservable,
+            dict(parsed_args.capabilities)))
+
+
+class UnsetHost(zone.Zoned, command.ShowOne):
+    """Unset properties of a host"""
+
+    arguments = (_HOST, options.Option(
+        '--property', 'Property to unset. Can be specified multiple times.',
+        metavar='<name>', action='append', required=True, dest='names'))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        manager = host.HostManager(self.client)
+        found = manager.get(parsed_args.host)
+        unknown = [name for name in parsed_args.names
+                   if name not in found.capabilities]
+        if unknown:
+            raise exc.CommandError(
+                f'Nobody has set {", ".join(unknown)} on the host '
+                f'{parsed_args.host}. "reservation host show" shows its '
+                'properties.')
+        return _shown(manager.change(
+            found.id, capabilities=dict.fromkeys(parsed_args.names)))
+
+
+class DeleteHost(base.Deletion):
+    """Take hosts back from leases.
+
+    The nodes stay in Ironic.
+    """
+
+    thing = 'host'
+    arguments = (base.named(thing, 'IDs of the hosts to delete, or names '
+                              'or UUIDs of their nodes.'),)
+
+    def delete(self, client: Any, ident: str) -> None:
+        """Close one host to leases for good."""
+        host.HostManager(client).delete(ident)
+
+
+def _shown(found: host.Host) -> base.Columns:
+    columns = resources.HOST.columns(fields.Shown.ALONE)
+    return columns, _values(found, columns)
+
+
+def _values(found: host.Host, columns: Sequence[str]) -> list[Any]:
+    computed = {'properties': format_columns.DictColumn(found.capabilities),
+                'name': found.shown_name}
+    return [computed[name] if name in computed else getattr(found, name)
+            for name in columns]

@@ -1,0 +1,207 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The commands ``baremetal reservation maintenance ...``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+import datetime
+from typing import Any
+
+from ironicclient import exc
+from osc_lib.command import command
+
+from ironic_reservations_client import fields
+from ironic_reservations_client import maintenance
+from ironic_reservations_client import nodes
+from ironic_reservations_client import resources
+from ironic_reservations_client import times
+from ironic_reservations_client.osc import base
+from ironic_reservations_client.osc import cells
+from ironic_reservations_client.osc import options
+from ironic_reservations_client.osc import typed
+from ironic_reservations_client.osc import zone
+
+_COLUMNS = resources.MAINTENANCE.columns(fields.Shown.ALWAYS)
+_LONG = resources.MAINTENANCE.columns(fields.Shown.LONG)
+_MADE = resources.MAINTENANCE.columns(fields.Shown.ALONE)
+#: The columns of a dry run beside these.
+_TRIED = ('accepted', 'reasons')
+
+
+class CreateMaintenance(zone.Zoned, command.ShowOne):
+    """Book nodes for maintenance.
+
+    Bookings of leases that have not started move to other nodes; leases
+    with open dates slide if there are not enough. With --dry-run the effect
+    is shown, and nothing is booked.
+    """
+
+    arguments = (
+        *options.of(resources.MAINTENANCE, 'create', 'name', 'nodes'),
+        *options.SELECTION,
+        *options.of(resources.MAINTENANCE, 'create', 'reason', 'start'),
+        options.OneOf(
+            *options.of(resources.MAINTENANCE, 'create', 'end'),
+            options.Option(
+                '--duration', 'Duration of the maintenance, for example 4h.',
+                **options.DURATION), required=True),
+        *options.of(resources.MAINTENANCE, 'create', 'drain', 'force'),
+        options.Option(
+            '--dry-run', 'Only show the bookings that would move, those that '
+            'cannot, and the users of nodes.', **options.FLAG))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        chosen = options.selected(parsed_args)
+        given = resources.MAINTENANCE.read(vars(parsed_args), 'create')
+        if not (given['nodes'] or any(chosen.values())):
+            raise exc.CommandError(
+                'No nodes were chosen. Use --node, --resource-class, '
+                '--property or --trait.')
+        if given['end'] is None:
+            given['end'] = typed.begin(given['start']) + datetime.timedelta(
+                seconds=parsed_args.duration)
+        with nodes.named_in_refusals(self.client):
+            made = maintenance.MaintenanceManager(self.client).create(
+                dry_run=parsed_args.dry_run, **given, **chosen)
+        columns = (*_MADE, *(_TRIED if parsed_args.dry_run else ()))
+        _name_nodes(self.client, [made])
+        return columns, _values(made, columns)
+
+
+class ListMaintenances(zone.Zoned, command.Lister):
+    """List maintenance windows"""
+
+    arguments = (options.Option(
+        '--long', 'Show the nodes and the reason, too.', **options.FLAG),)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        columns = _LONG if parsed_args.long else _COLUMNS
+        found = maintenance.MaintenanceManager(self.client).list()
+        if parsed_args.long:
+            _name_nodes(self.client, found)
+        return columns, [_values(each, columns) for each in found]
+
+
+class ShowMaintenance(zone.Zoned, command.ShowOne):
+    """Show a maintenance window"""
+
+    arguments = (options.Option(
+        'maintenance', 'Name or UUID of the maintenance window.'),)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        manager = maintenance.MaintenanceManager(self.client)
+        # The list, in which names are found, has fewer fields.
+        found = manager.get(manager.find(parsed_args.maintenance).uuid)
+        _name_nodes(self.client, [found])
+        waiting = [
+            {'node_uuid': each['node_uuid'],
+             'node_name': each['node_name'], **each['waiting'],
+             'latest': each['ends_at']}
+            for each in found.nodes if each.get('waiting')]
+        for each in found.nodes:
+            each.pop('waiting', None)
+        return (*_LONG, 'waiting'), [
+            *_values(found, _LONG),
+            cells.lines(waiting_lines, waiting, '\n\n')]
+
+
+class DeleteMaintenance(base.Deletion):
+    """End maintenance windows, or take them back before they start"""
+
+    thing = 'maintenance'
+    arguments = (base.named(
+        thing, 'Names or UUIDs of the maintenance windows.'),)
+    verbs = ('end', 'Ended')
+
+    def delete(self, client: Any, ident: str) -> None:
+        """End one window, by its name or UUID."""
+        manager = maintenance.MaintenanceManager(client)
+        manager.delete(manager.find(ident).uuid)
+
+
+def waiting_lines(each: dict[str, Any]) -> str:
+    """Return for whom, since when, and until when at the latest."""
+    return (f'{_name(each)}: {each["for"]}\n'
+            f'since: {each["since"]}\n'
+            f'until: {each["until"] or "not known"}\n'
+            f'at the latest until: {each["latest"]}')
+
+
+def _node(each: dict[str, Any]) -> str:
+    return f'{_name(each)}: {each["state"]}, {_window(each)}'
+
+
+def _bound(each: dict[str, Any]) -> str:
+    """Return who has a node, and until when."""
+    lease = f' {each["lease_id"]}' if each.get('lease_id') else ''
+    until = each['until'] or 'nobody knows when'
+    return f'{_name(each)}: {each["kind"]}{lease}, until {until}'
+
+
+def _move(each: dict[str, Any]) -> str:
+    """Return what moves where, or cannot move."""
+    to = each.get('to_name') or each.get('to')
+    return (f'{_name(each)}{f" to {to}" if to else ""}: lease '
+            f'{each["lease_id"]}, {_window(each)}')
+
+
+def _slide(each: dict[str, Any]) -> str:
+    """Return which lease starts at another time, and when."""
+    by = each['seconds']
+    duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
+    return (f'lease {each["lease_name"]} ({each["lease_id"]}): '
+            f'{_window(each)}, {duration} {"later" if by > 0 else "earlier"}')
+
+
+def _reason(each: dict[str, Any]) -> str:
+    return f'{_name(each)}: {each["detail"]} [{each["code"]}]'
+
+
+_LINES: dict[str, Callable[[dict[str, Any]], str]] = {
+    'nodes': _node, 'bound': _bound, 'moves': _move, 'slides': _slide,
+    'cannot_move': _move, 'reasons': _reason}
+#: The key with the name of a node, by the key with its UUID.
+_NODES = {'node_uuid': 'node_name', 'to': 'to_name'}
+
+
+def _name(each: dict[str, Any]) -> str:
+    return str(each.get('node_name') or each['node_uuid'])
+
+
+def _window(each: dict[str, Any]) -> str:
+    return f'{each["starts_at"]} until {each["ends_at"]}'
+
+
+def _name_nodes(client: Any,
+                found: Iterable[maintenance.Maintenance]) -> None:
+    """Add the names of nodes, where Ironic shows them."""
+    rows = [row for one in found for name in _LINES
+            for row in getattr(one, name, None) or ()]
+    known = nodes.read(client, {
+        row[key] for row in rows for key in _NODES if row.get(key)})
+    for row in rows:
+        for key, name in _NODES.items():
+            if key in row:
+                row[name] = getattr(known.get(row[key]), 'name', None)
+
+
+def _values(found: maintenance.Maintenance,
+            columns: Sequence[str]) -> list[Any]:
+    # Services before API version 1.25 send no slides.
+    return [cells.lines(_LINES[name], getattr(found, name, []))
+            if name in _LINES else getattr(found, name)
+            for name in columns]

@@ -1,0 +1,160 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The options of commands, most of which are made from the resources."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+from typing import Protocol
+
+from ironicclient import exc
+
+from ironic_reservations_client import fields
+from ironic_reservations_client import requirement_text
+from ironic_reservations_client import resources
+from ironic_reservations_client.osc import typed
+
+FLAG = {'action': 'store_true'}
+#: An option that is given several times.
+MANY = {'action': 'append', 'default': []}
+TIME = {'metavar': '<time>', 'type': typed.instant}
+DURATION = {'metavar': '<duration>', 'type': typed.duration}
+_SETTINGS: dict[fields.Kind, dict[str, Any]] = {
+    fields.Kind.FLAG: FLAG, fields.Kind.NUMBER: {'type': int},
+    fields.Kind.SECONDS: DURATION, fields.Kind.INSTANT: TIME,
+    fields.Kind.TYPED_INSTANT: {'metavar': '<time>'},
+    fields.Kind.WINDOW: {**TIME, 'metavar': ('<time>', '<time>'), 'nargs': 2},
+    fields.Kind.TEXTS: MANY, fields.Kind.CHOICE: {'nargs': '*'}}
+
+
+class Addable(Protocol):
+    """An option, or several."""
+
+    def add(self, parser: Any) -> None:
+        """Add it to a parser, or to a group of one."""
+
+
+class Option:
+    """An option, or an argument.
+
+    :param settings: as for ``add_argument``; the default of ``metavar`` is
+        the name.
+    """
+
+    def __init__(self, name: str, help: str, **settings: Any) -> None:
+        self._name = name
+        self._settings = {'help': help, **settings}
+        if not settings.get('action', '').startswith('store_'):
+            self._settings.setdefault('metavar', f'<{name.strip("-")}>')
+
+    def add(self, parser: Any) -> None:
+        parser.add_argument(self._name, **self._settings)
+
+
+class OneOf:
+    """Options that exclude each other.
+
+    :param required: whether one of them must be there.
+    """
+
+    def __init__(self, *options: Addable, required: bool = False) -> None:
+        self._options = options
+        self._required = required
+
+    def add(self, parser: Any) -> None:
+        group = parser.add_mutually_exclusive_group(required=self._required)
+        for option in self._options:
+            option.add(group)
+
+
+def of(resource: fields.Resource, use: str, *names: str
+       ) -> Iterator[Addable]:
+    """Yield the options for fields of a resource.
+
+    :param use: ``create`` or ``change``.
+    :param names: of the fields in Python; by default all that have the use.
+    """
+    for name in names or [field.python for field in resource.fields
+                          if getattr(field, use)]:
+        field = resource.field(name)
+        settings = {**_SETTINGS.get(field.kind, {}), **(
+            {'metavar': field.metavar} if field.metavar else {})}
+        if field.option.startswith('-'):
+            settings['dest'] = field.python
+        if field.opposite is None:
+            yield Option(field.option, getattr(field, use), **settings)
+            continue
+        opposite, text = field.opposite
+        yield OneOf(Option(field.option, getattr(field, use), **settings,
+                           default=None),
+                    Option(opposite, text, action='store_false', default=None,
+                           dest=field.python))
+
+
+SELECTION = (*of(resources.REQUIREMENT, 'create'),)
+
+
+def selected(parsed_args: argparse.Namespace) -> dict[str, Any]:
+    """Return what hosts must be like, as the managers take it.
+
+    :raises CommandError: a property cannot be read.
+    """
+    chosen = resources.REQUIREMENT.read(vars(parsed_args), 'create')
+    try:
+        requirement_text.properties(chosen['conditions'])
+    except ValueError as error:
+        raise exc.CommandError(f'--property: {error}') from error
+    return chosen
+
+
+def wait(event: str) -> Option:
+    """Return ``--wait``.
+
+    :param event: is waited for.
+    """
+    return Option(
+        '--wait', f'Wait for {event}. Optionally takes a timeout value (in '
+        'seconds). The default value is 0, meaning it will wait indefinitely.',
+        type=int, dest='wait_timeout', metavar='<time-out>', const=0,
+        nargs='?')
+
+
+def page(thing: str, ident: str = 'ID', default: str = '. Default is all.'
+         ) -> tuple[Option, Option]:
+    """Return ``--limit`` and ``--marker``.
+
+    :param thing: is listed.
+    :param default: the end of the help, for no limit.
+    """
+    return (
+        Option('--limit', f'Maximum number of {thing}s to return{default}',
+               metavar='<limit>', type=int),
+        Option('--marker', f'{thing.capitalize()} {ident} (for example, of '
+               f'the last {thing} in the list from a previous request). '
+               f'Returns the list of {thing}s after this {ident}.',
+               metavar=f'<{thing}>'))
+
+
+def check(parsed_args: argparse.Namespace) -> None:
+    """Check the numbers of ``--wait`` and ``--limit``.
+
+    :raises CommandError: one is below zero.
+    """
+    for option, name in (('--wait timeout', 'wait_timeout'),
+                         ('--limit', 'limit')):
+        number = getattr(parsed_args, name, None)
+        if number is not None and number < 0:
+            raise exc.CommandError(
+                f'Expected non-negative {option}, got {number}')

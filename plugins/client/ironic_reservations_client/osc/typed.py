@@ -1,0 +1,124 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Values of options, as they are typed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import datetime
+import json
+import pathlib
+import re
+import sys
+from typing import Any
+
+from ironicclient import exc
+
+from ironic_reservations_client import times
+
+_COUNT = re.compile('([1-9][0-9]{0,6})(-([1-9][0-9]{0,6}))?')
+
+
+def typed(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Have argparse show why a typed value cannot be read.
+
+    :param read: raises ``ValueError``.
+    """
+    def reading(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+    return reading
+
+
+duration = typed(times.seconds)
+
+
+def now() -> datetime.datetime:
+    """Return the time in whole seconds, in which people think."""
+    return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+
+
+def begin(start: times.Instant | None) -> datetime.datetime:
+    """Return the instant at which something starts, by default now."""
+    return start if isinstance(start, datetime.datetime) else now()
+
+
+@typed
+def instant(text: str) -> times.Instant:
+    """Read an instant as it is typed; ``+4h`` counts from now.
+
+    It has no zone where none was typed, which :mod:`zone` looks after.
+    """
+    return times.instant(text, now())
+
+
+@typed
+def count(text: str) -> tuple[int, int]:
+    """Read a number of hosts, or a range of numbers."""
+    match = _COUNT.fullmatch(text)
+    if match is None:
+        raise ValueError(f'{text!r} is not a number of hosts. Write it like '
+                         '4, or 2-4')
+    return int(match[1]), int(match[3] or match[1])
+
+
+def number(thing: str, most: int | None = None) -> Callable[[str], int]:
+    """Return a function that reads a number above zero.
+
+    :param thing: the name of the number in a sentence.
+    """
+    @typed
+    def read(text: str) -> int:
+        if not text.isdigit() or not int(text) or most and int(text) > most:
+            raise ValueError(f'{text!r} is not {thing}')
+        return int(text)
+    return read
+
+
+def pair(complaint: str) -> Callable[[str], tuple[str, str]]:
+    """Return a function that reads ``name=value``.
+
+    :param complaint: ends the sentence on another text.
+    """
+    @typed
+    def read(text: str) -> tuple[str, str]:
+        name, equals, value = text.partition('=')
+        if not (name and equals):
+            raise ValueError(f'{text!r} {complaint}')
+        return name, value
+    return read
+
+
+def flavor(path: str | None) -> dict[str, Any] | None:
+    """Read a file with the output of ``openstack flavor show -f json``.
+
+    :param path: ``-`` for the standard input; ``None`` where none was named.
+    :raises CommandError: the file cannot be read, or has no flavor.
+    """
+    if path is None:
+        return None
+    try:
+        document = json.loads(sys.stdin.read() if path == '-' else
+                              pathlib.Path(path).read_text('utf-8'))
+    except (OSError, ValueError) as error:
+        raise exc.CommandError(
+            f'--flavor-file: {path} cannot be read as JSON: {error}'
+        ) from error
+    if not isinstance(document, dict):
+        raise exc.CommandError(
+            f'--flavor-file: {path} is not the output of "openstack flavor '
+            'show -f json".')
+    return document

@@ -1,0 +1,81 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The command ``baremetal reservation usage``."""
+
+from __future__ import annotations
+
+import argparse
+
+from osc_lib.command import command
+
+from ironic_reservations_client import fields
+from ironic_reservations_client import resources
+from ironic_reservations_client import usage
+from ironic_reservations_client.osc import base
+from ironic_reservations_client.osc import options
+
+_HOURS = resources.USAGE.columns(fields.Shown.ALWAYS)
+_BY = {field.title.lower(): field.name for field in resources.USAGE.fields
+       if field.name not in _HOURS}
+
+
+class ListUsage(base.Command, command.Lister):
+    """List the host hours that leases had, day by day.
+
+    Days are in UTC. "Promised" counts from the start of each lease to its end,
+    also what is to come; "bound" what of it has passed while the hosts were
+    the lease's; "deployed" what of that they were deployed for, and "unused"
+    the rest.
+    """
+
+    arguments = (
+        options.Option(
+            '--first-day', 'First day, such as 2026-03-01. Default is 30 days '
+            'in total; the maximum is 366.', metavar='<day>'),
+        options.Option('--last-day', 'Last day. Default is today.',
+                       metavar='<day>'),
+        options.Option(
+            '--by', 'Group the hours by day, project or class. Can be '
+            'specified multiple times. Default is all three.',
+            metavar='<group>', action='append', choices=tuple(_BY)),
+        options.OneOf(
+            options.Option(
+                '--project', 'List the hours of this project (ID). For '
+                'administrators.'),
+            options.Option(
+                '--all-projects', 'List the hours of all projects. For '
+                'administrators.', **options.FLAG)))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        by = [name for name in _BY if name in (parsed_args.by or _BY)]
+        found = usage.UsageManager(self.client).get(
+            parsed_args.first_day, parsed_args.last_day, by,
+            parsed_args.project, parsed_args.all_projects)
+        shown = [field for field in resources.USAGE.fields
+                 if field.name in (*_HOURS, *(_BY[name] for name in by))]
+        cell = _in_table if parsed_args.formatter == 'table' else _as_it_is
+        return ([field.title for field in shown],
+                [[cell(field, row[field.name]) for field in shown]
+                 for row in found.hours])
+
+
+def _as_it_is(_field: fields.Field, value: object) -> object:
+    return value
+
+
+def _in_table(field: fields.Field, value: object) -> object:
+    """Return hours to the hundredth, as wide as their title."""
+    if field.name in _HOURS:
+        return f'{value:.2f}'.rjust(len(field.title))
+    # Without Keystone there are no projects.
+    return '-' if value is None else value

@@ -1,0 +1,165 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Times for people, in their zone, and charts."""
+
+from __future__ import annotations
+
+import abc
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+import datetime
+import functools
+from typing import Any
+
+from cliff import columns
+from cliff import lister
+from osc_lib.command import command
+from rich import console
+
+from ironic_reservations_client import fields
+from ironic_reservations_client import resources
+from ironic_reservations_client import times
+from ironic_reservations_client.osc import base
+from ironic_reservations_client.osc import options
+
+
+def _fields_of(*kinds: fields.Kind) -> frozenset[str]:
+    return frozenset(field.name for each in resources.ALL
+                     for field in each.every()
+                     if field.answered and field.kind in kinds)
+
+
+#: The fields of the API that are instants, wherever they stand.
+_INSTANTS = _fields_of(fields.Kind.INSTANT, fields.Kind.TYPED_INSTANT,
+                       fields.Kind.WINDOW)
+#: In seconds.
+_DURATIONS = _fields_of(fields.Kind.SECONDS)
+
+#: Takes the name of a field and what it holds.
+_Conversion = Callable[[str, Any], Any]
+
+
+class Zoned(base.Command):
+    """A command with the option ``--local``.
+
+    Without the option, times are in UTC, also typed times without a zone.
+    Tables, which people read, have whole seconds and the zone; the other
+    formats have the times as the service sends them.
+    """
+
+    common = (options.Option(
+        '--local', 'Show times in the local time zone, and read typed times '
+        'without a zone in it. Default is UTC.', **options.FLAG),)
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Add the zone to typed times, and run the command."""
+        for name, value in vars(parsed_args).items():
+            setattr(parsed_args, name, _read(value, parsed_args.local))
+        return int(super().run(parsed_args) or 0)
+
+    def produce_output(self, parsed_args: argparse.Namespace,
+                       column_names: Sequence[str],
+                       data: Iterable[Any]) -> int:
+        """Print the output, with its times in the chosen zone."""
+        convert = (
+            functools.partial(_for_people, parsed_args.local)
+            if parsed_args.formatter == 'table' else
+            _local if parsed_args.local else None)
+        if convert is not None:
+            data = ([_row(convert, column_names, row) for row in data]
+                    if isinstance(self, lister.Lister)
+                    else _row(convert, column_names, data))
+        return int(super().produce_output(  # type: ignore[misc]
+            parsed_args, column_names, data) or 0)
+
+
+class ChartCommand(Zoned, command.ShowOne, metaclass=abc.ABCMeta):
+    """Shows one thing, as a chart unless a format or columns are asked for.
+
+    Colours and the width are those of the terminal; rich leaves the colours
+    out where the output is none, and where ``NO_COLOR`` is set.
+    """
+
+    @abc.abstractmethod
+    def chart(self, parsed_args: argparse.Namespace,
+              shown: dict[str, Any]) -> console.RenderableType:
+        """Return the chart.
+
+        :param shown: the columns that ``take_action`` returned.
+        """
+
+    def produce_output(self, parsed_args: argparse.Namespace,
+                       column_names: Sequence[str],
+                       data: Iterable[Any]) -> int:
+        """Draw a chart, or print the chosen format."""
+        if parsed_args.formatter != 'table' or parsed_args.columns:
+            return super().produce_output(parsed_args, column_names, data)
+        console.Console(file=self.app.stdout, highlight=False).print(
+            self.chart(parsed_args, dict(zip(column_names, data,
+                                             strict=True))))
+        return 0
+
+
+def _read(typed: Any, local: bool) -> Any:
+    """Return a typed value, with a zone if it is a time."""
+    if isinstance(typed, list):
+        return [_read(each, local) for each in typed]
+    if not isinstance(typed, datetime.datetime) or typed.tzinfo is not None:
+        return typed
+    return times.utc(times.here(typed) if local else typed)
+
+
+def _row(convert: _Conversion, names: Sequence[str],
+         values: Iterable[Any]) -> list[Any]:
+    return [_walk(convert, name, value)
+            for name, value in zip(names, values, strict=True)]
+
+
+def _walk(convert: _Conversion, name: str, value: Any) -> Any:
+    """Return a field with all in it converted, at any depth."""
+    if isinstance(value, columns.FormattableColumn):
+        walked = _walk(convert, name, value.machine_readable())
+        with_value = getattr(value, 'with_value', type(value))
+        return with_value(walked)
+    if isinstance(value, dict):
+        return {key: _walk(convert, key, each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_walk(convert, name, each) for each in value]
+    return convert(name, value)
+
+
+def _local(name: str, value: Any) -> Any:
+    """Return a time of the service in the zone of this machine."""
+    moment = _moment(name, value)
+    return (value if moment is None
+            else times.here(moment).isoformat(timespec='seconds'))
+
+
+def _for_people(local: bool, name: str, value: Any) -> Any:
+    """Return a field as people write it."""
+    if name in _DURATIONS and isinstance(value, int):
+        return times.shown_duration(datetime.timedelta(seconds=value))
+    moment = _moment(name, value)
+    return value if moment is None else times.shown(moment, local)
+
+
+def _moment(name: str, value: Any) -> datetime.datetime | None:
+    """Return the value of a field as a time, or ``None``."""
+    if name not in _INSTANTS or not isinstance(value, str):
+        return None
+    try:
+        return times.parsed(value)
+    except (ValueError, OverflowError):
+        return None

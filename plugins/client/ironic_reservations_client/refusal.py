@@ -1,0 +1,155 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The refusal of a request, in the body of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import json
+from typing import Any
+
+from ironic_reservations_client import counted
+from ironic_reservations_client import lease_refusal
+
+NO_NODE_AVAILABLE = 'reservation.no_node_available'
+CONTENTION = 'reservation.contention'
+VERSION_NOT_ACCEPTABLE = 'request.version_not_acceptable'
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """An answer by which the server refuses.
+
+    :ivar code: stable, for programs.
+    :ivar sentence: for people.
+    :ivar reasons: one object for each node (``node_uuid``, ``code``,
+        ``detail`` and, where known, ``until``) or for each cause (``code``,
+        ``nodes``); empty from servers below version 1.4.  Of a lease,
+        the obstacles.
+    :ivar offers: of a lease, what would be accepted: ``kind``, ``detail``
+        and ``lease``, a request to post unchanged.
+    :ivar names: the names of nodes, where they are known, by UUID.
+    """
+
+    status: int
+    code: str
+    sentence: str
+    reasons: tuple[Mapping[str, Any], ...] = ()
+    request_id: str | None = None
+    offers: tuple[Mapping[str, Any], ...] = ()
+    names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return the whole story, the reasons one a line."""
+        head = f'{self._claim()} [{self.code}] (HTTP {self.status})'
+        if self.request_id:
+            head += f' (Request-ID: {self.request_id})'
+        lines = [line for reason in self.reasons
+                 for line in self._lines(reason)]
+        lines += [lease_refusal.offered(offer) for offer in self.offers]
+        return '\n'.join([head, *(f'  {line}' for line in lines)])
+
+    def _lines(self, reason: Mapping[str, Any]) -> list[str]:
+        if lease_refusal.tells((reason,)):
+            return lease_refusal.lines(reason)
+        return [self._line(reason)]
+
+    def _line(self, reason: Mapping[str, Any]) -> str:
+        code = reason.get('code')
+        if 'node_uuid' in reason:
+            uuid = reason['node_uuid']
+            name = self.names.get(uuid)
+            node = uuid if name is None else f'{name} ({uuid})'
+            return f'node {node}: {reason.get("detail")} [{code}]'
+        if 'nodes' in reason:
+            return f'{counted.counted(reason["nodes"], "node")} [{code}]'
+        return f'{reason.get("detail", "")} [{code}]'.strip()
+
+    def _claim(self) -> str:
+        """Return the sentence without the reasons that follow as lines."""
+        # The service puts them into the sentence as well, for clients
+        # that read nothing else.
+        if lease_refusal.tells(self.reasons):
+            return lease_refusal.claim(self.sentence, self.offers)
+        claim, colon, reasons = self.sentence.partition(': ')
+        if colon and self.reasons:
+            first = self.reasons[0]
+            if str(first.get('node_uuid')) in reasons or (
+                    f'{first.get("nodes")} {first.get("code")}' in reasons):
+                return claim + '.'
+        return self.sentence
+
+
+class Refused:
+    """An error that has a refusal, with the reasons for programs."""
+
+    refusal: Refusal
+
+    @property
+    def code(self) -> str:
+        """The stable code, ``reservation.no_node_available`` for one."""
+        return self.refusal.code
+
+    @property
+    def reasons(self) -> tuple[Mapping[str, Any], ...]:
+        """The reason for each node, or the obstacles to a lease."""
+        return self.refusal.reasons
+
+    @property
+    def offers(self) -> tuple[Mapping[str, Any], ...]:
+        """The leases that would be accepted instead."""
+        return self.refusal.offers
+
+
+def read(content: bytes | str) -> Refusal | None:
+    """Return the refusal in an answer; ``None`` if it has no code of ours.
+
+    :param content: the body of an answer with a status of 400 or above.
+    """
+    try:
+        body = json.loads(content)
+        entry = body['errors'][0]
+        # About leases, the details are where no client of Blazar
+        # looks.
+        details = {**(body.get('details') or {}), **entry}
+        return Refusal(
+            status=int(entry['status']), code=str(entry['code']),
+            sentence=str(entry['detail']),
+            reasons=_objects(details.get('reasons')),
+            request_id=entry.get('request_id'),
+            offers=_objects(details.get('offers')))
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def translated(error: Any, known: Mapping[int, type[Any]],
+               other: type[Any]) -> Any:
+    """Return an error of a library with the code and the reasons in it.
+
+    :param error: it has the ``response``, or ``None``.
+    :param known: the classes of refusals, by HTTP status.
+    :param other: the class of the others.
+    :returns: the same error if the answer carries no code of ours.
+    """
+    if isinstance(error, Refused) or error.response is None:
+        return error
+    found = read(error.response.content)
+    if found is None:
+        return error
+    return known.get(found.status, other)(found, error)
+
+
+def _objects(found: Any) -> tuple[Mapping[str, Any], ...]:
+    return tuple(each for each in found or () if isinstance(each, dict))

@@ -1,0 +1,228 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reservations through python-ironicclient."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from ironicclient.v1 import client as ironic_client
+from ironicclient.v1 import node
+from ironicclient.v1 import utils as v1_utils
+
+from ironic_reservations_client import payload
+from ironic_reservations_client import resource
+from ironic_reservations_client import resources
+from ironic_reservations_client import session
+from ironic_reservations_client import waiting
+
+
+class Reservation(resource.Resource):
+    """One node, promised for a time.
+
+    Its attributes are those of the API: ``uuid``, ``node_uuid``,
+    ``instance_uuid``, ``state``, ``expires_at`` and so on.
+    """
+
+    describes = resources.RESERVATION
+
+
+class ReservationManager(resource.Collection[Reservation]):
+    """The operations on reservations.
+
+    Each takes the options ``os_ironic_api_version`` and ``global_request_id``
+    of ironicclient's own managers as well.
+
+    :param client: an Ironic client, as ``ironicclient.client.get_client``
+        returns it.  Its session, credentials and settings are used.
+    :param version: the version of the reservation API to insist on, ``1.0``
+        for one; by default the newest that both sides know.
+    :param endpoint: where reservations are served, if not at the endpoint
+        of the Ironic client.
+    """
+
+    resource_class = Reservation
+
+    def __init__(self, client: ironic_client.Client,
+                 version: str | None = None,
+                 endpoint: str | None = None) -> None:
+        super().__init__(client, endpoint, version)
+        self._ironic = client
+
+    def create(self, instance_uuid: str,
+               node_uuid: str | Iterable[str] | None = None, *,
+               wait: float | None = None, key: str | None = None,
+               os_ironic_api_version: str | None = None,
+               global_request_id: str | None = None,
+               **wanted: Any) -> Reservation:
+        """Reserve a node.
+
+        :param instance_uuid: for whom; asking again for the same one returns
+            the same reservation.
+        :param node_uuid: UUIDs of nodes in the order of preference.  Without
+            them any node of the class and with the traits will do.
+        :param wait: seconds to wait for a node to become free; 0 waits for
+            ever, ``None`` not at all.
+        :param key: a name for the request: once its reservation has ended, the
+            same request is refused.  The default is a new one, which protects
+            the retries of this call.
+        :param wanted: ``uuid`` for the reservation, by default made up by the
+            server; ``ttl``, seconds until it expires, or ``expires_at``, the
+            time; only nodes of this ``resource_class``, and with all of these
+            ``traits``, or that this ``flavor`` of Nova can be put on, as
+            Nova's API shows it, or as ``openstack flavor show -f json``
+            prints it.
+        :raises Conflict: no node can be reserved; ``reasons`` say why.
+        """
+        body = resources.RESERVATION.body(
+            instance_uuid=instance_uuid, node_uuid=node_uuid, **wanted)
+        once = payload.once(key)['headers']
+
+        def attempt() -> Reservation:
+            return self._ask('POST', self._path(), body=body, headers={
+                **_headers(os_ironic_api_version, global_request_id), **once})
+
+        return (attempt() if wait is None
+                else waiting.until_free(attempt, wait))
+
+    def get(self, ident: str, fields: builtins.list[str] | None = None,
+            **ironic: Any) -> Reservation:
+        """Get one reservation.
+
+        :param ident: its UUID.
+        :param fields: only these.
+        :raises NotFound: no live reservation of that UUID is visible.
+        """
+        return self._ask(
+            'GET', self._path(ident), headers=_headers(**ironic),
+            params={} if fields is None else {'fields': ','.join(fields)})
+
+    def list(self, *, limit: int | None = None,
+             fields: builtins.list[str] | None = None,
+             os_ironic_api_version: str | None = None,
+             global_request_id: str | None = None,
+             **query: str | None) -> builtins.list[Reservation]:
+        """List the live reservations that the caller may see.
+
+        :param limit: the largest number to return; 0 returns all, ``None`` as
+            many as the server has in one answer.
+        :param fields: only these.
+        :param query: ``node``, ``instance`` and ``project`` select; ``marker``
+            is the UUID of the reservation to start after; ``sort_key`` and
+            ``sort_dir`` (``asc`` or ``desc``) sort.
+        """
+        return self._list(
+            {**query, 'limit': limit or None,
+             'fields': ','.join(fields or ()) or None},
+            limit, pages=limit is not None,
+            headers=_headers(os_ironic_api_version, global_request_id))
+
+    def renew(self, ident: str, ttl: int | None = None,
+              expires_at: Any = None, **ironic: Any) -> Reservation:
+        """Set the time at which a reservation expires.
+
+        :param ident: its UUID.
+        :param ttl: seconds from now.
+        :param expires_at: the time, instead of ``ttl``.
+        :raises ValueError: neither or both of the times were given.
+        :raises NotFound: it has expired, or there is none.
+        """
+        return self._ask('PATCH', self._path(ident),
+                         body=payload.renewal(ttl, expires_at),
+                         headers=_headers(**ironic))
+
+    def delete(self, ident: str, **ironic: Any) -> None:
+        """Delete a reservation.
+
+        :param ident: its UUID.
+        :raises NotFound: it has expired, or there is none.
+        """
+        self._transport.send('DELETE', self._path(ident),
+                             headers=_headers(**ironic))
+
+    def deploy(
+        self,
+        reservation_id: str,
+        configdrive: Any = None,
+        deploysteps: builtins.list[dict[str, Any]] | None = None,
+        wait: float | None = None,
+        node: str | None = None,
+        instance_info: Mapping[str, str] | None = None,
+    ) -> Reservation:
+        """Deploy the reserved node, with the reservation as the proof.
+
+        :param reservation_id: the UUID of the reservation.
+        :param configdrive: as for ``node.set_provision_state``.
+        :param deploysteps: as for ``node.set_provision_state``.
+        :param wait: seconds to wait for the node to be active; 0 waits for
+            ever, ``None`` not at all.
+        :param node: the UUID of the node, where the reservation is one of a
+            lease, which may have several.
+        :param instance_info: set on the node before: ``image_source`` and
+            so on.
+        :returns: the reservation; of a lease, its ``uuid`` and
+            ``node_uuid`` only.
+        :raises Forbidden: the proof is not accepted.
+        :raises ironicclient.exc.StateTransitionFailed: the deployment
+            failed while it was waited for.
+        """
+        reservation = (self.get(reservation_id) if node is None else
+                       Reservation(self, {'uuid': reservation_id,
+                                          'node_uuid': node}, loaded=True))
+        nodes = with_proof(self._ironic, reservation.uuid)
+        deploy_node(nodes, reservation.node_uuid, instance_info, configdrive,
+                    deploysteps)
+        if wait is not None:
+            active: Any = v1_utils.PROVISION_ACTIONS['active']
+            self._ironic.node.wait_for_provision_state(
+                reservation.node_uuid, timeout=wait, **active)
+        return reservation
+
+
+def deploy_node(nodes: node.NodeManager, node_uuid: str,
+                instance_info: Mapping[str, str] | None = None,
+                configdrive: Any = None, deploysteps: Any = None) -> None:
+    """Ask Ironic to deploy a node.
+
+    :param nodes: a manager whose requests show the proof.
+    :param instance_info: set on the node before.
+    :param configdrive: as for ``node.set_provision_state``.
+    :param deploysteps: as for ``node.set_provision_state``.
+    """
+    if instance_info:
+        nodes.update(node_uuid, [
+            {'op': 'add', 'path': f'/instance_info/{name}', 'value': value}
+            for name, value in instance_info.items()])
+    nodes.set_provision_state(node_uuid, 'active', configdrive=configdrive,
+                              deploysteps=deploysteps)
+
+
+def with_proof(client: ironic_client.Client,
+               reservation_id: str) -> node.NodeManager:
+    """Return a node manager whose requests show a reservation as the proof.
+
+    :param client: an Ironic client; its own ``node`` is left as it is.
+    :param reservation_id: the UUID of a reservation.
+    """
+    return node.NodeManager(session.TwinSession(
+        client.http_client, {payload.PROOF_HEADER: reservation_id}))
+
+
+def _headers(os_ironic_api_version: str | None = None,
+             global_request_id: str | None = None) -> dict[str, str]:
+    return {name: value for name, value in (
+        ('X-OpenStack-Ironic-API-Version', os_ironic_api_version),
+        ('X-Openstack-Request-Id', global_request_id)) if value is not None}

@@ -1,0 +1,211 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The resources of our API, and their managers.
+
+A manager sends its requests through python-ironicclient, or through another
+library for which there is a transport, as in :mod:`sdk`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+from typing import Any
+from typing import ClassVar
+from typing import Generic
+from typing import Protocol
+from typing import TypeVar
+from urllib import parse
+
+from ironicclient import exc
+from ironicclient.common import base
+from ironicclient.v1 import client as ironic_client
+
+from ironic_reservations_client import errors
+from ironic_reservations_client import fields
+from ironic_reservations_client import session
+
+
+class Resource(base.Resource):
+    """A resource, whose attributes are the fields of the API.
+
+    :cvar describes: these fields.
+    """
+
+    describes: ClassVar[fields.Resource]
+
+    def __init__(self, manager: Any, info: dict[str, Any],
+                 loaded: bool = False) -> None:
+        super().__init__(manager, info.get(self.describes.name, info), loaded)
+
+    def __repr__(self) -> str:
+        return f'<{type(self).__name__} {self._info}>'
+
+
+_R = TypeVar('_R', bound=Resource)
+
+
+class Transport(Protocol):
+    """The way in which a library sends requests."""
+
+    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
+        """Return the response of the library, and what its body means.
+
+        :param path: below ``/v1``.
+        :param given: ``body``, ``params`` and ``headers``.
+        """
+
+    def made(self, manager: Any, found: Any) -> Any:
+        """Return a resource as the users of the library know it."""
+
+
+class _Ironic:
+    """Requests through python-ironicclient."""
+
+    def __init__(self, api: session.ReservationSession) -> None:
+        self._api = api
+
+    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
+        return self._api.json_request(method, f'/v1{path}', **given)
+
+    def made(self, manager: Any, found: Any) -> Any:
+        return manager.resource_class(manager, found, loaded=True)
+
+
+class Manager(Generic[_R]):
+    """The requests for resources of one kind.
+
+    :param client: an Ironic client, as ``ironicclient.client.get_client``
+        returns it.  Its session, credentials and settings are used.
+    :param endpoint: where the resources are served, if not at the endpoint
+        of the Ironic client.
+    :param version: the version of the reservation API to insist on, ``1.0``
+        for one; by default the newest that both sides know.
+    """
+
+    resource_class: type[_R]
+
+    def __init__(self, client: ironic_client.Client,
+                 endpoint: str | None = None,
+                 version: str | None = None) -> None:
+        self._transport: Transport = _Ironic(session.ReservationSession(
+            client.http_client, version, endpoint, self.describes.of_leases))
+
+    @classmethod
+    def over(cls, transport: Transport) -> Any:
+        """Return a manager that sends its requests in another way."""
+        made = cls.__new__(cls)
+        made._transport = transport
+        return made
+
+    @property
+    def describes(self) -> fields.Resource:
+        """The fields of the resources."""
+        return self.resource_class.describes
+
+    def _path(self, ident: str | None = None) -> str:
+        return self.describes.path + (
+            '' if ident is None else f'/{parse.quote(ident, safe="")}')
+
+    def _ask(self, method: str, path: str, **given: Any) -> Any:
+        _response, found = self._transport.send(method, path, **given)
+        return self._transport.made(self, found)
+
+    def _asked_once(self, query: Mapping[str, Any]) -> Any:
+        """Return the only resource of this kind, of a service that has it."""
+        with self._served():
+            return self._ask('GET', self._path(), params=query)
+
+    @contextlib.contextmanager
+    def _served(self) -> Iterator[None]:
+        """Raise the version that a service lacks where it answers 404.
+
+        :raises NotServed: the service is older than the resource.
+        """
+        try:
+            yield
+        except (exc.NotFound, errors.NotServed) as error:
+            raise errors.NotServed(
+                f'The service {self.describes.lacking} came with version '
+                f'{self.describes.since} of the reservation API.') from error
+
+
+class Collection(Manager[_R]):
+    """The requests for resources that are addressed by an identifier."""
+
+    def get(self, ident: str) -> _R:
+        """Get one.
+
+        :param ident: its id or UUID; for a host also the name or UUID of its
+            node.
+        :raises NotFound: none is visible.
+        """
+        return self._ask('GET', self._path(ident))
+
+    def delete(self, ident: str) -> None:
+        """Delete one: a lease or a window ends now, or never starts.
+
+        :param ident: as for :meth:`get`.
+        :raises NotFound: none is visible.
+        :raises Conflict: a host has been promised to leases.
+        """
+        self._transport.send('DELETE', self._path(ident))
+
+    def _list(self, query: Mapping[str, Any], most: int | None = None,
+              pages: bool = True, **given: Any) -> builtins.list[_R]:
+        """Return resources, page by page.
+
+        :param query: of the first page, without what is ``None``.
+        :param most: the largest number to return; all by default.
+        :param pages: whether to ask for more than one.
+        """
+        asked = {name: str(value) for name, value in query.items()
+                 if value is not None}
+        found: builtins.list[_R] = []
+        while True:
+            _response, page = self._transport.send(
+                'GET', self._path(), params=asked, **given)
+            found += [self._transport.made(self, each)
+                      for each in page[self.describes.plural]]
+            following = page.get('next')
+            if not (following and pages) or most and len(found) >= most:
+                return found[:most or None]
+            asked = dict(parse.parse_qsl(parse.urlsplit(following).query,
+                                         keep_blank_values=True))
+
+    def _named(self, name: str, every: Iterable[_R],
+               over: Callable[[_R], bool], thing: str, remark: str) -> _R:
+        """Return the one resource that has a name.
+
+        :param over: checks whether a resource has ended, after which its name
+            may be used again.
+        :param thing: the name of the kind in sentences.
+        :param remark: ends the sentence that there is none.
+        :raises NotFound: there is none.
+        :raises ironicclient.exc.CommandError: there are several.
+        """
+        found = [each for each in every if each.name == name]
+        chosen = [each for each in found if not over(each)] or found
+        if not chosen:
+            raise exc.NotFound(f'There is no {thing} {name!r}{remark}')
+        if len(chosen) > 1:
+            key = self.describes.key
+            raise exc.CommandError(
+                f'{len(chosen)} {thing}s have the name {name!r}: '
+                f'{", ".join(getattr(each, key) for each in chosen)}. Use the '
+                f'{"UUID" if key == "uuid" else key} of one of them.')
+        return chosen[0]

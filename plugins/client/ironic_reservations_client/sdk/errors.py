@@ -1,0 +1,65 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Refusals as exceptions that users of openstacksdk already catch."""
+
+from __future__ import annotations
+
+from openstack import exceptions
+
+from ironic_reservations_client import refusal as _refusal
+
+
+class Refused(_refusal.Refused, exceptions.HttpException):
+    """The server refused; ``code`` and ``reasons`` say why to a program."""
+
+    def __init__(self, refusal: _refusal.Refusal,
+                 cause: exceptions.HttpException) -> None:
+        super().__init__(message=refusal.sentence, response=cause.response,
+                         details=refusal.sentence)
+        self.refusal = refusal
+
+    def __str__(self) -> str:
+        return str(self.refusal)
+
+
+class BadRequest(Refused, exceptions.BadRequestException):
+    """The request cannot be served as it is."""
+
+
+class Forbidden(Refused, exceptions.ForbiddenException):
+    """The policy, or the guard round a reserved node, says no."""
+
+
+class NotFound(Refused, exceptions.NotFoundException):
+    """No such reservation, lease or host is visible to the caller."""
+
+
+class Conflict(Refused, exceptions.ConflictException):
+    """No node can be promised, or an identifier is taken."""
+
+
+_BY_STATUS: dict[int, type[Refused]] = {
+    400: BadRequest, 403: Forbidden, 404: NotFound, 409: Conflict,
+}
+
+
+def translated(error: exceptions.HttpException) -> exceptions.HttpException:
+    """Return the error with the code and the reasons in it.
+
+    :param error: what openstacksdk raises.
+    :returns: the same error where the answer carries no code of ours.
+    """
+    found: exceptions.HttpException = _refusal.translated(
+        error, _BY_STATUS, Refused)
+    return found

@@ -1,0 +1,141 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests with the connection that a program has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import copy
+from typing import Any
+
+from openstack import connection
+from openstack import exceptions
+from openstack import resource
+from openstack.baremetal.v1 import _proxy
+
+from ironic_reservations_client import lease_payload
+from ironic_reservations_client import refusal
+from ironic_reservations_client import resource as resource_
+from ironic_reservations_client import versions
+from ironic_reservations_client.sdk import errors
+
+
+class OpenStack:
+    """Requests through openstacksdk, at the newest version of both sides.
+
+    :param conn: a connection.
+    :param of_leases: whether to name the version of leases and hosts, too.
+    :param kind: of the resources that are returned; by default dictionaries.
+    """
+
+    def __init__(self, conn: connection.Connection, of_leases: bool,
+                 kind: type[resource.Resource] | None) -> None:
+        self._conn = conn
+        self._kind = kind
+        self._beside = [lease_payload.VERSION] if of_leases else []
+
+    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
+        """Return the response, and what its body means.
+
+        :param path: below ``/v1``.
+        :param given: ``body``, ``params`` and ``headers``.
+        :raises Refused: the service refuses.
+        """
+        if 'body' in given:
+            given['json'] = given.pop('body')
+        try:
+            return self._send(versions.LATEST, method, path, given)
+        except errors.Refused as refused:
+            served = None
+            if (refused.response is not None
+                    and refused.code == refusal.VERSION_NOT_ACCEPTABLE):
+                served = versions.lower(refused.response.headers,
+                                        versions.LATEST)
+            if served is None:
+                raise
+        return self._send(served, method, path, given)
+
+    def made(self, manager: Any, found: Any) -> Any:
+        """Return a resource of openstacksdk, or a dictionary."""
+        info = found.get(manager.describes.name, found)
+        if self._kind is None:
+            return info
+        made: Any = self._kind.existing(**info)
+        if 'moves' in found:
+            made.moves = found['moves']
+        return made
+
+    def _send(self, version: str, method: str, path: str,
+              given: Mapping[str, Any]) -> tuple[Any, Any]:
+        beside = [value for name, value
+                  in self._conn.baremetal.additional_headers.items()
+                  if name.lower() == versions.HEADER.lower()]
+        proxy = twin(self._conn, {versions.HEADER: versions.header(
+            version, ', '.join([*beside, *self._beside]))})
+        # A refusal of ours does not go away by asking again.
+        proxy.status_code_retries = 0
+        try:
+            response = proxy.request(path, method, **given)
+            exceptions.raise_from_response(response)
+        except exceptions.HttpException as error:
+            raise errors.translated(error) from None
+        return response, response.json() if response.content else None
+
+
+def through(conn: connection.Connection, manager: type[resource_.Manager[Any]],
+            kind: type[resource.Resource] | None = None) -> Any:
+    """Return a manager that sends its requests with a connection.
+
+    :param kind: of the resources that it returns; by default dictionaries.
+    """
+    return manager.over(OpenStack(
+        conn, manager.resource_class.describes.of_leases, kind))
+
+
+def functions(manager: type[resource_.Manager[Any]], *names: str,
+              kind: type[resource.Resource] | None = None
+              ) -> list[Callable[..., Any]]:
+    """Return methods of a manager as functions, which take a connection first.
+
+    Where a method takes an id, its function takes a resource as well.
+    """
+    def function(name: str) -> Callable[..., Any]:
+        method = getattr(manager, name)
+
+        def act(conn: connection.Connection, *given: Any, **more: Any) -> Any:
+            return method(through(conn, manager, kind), *(
+                each.id if isinstance(each, resource.Resource) else each
+                for each in given), **more)
+        act.__doc__ = method.__doc__
+        return act
+    return [function(name) for name in names]
+
+
+def twin(conn: connection.Connection,
+         headers: Mapping[str, str]) -> _proxy.Proxy:
+    """Return a proxy like the connection's own, with additional headers."""
+    # On the connection's own proxy a proof would go out with each request
+    # from then on, those of other threads included.
+    proxy = copy.copy(conn.baremetal)
+    ours = {name.lower() for name in headers}
+    proxy.additional_headers = {
+        **{name: value for name, value
+           in conn.baremetal.additional_headers.items()
+           if name.lower() not in ours}, **headers}
+    return proxy
+
+
+def ident(thing: Any) -> str:
+    """Return the id of a resource; an id is returned as it is."""
+    return thing if isinstance(thing, str) else str(thing.id)

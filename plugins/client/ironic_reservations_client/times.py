@@ -1,0 +1,121 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Times as people type them: ``90s``, ``4h``, ``+2d``, ``2030-01-31 12:00``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Literal
+
+NOW: Literal['now'] = 'now'
+Instant = datetime.datetime | Literal['now']
+
+_UNITS = {'s': 1, 'm': 60, 'h': 3600, 'd': 86_400, 'w': 604_800}
+_PART = re.compile('([0-9]{1,9})([smhdw])')
+_DURATION = re.compile(f'({_PART.pattern})+')
+
+
+def seconds(text: str) -> int:
+    """Read a duration.
+
+    :param text: ``90s``, ``4h``, ``1h30m``, ``7d`` or ``2w``.
+    :raises ValueError: it is something else, a number without a unit, or no
+        time at all.
+    """
+    if _DURATION.fullmatch(text):
+        found = sum(int(number) * _UNITS[unit]
+                    for number, unit in _PART.findall(text))
+        if found:
+            return found
+    if text.isascii() and text.isdigit() and int(text):
+        raise ValueError(
+            f'{text!r} has no unit. Write {text}s (seconds), {text}m '
+            f'(minutes), {text}h (hours), {text}d (days) or {text}w (weeks)')
+    raise ValueError(f'{text!r} is not a duration. Write it like 30m, 4h, '
+                     '1h30m, 7d or 2w')
+
+
+def instant(text: str, now: datetime.datetime) -> Instant:
+    """Read an instant.
+
+    :param text: ``now``; ``+4h``, from now; or ISO 8601, in UTC where it
+        names no zone, which the result does not name then, either.
+    :param now: what ``+4h`` counts from.
+    :raises ValueError: it is something else, or not in the calendar.
+    """
+    if text == NOW:
+        return NOW
+    try:
+        if text.startswith('+'):
+            return now + datetime.timedelta(seconds=seconds(text[1:]))
+        moment = datetime.datetime.fromisoformat(text)
+        # Whoever shows local times reads them, too.
+        return moment if moment.tzinfo is None else utc(moment)
+    except (ValueError, OverflowError) as exc:
+        raise ValueError(
+            f'{text!r} is not a time. Write it like "2030-01-31 12:00" (UTC), '
+            '2030-01-31T12:00:00+01:00, +4h, or now') from exc
+
+
+def utc(moment: datetime.datetime) -> datetime.datetime:
+    """Return an instant in UTC, where it names no zone it is that already.
+
+    :raises OverflowError: it is not in the calendar then.
+    """
+    return (moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None
+            else moment.astimezone(datetime.UTC))
+
+
+def written(moment: Instant | str) -> str:
+    """Return an instant as it is sent."""
+    return (utc(moment).isoformat() if isinstance(moment, datetime.datetime)
+            else moment)
+
+
+def parsed(text: str) -> datetime.datetime:
+    """Read an instant as the server writes it."""
+    return utc(datetime.datetime.fromisoformat(text))
+
+
+def shown(moment: datetime.datetime, local: bool = False) -> str:
+    """Return an instant as it is shown to people.
+
+    :param local: whether in the zone of this machine, and not in UTC.
+    """
+    if local:
+        return f'{here(moment):%Y-%m-%d %H:%M:%S %Z}'
+    return f'{moment:%Y-%m-%d %H:%M:%S} UTC'
+
+
+def here(moment: datetime.datetime) -> datetime.datetime:
+    """Return an instant in the zone of this machine.
+
+    Where that would leave the calendar, it stays as it is.
+    """
+    try:
+        return moment.astimezone()
+    except (OverflowError, ValueError, OSError):
+        return moment
+
+
+def shown_duration(duration: datetime.timedelta) -> str:
+    """Return a duration as it is typed: ``1d4h``."""
+    left = round(duration.total_seconds())
+    parts = []
+    for unit in ('d', 'h', 'm', 's'):
+        number, left = divmod(left, _UNITS[unit])
+        if number:
+            parts.append(f'{number}{unit}')
+    return ''.join(parts[:2]) or '0s'

@@ -1,0 +1,60 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The version of the reservation API that the clients ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SERVICE_TYPE = 'baremetal-reservation'
+LATEST = '1.26'
+HEADER = 'OpenStack-API-Version'
+MAXIMUM_HEADER = 'OpenStack-API-Maximum-Version'
+
+
+def header(version: str, beside: str | None = None) -> str:
+    """Return the value of the version header.
+
+    :param version: the version to ask for, ``1.N`` or ``latest``.
+    :param beside: the value for other services, which is kept.
+    """
+    others = [part.strip() for part in (beside or '').split(',')
+              if part.strip() and _service(part) != SERVICE_TYPE]
+    return ', '.join([*others, f'{SERVICE_TYPE} {version}'])
+
+
+def lower(headers: Mapping[str, str], asked: str) -> str | None:
+    """Return the server's newest version, if older than the one asked for.
+
+    :param headers: those of a 406 answer.
+    :param asked: the version that was not acceptable.
+    :returns: ``None`` where going lower does not help.
+    """
+    for part in headers.get(MAXIMUM_HEADER, '').split(','):
+        if _service(part) == SERVICE_TYPE:
+            served = part.split()[-1]
+            try:
+                return served if _number(served) < _number(asked) else None
+            except ValueError:
+                return None
+    return None
+
+
+def _service(part: str) -> str:
+    return part.strip().partition(' ')[0].lower()
+
+
+def _number(version: str) -> tuple[int, int]:
+    major, _, minor = version.partition('.')
+    return int(major), int(minor)

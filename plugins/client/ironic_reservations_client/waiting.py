@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Waiting for a free node, or for another change in the service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import math
+import random
+import time
+from typing import TypeVar
+
+from ironic_reservations_client import refusal
+
+_T = TypeVar('_T')
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 10.0
+
+
+def polls(timeout: float, pause: float) -> Iterator[None]:
+    """Yield at once and after each pause, until the time is up.
+
+    :param timeout: in seconds; 0 waits for ever.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        yield
+        left = deadline - time.monotonic()
+        if timeout and left <= 0:
+            return
+        time.sleep(min(pause, left) if timeout else pause)
+
+
+def until_free(attempt: Callable[[], _T], timeout: float,
+               sleep: Callable[[float], object] = time.sleep,
+               clock: Callable[[], float] = time.monotonic) -> _T:
+    """Try to reserve until a node is free or the time is up.
+
+    :param attempt: makes one request; its exceptions have a ``code``.
+    :param timeout: in seconds; 0 waits for ever, as ``--wait`` does in the
+        other commands for bare metal.
+    :raises: the exception of the last attempt; at once, if the cause is
+        another one than that no node is free.
+    """
+    deadline = clock() + timeout if timeout else math.inf
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return attempt()
+        except Exception as error:
+            left = deadline - clock()
+            if (getattr(error, 'code', None) != refusal.NO_NODE_AVAILABLE
+                    or left <= 0):
+                raise
+        # Jitter, since those who wait for the same node were often
+        # started by the same script at the same second.
+        sleep(min(pause * random.uniform(0.75, 1.25), left))
+        pause = min(pause * 1.5, LONGEST_PAUSE)
