@@ -12,8 +12,8 @@
 
 """``python -m benchmarks [claims] [pages] ...``: all of them by default.
 
-``python -m benchmarks replay FILE`` and ``python -m benchmarks feasible`` have
-options of their own.
+``python -m benchmarks replay FILE``, ``python -m benchmarks feasible`` and
+``python -m benchmarks refusals`` have options of their own.
 """
 
 from __future__ import annotations
@@ -29,19 +29,21 @@ from benchmarks import calendar
 from benchmarks import calendar_page
 from benchmarks import claims
 from benchmarks import feasible
+from benchmarks import handover
 from benchmarks import holds
 from benchmarks import leases
 from benchmarks import overhead
 from benchmarks import pages
 from benchmarks import planning
 from benchmarks import pool
+from benchmarks import refusals
 from benchmarks import replay
 from benchmarks import shares
 from benchmarks import starts
 from benchmarks import year
 
 _ALL = ('claims', 'pages', 'overhead', 'planning', 'pool', 'leases',
-        'calendar', 'shares', 'starts', 'holds', 'audit')
+        'calendar', 'shares', 'starts', 'handover', 'holds', 'audit')
 #: How many nodes, and how many leases on them.
 _LEASED = ((1000, 5000), (10000, 100000))
 
@@ -53,6 +55,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ['feasible']:
         feasible.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ['refusals']:
+        refusals.main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser('python -m benchmarks',
                                      description=__doc__)
@@ -69,6 +74,10 @@ def main() -> None:
                         help='how many leases are made by each client')
     parser.add_argument('--starts', type=int, default=10000,
                         help='how many leases start in one minute')
+    parser.add_argument('--rounds', type=int, default=4,
+                        help='how often nodes change hands')
+    parser.add_argument('--changing', type=int, default=2,
+                        help='how many nodes of each kind do so at once')
     parser.add_argument('--holds', type=int, default=200,
                         help='how many nodes are claimed in Placement')
     parser.add_argument('--audited', type=int, default=5000,
@@ -104,6 +113,8 @@ def main() -> None:
         shares.run(given.server, 10)
     if 'starts' in what:
         starts.run(given.server, given.starts)
+    if 'handover' in what:
+        handover.run(given.rounds, given.changing)
     if 'holds' in what:
         holds.run(given.server, given.nodes, given.holds)
     if 'audit' in what:

@@ -18,8 +18,11 @@ Every window lies ahead, so that nothing begins or ends while it is measured.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import datetime
+import json
 import random
 from typing import Any
 import uuid
@@ -44,7 +47,7 @@ def fill(url: str, nodes: int, bookings: int, together: int,
     :param together: how many nodes a lease has.
     :param begin: before this nothing starts.
     """
-    rows = _Rows(begin)
+    rows = Rows(begin)
     uuids = [rows.node() for _ in range(nodes)]
     for first in range(0, nodes, together):
         rows.leases(uuids[first:first + together], bookings // nodes)
@@ -57,7 +60,7 @@ def start_together(url: str, nodes: Sequence[str], project_id: str,
 
     :param begin: the leases start in the minute after this.
     """
-    rows = _Rows(begin)
+    rows = Rows(begin)
     for number, node in enumerate(nodes):
         rows.host(node)
         rows.lease([node], begin + datetime.timedelta(
@@ -65,26 +68,47 @@ def start_together(url: str, nodes: Sequence[str], project_id: str,
     rows.write(url)
 
 
-class _Rows:
-    """Rows to be written, by table."""
+class Rows:
+    """Rows to be written, by table.
+
+    :param begin: before this nothing starts.
+    """
 
     def __init__(self, begin: datetime.datetime) -> None:
         self.there: dict[sa.Table, list[dict[str, Any]]] = {
-            tables.nodes: [], tables.hosts: [], tables.leases: [],
+            tables.nodes: [], tables.node_traits: [], tables.hosts: [],
+            tables.leases: [],
             tables.lease_reservations: [], tables.lease_events: [],
             tables.reservations: []}
         self._begin = begin
         self._chance = random.Random(7)
         self._made = begin - datetime.timedelta(days=1)
 
-    def node(self) -> str:
-        """Add a host; gives its uuid."""
+    def node(self, resource_class: str = ground.RESOURCE_CLASS,
+             properties: Mapping[str, str] | None = None,
+             traits: Iterable[str] = ()) -> str:
+        """Add a node of Ironic as a host; return its uuid."""
+        made = self._node(provision_state='available',
+                          resource_class=resource_class,
+                          properties=json.dumps(properties or {}))
+        self.there[tables.node_traits].extend(
+            {'node_uuid': made, 'trait': each} for each in traits)
+        return made
+
+    def compute_host(self, totals: Mapping[str, int]) -> str:
+        """Add a compute host with some inventories; return its uuid."""
+        return self._node(inventories=json.dumps({
+            name: {'total': total, 'max_unit': total}
+            for name, total in totals.items()}))
+
+    def _node(self, **columns: str) -> str:
         made = str(uuid.uuid4())
         self.there[tables.nodes].append({
-            'uuid': made, 'generation': 1, 'maintenance': False,
-            'retired': False, 'reservable': True, 'observed_at': self._made,
-            'provision_state': 'available',
-            'resource_class': ground.RESOURCE_CLASS})
+            'uuid': made, 'name': f'host-{made}', 'generation': 1,
+            'maintenance': False, 'retired': False, 'reservable': True,
+            'observed_at': self._made, 'provision_state': None,
+            'resource_class': None, 'properties': None, 'inventories': None,
+            **columns})
         self.host(made)
         return made
 
@@ -93,15 +117,28 @@ class _Rows:
         self.there[tables.hosts].append({
             'node_uuid': node, 'reservable': True, 'created_at': self._made})
 
-    def leases(self, nodes: Sequence[str], count: int) -> None:
-        """Add leases that each have all of some nodes, one after another."""
+    def leases(self, nodes: Sequence[str], count: int,
+               properties: Sequence[str] = ('',)) -> None:
+        """Add leases that each have all of some nodes, one after another.
+
+        :param properties: what they ask for, in turns.
+        """
         cuts = sorted(self._chance.sample(range(HOURS), 2 * count))
-        for start, end in zip(cuts[::2], cuts[1::2], strict=True):
-            self.lease(nodes, self._begin + datetime.timedelta(hours=start),
-                       self._begin + datetime.timedelta(hours=end))
+        for number, (start, end) in enumerate(
+                zip(cuts[::2], cuts[1::2], strict=True)):
+            self.lease_between(nodes, start, end,
+                               properties[number % len(properties)])
+
+    def lease_between(self, nodes: Sequence[str], start: int, end: int,
+                      properties: str = '') -> None:
+        """Add a lease that has some nodes between two hours."""
+        self.lease(nodes, self._begin + datetime.timedelta(hours=start),
+                   self._begin + datetime.timedelta(hours=end), None,
+                   properties)
 
     def lease(self, nodes: Sequence[str], start: datetime.datetime,
-              end: datetime.datetime, project_id: str | None = None) -> None:
+              end: datetime.datetime, project_id: str | None = None,
+              properties: str = '') -> None:
         """Add a lease that has some nodes."""
         lease, reservation = str(uuid.uuid4()), str(uuid.uuid4())
         told = max(start, end - datetime.timedelta(hours=1))
@@ -115,7 +152,7 @@ class _Rows:
             'id': reservation, 'lease_id': lease, 'place': 0,
             'resource_type': 'physical:host', 'resource_id': lease,
             'status': 'pending', 'least': len(nodes), 'most': len(nodes),
-            'hypervisor_properties': '', 'resource_properties': '',
+            'hypervisor_properties': '', 'resource_properties': properties,
             'before_end': 'default', 'missing_resources': False,
             'resources_changed': False, 'created_at': self._made})
         self.there[tables.lease_events].extend(

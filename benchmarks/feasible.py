@@ -37,6 +37,7 @@ from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import make_way
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares
@@ -224,16 +225,21 @@ class _Asker:
     :ivar now: with all that was granted.
     """
 
-    def __init__(self, case: Case, limits: budget.Limits) -> None:
+    def __init__(self, case: Case, limits: budget.Limits,
+                 bounded: bool) -> None:
         self.now = timeline.Timeline.of(case.capacities)
         self._windows = case.windows
         self._limits = limits
+        self._bounded = bounded
         self._open: dict[str, slides.Sliding] = {}
         #: How often a booking has moved for another one.
         self.moves = 0
 
     def ask(self, demand: bookings.Demand) -> plans.Cause | None:
         """Ask for one; return why it is refused."""
+        if self._bounded:
+            self._limits = dataclasses.replace(self._limits,
+                                               request=budget.Work())
         window = self._windows.get(demand.id)
         if window is None:
             answer = planning.plan(self.now, [demand], self._limits,
@@ -266,6 +272,20 @@ class _Asker:
                     each.demands[0].end - each.demands[0].start)]
         near.sort(key=lambda each: (
             not (each.preferred or 0) < until, each.preferred))
+        way = make_way.make_way(
+            self.now, firm if own is None else own.demands,
+            None if own is None else own.latest,
+            {f'{each.demands[0].id}/0': (each.earliest, each.latest)
+             for each in near}, _SLIDING, 1, self._limits)
+        if way is not None:
+            self._follow(way.plan)
+            if own is not None:
+                self._opened(own, way.start)
+            for each in near:
+                start = way.starts.get(f'{each.demands[0].id}/0')
+                if start is not None:
+                    self._opened(each, start)
+            return None
         chosen = near[:_SLIDING]
         names = {each.demands[0].id for each in chosen}
         free = self.now.without([
@@ -289,17 +309,22 @@ class _Asker:
               sliding: Sequence[slides.Sliding]) -> None:
         self._follow(found.plan)
         for each, start in zip(sliding, found.starts, strict=True):
-            self._open[each.demands[0].id] = dataclasses.replace(
-                each, demands=each.at(start), preferred=start)
+            self._opened(each, start)
+
+    def _opened(self, each: slides.Sliding, start: int) -> None:
+        self._open[each.demands[0].id] = dataclasses.replace(
+            each, demands=each.at(start), preferred=start)
 
 
 def play(case: Case, outcome: Outcome,
-         limits: budget.Limits = planning.LIMITS) -> _Asker:
+         limits: budget.Limits = planning.LIMITS,
+         bounded: bool = False) -> _Asker:
     """Ask for everything, one after another, and note what was refused.
 
+    :param bounded: whether each may cause no more work than a request.
     :returns: who has asked.
     """
-    asker = _Asker(case, limits)
+    asker = _Asker(case, limits, bounded)
     for demand in case.requests:
         begun = time.process_time()
         cause = asker.ask(demand)
@@ -338,6 +363,9 @@ def main(arguments: Sequence[str]) -> None:
                              'long for each')
     parser.add_argument('--only', default='',
                         help='the kinds whose title contains this')
+    parser.add_argument('--bounded', action='store_true',
+                        help='each may cause no more work than a request to '
+                             'the service, with its offers')
     given = parser.parse_args(arguments)
     limits = dataclasses.replace(planning.LIMITS, swap=given.swap,
                                  eject=given.eject, search=given.search)
@@ -349,7 +377,7 @@ def main(arguments: Sequence[str]) -> None:
             continue
         outcome = Outcome()
         for seed in range(given.seeds):
-            play(draw(count, used, seed), outcome, limits)
+            play(draw(count, used, seed), outcome, limits, given.bounded)
         print(_line(title, outcome), flush=True)
         if given.judge is not None:
             print(_judged(outcome, given.judge), flush=True)

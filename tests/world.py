@@ -19,6 +19,7 @@ memory, for tests that are about the timeline.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
@@ -126,6 +127,7 @@ class StandInIronic(ironic.Ironic):
     :ivar allocations: by their uuids.
     :ivar why: by node, the reason for which it is in maintenance.
     :ivar fields: by node, fields that are not mirrored.
+    :ivar parts: by node, settings that only its machine knows.
     :ivar interruptions: by the name of a call, what happens right before
         it is answered: once each.
     """
@@ -144,6 +146,7 @@ class StandInIronic(ironic.Ironic):
         self.allocations: dict[str, ironic.Allocation] = {}
         self.why: dict[str, str] = {}
         self.fields: dict[str, dict[str, Any]] = {}
+        self.parts: dict[str, dict[str, Any]] = {}
         self.answers_nothing = False
         self._ticks = itertools.count()
         self._touched: dict[str, int] = {}
@@ -270,13 +273,16 @@ class StandInIronic(ironic.Ironic):
         self._change('provide', uuid)
         self.change(uuid, provision_state=self.cleaning)
 
-    def document(self, uuid: str) -> handovers.Document | None:
+    def document(self, uuid: str, parts: Collection[str] = ()
+                 ) -> handovers.Document | None:
         self._answer('document')
         node = self.there.get(uuid)
         return None if node is None else handovers.Document(
             {'description': None, 'extra': {}, 'maintenance': node.maintenance,
              'maintenance_reason': self.why.get(uuid),
-             **self.fields.get(uuid, {})})
+             **self.fields.get(uuid, {})}, ports={}, portgroups={},
+            parts={part: self.parts.get(uuid, {}).get(part)
+                   for part in parts})
 
     def put_back(self, uuid: str, method: str, path: str, body: Any,
                  ticket: str | None = None) -> None:
@@ -287,6 +293,8 @@ class StandInIronic(ironic.Ironic):
             self.change(uuid, maintenance=False)
         elif path == 'states/power':
             there['power_state'] = body['target']
+        elif path == 'management/boot_device':
+            self.parts.setdefault(uuid, {})['boot_device'] = body
         for each in body if method == 'PATCH' else ():
             there[each['path'].strip('/')] = each.get('value')
 

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
@@ -54,8 +55,8 @@ _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
 _VIF = 'tenant_vif_port_id'
 #: Fields of a node that change without a request.
 _PASSING = frozenset((
-    'clean_step', 'deploy_step', 'driver_internal_info', 'last_error',
-    'links', 'portgroups', 'ports', 'provision_updated_at', 'reservation',
+    'clean_step', 'deploy_step', 'driver_internal_info', 'links',
+    'portgroups', 'ports', 'provision_updated_at', 'reservation',
     'service_step', 'states', 'updated_at', 'volume'))
 #: The state of an allocation on which a conductor works.
 ALLOCATING = 'allocating'
@@ -312,9 +313,11 @@ class Ironic:
         """
         self._provision(uuid, 'provide', ticket)
 
-    def document(self, uuid: str) -> handovers.Document | None:
+    def document(self, uuid: str, parts: Collection[str] = ()
+                 ) -> handovers.Document | None:
         """Return a node with the objects below it.
 
+        :param parts: the further settings to read.
         :returns: ``None`` if Ironic shows no such node.
         """
         status, node = self._get(f'/v1/nodes/{uuid}')
@@ -331,8 +334,25 @@ class Ironic:
             tuple(sorted(vif for each in (*below[0], *below[1])
                          if (vif := (each.get('internal_info') or {}).get(
                              _VIF)) is not None)),
-            {each['uuid']: each for each in below[2]},
-            {each['uuid']: each for each in below[3]})
+            *({each['uuid']: each for each in found} for found in (
+                below[2], below[3], below[0], below[1])),
+            {part: self._part(uuid, part) for part in sorted(parts)})
+
+    def _part(self, uuid: str, part: str) -> Any:
+        """Return a setting of a machine; ``None``: Ironic knows none."""
+        path = (f'/v1/nodes/{uuid}/management/{part}'
+                if part == handovers.BOOT_DEVICE else
+                f'/v1/nodes/{uuid}/{part}')
+        status, body = self._get(path)
+        if status != 200:
+            return None
+        if part == handovers.BOOT_DEVICE:
+            return body if body.get('boot_device') else None
+        (listed,) = (value for value in body.values()
+                     if isinstance(value, list))
+        return {str(each.get('name') or each.get('component')):
+                each.get('value', each.get('current_version'))
+                for each in listed}
 
     def _below(self, path: str) -> list[Mapping[str, Any]]:
         """Return all objects of one kind below a node."""

@@ -26,8 +26,8 @@ import rich.progress
 import rich.table
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.cmd import counted
 from ironic_reservations.features.placement import class_heal
+from ironic_reservations.model import count_text
 
 #: The exit status if work remains, so that the command is run again.
 AGAIN = 1
@@ -119,7 +119,7 @@ def _shown(healing: Iterator[class_heal.Result],
     for number, result in enumerate(healing, 1):
         yield result
         if number % _LINE_EVERY == 0:
-            print(f'{number} of {counted.counted(total, "node")}.',
+            print(f'{number} of {count_text.counted(total, "node")}.',
                   file=sys.stderr)
 
 
@@ -161,7 +161,7 @@ def _row(result: class_heal.Result) -> dict[str, Any]:
 
 def _summary(results: Sequence[class_heal.Result], counts: Mapping[str, int],
              total: int) -> str:
-    parts = [f'{counted.counted(total, "node")}: '
+    parts = [f'{count_text.counted(total, "node")}: '
              f'{counts["fine"]} in order']
     if counts['healed']:
         parts.append(f'{counts["healed"]} healed')

@@ -22,8 +22,8 @@ import rich.console
 import rich.table
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.cmd import counted
 from ironic_reservations.engine import lost_promises
+from ironic_reservations.model import count_text
 
 #: The exit status if there is a trace of a lost promise.
 FOUND = 1
@@ -67,5 +67,5 @@ def _print(found: list[lost_promises.Trace]) -> None:
             table.add_row(each.kind.value, each.node_uuid, each.detail,
                           each.remedy)
         rich.console.Console().print(table)
-    print(f'{counted.counted(len(found), "trace")} of promises that the '
+    print(f'{count_text.counted(len(found), "trace")} of promises that the '
           'database does not have.')

@@ -28,11 +28,11 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.cmd import class_heal
-from ironic_reservations.cmd import counted
 from ironic_reservations.cmd import lost_promises
 from ironic_reservations.cmd import provider_config
 from ironic_reservations.cmd import purge
 from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.model import count_text
 
 _NAME = 'ironic-reservations-manage'
 #: The exit statuses if something differs, and if the command failed.
@@ -168,18 +168,18 @@ def _print(kept: placement_sync.Audited) -> None:
 
 def _summary(kept: placement_sync.Audited) -> str:
     found, left = len(kept.report.differences), len(kept.remaining)
-    text = f'{counted.counted(kept.report.nodes, "node")}: '
+    text = f'{count_text.counted(kept.report.nodes, "node")}: '
     if not found:
         text += 'Placement and the database agree.'
     elif kept.repairs is None:
-        text += (f'{counted.counted(found, "difference")}. With --repair, '
+        text += (f'{count_text.counted(found, "difference")}. With --repair, '
                  'differences are repaired where that is possible.')
     else:
-        text += (f'{counted.counted(found, "difference")}, '
+        text += (f'{count_text.counted(found, "difference")}, '
                  f'{found - left} repaired.')
     if kept.report.in_work:
         text += (' Not compared, since they are being changed: '
-                 f'{counted.counted(kept.report.in_work, "node")}.')
+                 f'{count_text.counted(kept.report.in_work, "node")}.')
     return text
 
 

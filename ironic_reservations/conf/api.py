@@ -69,9 +69,10 @@ OPTS = [
     cfg.IntOpt('max_hard_requests', default=4, min=1,
                help='The maximum number of requests that an API process plans '
                     'at the same time although they are hard: the planner has '
-                    'to search for hosts for up to a second. More are refused '
-                    'with 503. Keep it well below the number of threads, '
-                    'so that other requests are always served; at least one '
+                    'to search for hosts for tenths of a second. More are '
+                    'refused with 503. Keep it well below the number of '
+                    'threads, so that other requests are always served; at '
+                    'least one '
                     'thread is left for them.'),
     cfg.IntOpt('max_hard_requests_per_project', default=2, min=1,
                help='How many of these may belong to one project. More are '

@@ -48,13 +48,16 @@ def _document(text: str | None) -> handovers.Document | None:
         return None
     values: Mapping[str, Any] = json.loads(text)
     return handovers.Document(values['node'], tuple(values['vifs']),
-                              values['targets'], values['connectors'])
+                              values['targets'], values['connectors'],
+                              values['ports'], values['portgroups'],
+                              values['parts'])
 
 
 _HANDOVER = store.Rows(
     handovers.Handover, tables.handovers, 'the handover of a node',
-    as_read=('node_uuid', 'holder', 'settles_at', 'dirty', 'phase', 'acts'),
-    changing=('acts', 'dirty', 'settles_at', 'phase'),
+    as_read=('node_uuid', 'holder', 'settles_at', 'settled', 'dirty', 'phase',
+             'acts'),
+    changing=('acts', 'dirty', 'settles_at', 'settled', 'phase'),
     decode={'document': _document,
             'acts': lambda text: frozenset(json.loads(text))},
     encode={'document': _text, 'acts': _acts})
@@ -83,7 +86,10 @@ def update(connection: sa.Connection, before: handovers.Handover,
     :param before: the handover as it was read.
     :raises Conflict: the row has changed since.
     """
-    _HANDOVER.update(connection, before, after)
+    # The document may be long.
+    more = {} if after.document == before.document else {
+        'document': _text(after.document)}
+    _HANDOVER.update(connection, before, after, None, **more)
 
 
 def delete_of_node(connection: sa.Connection,

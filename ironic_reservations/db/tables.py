@@ -415,6 +415,7 @@ handovers = sa.Table(
     sa.Column('acts', sa.Text, nullable=False),
     sa.Column('dirty', sa.Boolean, nullable=False),
     sa.Column('settles_at', UTCDateTime, nullable=False),
+    sa.Column('settled', sa.Boolean, nullable=False),
     sa.Column('phase', sa.String(16), nullable=False),
     **_MYSQL)
 

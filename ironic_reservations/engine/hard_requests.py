@@ -12,8 +12,9 @@
 
 """Limits how many hard requests a process plans at once.
 
-A hard request takes a second of processor time. Without a limit, one project
-could occupy all threads of a process, and nobody else would be answered.
+A hard request takes some tenths of a second of processor time. Without a
+limit, one project could occupy all threads of a process, and nobody else would
+be answered.
 """
 
 from __future__ import annotations
@@ -47,6 +48,17 @@ def limits() -> budget.Limits:
     return _limits.get()
 
 
+def offers() -> budget.Limits:
+    """Return the limits for the offers that follow a refusal.
+
+    NOTE: some work of a request is kept for them.
+    """
+    found = limits()
+    if found.request is not None:
+        found.request.unlock_offers()
+    return found
+
+
 def renew() -> None:
     """Let the request that this thread serves cause its work once more.
 
@@ -55,7 +67,7 @@ def renew() -> None:
     """
     request = limits().request
     if request is not None:
-        request.left = request.given
+        request.renew()
 
 
 class HardRequests:

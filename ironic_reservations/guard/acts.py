@@ -145,7 +145,8 @@ class Acts:
                     return answer
             self._require_ironic_policy(environ, node)
             raise
-        self.protected.record_use(admitted, node, (asked.target,))
+        self.protected.holders.record_use(
+            admitted, node, node_acts.of_provision(asked.target, asked.body))
         return self._carry(
             environ, admitted, request,
             in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS
@@ -156,8 +157,10 @@ class Acts:
                 proof: str | None) -> wsgi.Answer:
         try:
             return self.protected.provision(
-                environ, node, act, asked.target, proof, inward.rebuilt(
-                    environ, _provision_path(node.uuid), body=asked.body))
+                environ, node, act,
+                node_acts.of_provision(asked.target, asked.body), proof,
+                inward.rebuilt(environ, _provision_path(node.uuid),
+                               body=asked.body))
         except (errors.ProofRequired, errors.ProofInvalid):
             self._require_ironic_policy(environ, node)
             raise
@@ -189,7 +192,7 @@ class Acts:
     def act(self, environ: wsgi.Environ,
             asked: node_acts.NodeAct) -> wsgi.Answer:
         """Carry out a protected act, unless the node is someone else's."""
-        if asked.act is node_acts.Act.VOLUME:
+        if asked.act in protected.BELOW:
             self.know_sender(environ)
         uuid, answer = self.protected.carry(environ, asked)
         if uuid is not None:
@@ -262,7 +265,7 @@ class Acts:
         except errors.ReservationError:
             permitted()
             raise
-        self.protected.record_use(admitted, node, node_acts.recorded(
+        self.protected.holders.record_use(admitted, node, node_acts.recorded(
             node_acts.pointers(asked.patch)))
         return self._carry(environ, admitted, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch),

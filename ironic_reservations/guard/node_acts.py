@@ -19,6 +19,7 @@ request that could reach it must be in canonical form, or it is refused.
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import enum
@@ -57,11 +58,15 @@ class Act(enum.StrEnum):
     INSPECT = 'inspect'
     ABORT = 'abort'
     VOLUME = 'volume'
+    PORT = 'port'
 
 
-ALL = frozenset(Act)
-#: Acts that deprive the holder of a node. Nobody can get the node while Ironic
-#: carries them out.
+#: Acts that are known to the holder's account, but not protected: the owner of
+#: a node may change its ports, whoever has it.
+_NOT_PROTECTED = frozenset((Act.PORT,))
+ALL = frozenset(Act) - _NOT_PROTECTED
+#: Acts that take a node from its holder.  The node is kept from everybody
+#: while Ironic carries them out.
 TAKES_AWAY = frozenset((Act.MAINTENANCE, Act.RETIRED, Act.DELETE))
 #: Acts that end the use of a node by an instance.
 FREES = frozenset((Act.ALLOCATION, Act.UNDEPLOY))
@@ -80,9 +85,10 @@ OF_TARGETS = {
 class NodeAct:
     """A request with a protected act.
 
-    :ivar ident: the uuid or the name of the node, or of the allocation or
-        volume that the path names; empty for a new volume.
-    :ivar below: the rest of the path after the node; of a volume, its kind.
+    :ivar ident: the uuid or the name of the node, or of the allocation,
+        volume or port that the path names; empty for a new one.
+    :ivar below: the rest of the path after the node; of a volume or port, its
+        kind.
     """
 
     act: Act
@@ -129,6 +135,10 @@ _ANY_METHOD = Act.VENDOR
 _WRITES = ('POST', 'PUT', 'DELETE')
 _MAINTENANCE = 'maintenance'
 _VOLUMES = ('targets', 'connectors')
+PORTS = ('ports', 'portgroups')
+#: Keys of a provision request that name steps.
+_STEPS = frozenset(('clean_steps', 'deploy_steps', 'runbook',
+                    'service_steps'))
 #: Parameters that may be in the query instead of the body.
 _PARAMETERS = {Act.VMEDIA: frozenset(('device_types',)),
                Act.MAINTENANCE: frozenset(('reason',))}
@@ -218,6 +228,29 @@ def classify_volume(method: str, names: Sequence[str], clean: bool,
         return NodeAct(Act.VOLUME, names[2] if len(names) == 3 else '',
                        ('volume', names[1]))
     raise _refusal({Act.VOLUME})
+
+
+def classify_port(method: str, names: Sequence[str], clean: bool,
+                  query: str) -> NodeAct | None:
+    """Return the act of a request below ``ports`` or ``portgroups``.
+
+    :returns: ``None`` if Ironic has no such request.
+    :raises NotCanonical: it is not in canonical form.
+    """
+    plain = names[-1].removesuffix(_JSON_SUFFIX)
+    if len(names) > 2 or method not in (
+            ('POST',) if len(names) == 1 else ('PATCH', 'DELETE')):
+        return None
+    if clean and not query and plain == names[-1]:
+        return NodeAct(Act.PORT, names[1] if len(names) == 2 else '',
+                       (names[0],))
+    raise _refusal({Act.PORT})
+
+
+def of_provision(target: str, body: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the acts of a provision request as in a handover."""
+    return ((target,) if _STEPS.isdisjoint(body)
+            else (target, handovers.STEPS))
 
 
 def pointers(patch: Any) -> tuple[str, ...]:

@@ -15,12 +15,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Iterator
-import contextlib
 import dataclasses
 import math
-from typing import Any
-from urllib import parse
 
 from oslo_utils import uuidutils
 
@@ -30,13 +26,13 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import protect
-from ironic_reservations.guard import bodies
+from ironic_reservations.guard import act_bodies
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import callers
 from ironic_reservations.guard import carry
 from ironic_reservations.guard import failed_attempts
+from ironic_reservations.guard import holder_acts
 from ironic_reservations.guard import inward
-from ironic_reservations.guard import media
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit
@@ -44,7 +40,10 @@ from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import handovers
 from ironic_reservations.model import node_condition
 
-#: From this status on, Ironic may still be carrying out a request.
+#: Acts on objects below a node, which name themselves.
+BELOW = frozenset((node_acts.Act.VOLUME, node_acts.Act.PORT))
+_NOT_FOUND = 404
+#: From this status on, Ironic may still be at work on a request.
 _FAILED = 500
 
 
@@ -85,6 +84,8 @@ class Protected:
         self._callers = who
         self._failed = failed
         self._limits = limits
+        #: Writes the acts of holders.
+        self.holders = holder_acts.HolderActs(engine, who, limits)
 
     @property
     def acts(self) -> frozenset[node_acts.Act]:
@@ -102,8 +103,8 @@ class Protected:
         """
         if asked.of_allocation:
             return self._free(environ, asked)
-        if asked.act is node_acts.Act.VOLUME:
-            return self._change_volume(environ, asked)
+        if asked.act in BELOW:
+            return self._change_below(environ, asked)
         node = None
         uuid = resolve.canonical(asked.ident)
         takes_away = asked.act in node_acts.TAKES_AWAY
@@ -118,20 +119,22 @@ class Protected:
         path = '/'.join((inward.node_path(uuid), *asked.below))
         if takes_away:
             assert node is not None
-            actor = self._actor(node, _proof(environ))
+            actor = self.holders.actor(node, act_bodies.proof(environ))
             recorded = (asked.recorded,)
             # An administrator may do this, regardless of the holder of the
             # node.
             if actor.administers or asked.act not in self.acts:
-                return uuid, self._take_away(node, actor, recorded,
-                                             _readdressed(environ, path))
-            return uuid, self._change(node, protect.ChangeRequest(actor),
-                                      self._rebuilt(environ, path), recorded)
+                return uuid, self._take_away(
+                    node, actor, recorded,
+                    act_bodies.readdressed(environ, path))
+            return uuid, self._change(
+                node, protect.ChangeRequest(actor),
+                act_bodies.rebuilt(environ, path, self._limits), recorded)
         judged = self._judge(environ, uuid, (asked.act,), node,
                              (asked.recorded,))
         return uuid, self._pass(judged, (
-            self._rebuilt(environ, path) if judged.held
-            else _readdressed(environ, path)))
+            act_bodies.rebuilt(environ, path, self._limits) if judged.held
+            else act_bodies.readdressed(environ, path)))
 
     def _free(self, environ: wsgi.Environ, asked: node_acts.NodeAct
               ) -> tuple[str | None, wsgi.Answer]:
@@ -149,29 +152,36 @@ class Protected:
             judged = dataclasses.replace(
                 judged, deadline=min(deadline, judged.deadline))
         return None if node is None else node.uuid, self._pass(
-            judged, _readdressed(environ, f'/v1/allocations/{uuid}'))
+            judged, act_bodies.readdressed(environ,
+                                           f'/v1/allocations/{uuid}'))
 
-    def _change_volume(self, environ: wsgi.Environ, asked: node_acts.NodeAct
-                       ) -> tuple[str | None, wsgi.Answer]:
-        """Have Ironic change a volume target or connector of a node.
+    def _change_below(self, environ: wsgi.Environ, asked: node_acts.NodeAct
+                      ) -> tuple[str | None, wsgi.Answer]:
+        """Have Ironic change a volume, a port or a port group of a node.
 
         The sender has been authenticated by now.
         """
-        document = self._document(environ)
+        of_port = asked.act is node_acts.Act.PORT
+        document = act_bodies.document(environ, self._limits, of_port)
+        kind = '/'.join(asked.below)
         uuids = set()
         if asked.ident:
-            uuids.add(self._resolver.node_of_volume(environ, asked.below[1],
-                                                    asked.ident))
-        for value in _nodes_in(document):
-            uuids.add(self._resolver.node(environ,
-                                          resolve.canonical(value)).uuid)
+            uuids.add(self._resolver.node_of(environ, kind, asked.ident))
+        for value in act_bodies.nodes_in(document):
+            try:
+                uuids.add(self._resolver.node(environ,
+                                              resolve.canonical(value)).uuid)
+            except resolve.RefusedByIronic as refused:
+                # Ironic refuses the port itself, with another status.
+                if not of_port or refused.answer.status != _NOT_FOUND:
+                    raise
         path = '/'.join(('', 'v1', *asked.below,
                          *([asked.ident] if asked.ident else [])))
         each = [self._judge(environ, uuid, (asked.act,),
                             recorded=(asked.recorded,))
                 for uuid in sorted(uuids)]
         return None, self._pass(
-            _Judged(f'volume {asked.below[1]} {asked.ident}',
+            _Judged(f'{kind} {asked.ident}',
                     min((one.deadline for one in each), default=math.inf),
                     recorded=tuple(found for one in each
                                    for found in one.recorded)),
@@ -190,12 +200,12 @@ class Protected:
                    request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic take a node from its holder, for an administrator."""
         deadline = self._engine.timer() + protect.FRESH
-        handover = self._record(node.uuid, recorded, actor, held=False)
+        handover = self.holders.record(node.uuid, recorded, actor, held=False)
         return self._pass(
             _Judged(f'node {node.uuid}',
                     math.inf if handover is None else deadline,
                     recorded=() if handover is None else (handover,)),
-            self._of_holder(node, handover, recorded, request))
+            self.holders.of_holder(node, handover, recorded, request))
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
               acts: Collection[node_acts.Act], written: Collection[str],
@@ -213,14 +223,15 @@ class Protected:
         if node_acts.TAKES_AWAY.isdisjoint(acts):
             return self._pass(self._judge(environ, node.uuid, acts, node,
                                           recorded), request)
-        actor = self._actor(node, _proof(environ))
+        actor = self.holders.actor(node, act_bodies.proof(environ))
         if actor.administers:
             return self._take_away(node, actor, recorded, request)
         return self._change(node, protect.ChangeRequest(actor), request,
                             recorded)
 
     def provision(self, environ: wsgi.Environ, node: callers.Node,
-                  act: node_acts.Act, target: str, proof: str | None,
+                  act: node_acts.Act, recorded: Collection[str],
+                  proof: str | None,
                   request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic change the provision state of a node, if the caller may.
 
@@ -229,15 +240,15 @@ class Protected:
         known.
 
         :param node: the node as the caller sees it.
-        :param target: the provision target.
+        :param recorded: the acts, as in a handover.
         :param proof: the proof from the header or the body.
         :param request: the request to Ironic.
         :raises ReservationError: the caller may not, or its right cannot be
             determined.
         """
         return self._change(node, protect.ChangeRequest(
-            self._actor(node, proof), act in self.acts,
-            act in node_acts.FREES, of_state=True), request, (target,),
+            self.holders.actor(node, proof), act in self.acts,
+            act in node_acts.FREES, of_state=True), request, recorded,
             cleans=act is node_acts.Act.UNDEPLOY)
 
     def bring_back(self, environ: wsgi.Environ, node_uuid: str,
@@ -259,59 +270,6 @@ class Protected:
             return None
         return carry.pass_judged(self._engine, self._app, deadline,
                                  f'node {node_uuid}', request)
-
-    def record_use(self, admitted: admission.InFlightRequest,
-                   node: callers.Node, acts: Collection[str]) -> None:
-        """Write that a holder uses its node, before Ironic gets the request.
-
-        :param admitted: the request that was let through.
-        :param node: the node as the caller sees it.
-        """
-        if admitted.lease_reservation_id is not None:
-            with self._closed_if_lost(admitted):
-                acted.write(self._engine, admitted.node_uuid, acts)
-        elif admitted.reservation_uuid is not None:
-            left = [name for name in acts if name not in handovers.DEPLOYING]
-            with self._closed_if_lost(admitted):
-                self._record(node.uuid, left, self._actor(
-                    node, admitted.reservation_uuid), held=True,
-                    in_flight=True)
-
-    @contextlib.contextmanager
-    def _closed_if_lost(self, admitted: admission.InFlightRequest
-                        ) -> Iterator[None]:
-        """Close a request if it turns out not to be sent to Ironic."""
-        try:
-            yield
-        except BaseException:
-            carry.close(self._engine, admitted, False)
-            raise
-
-    def _record(self, node_uuid: str, acts: Collection[str],
-                actor: protection.Actor, held: bool,
-                in_flight: bool = False) -> handovers.Handover | None:
-        """Write an act of the holder of a node, before Ironic carries it out.
-
-        :param held: whether the node had a holder a moment ago.
-        :param in_flight: whether the node is kept for the request.
-        :returns: the handover; ``None`` if this is not an act of a holder.
-        """
-        if not acts:
-            return None
-        if actor.administers:
-            if self._callers.has_roles:
-                return None
-            if actor.claim.proof is None:
-                acts = [name for name in acts
-                        if f'/{handovers.root(name)}' in node_acts.OF_LESSEES
-                        or name in node_acts.OF_LESSEES]
-                if not acts:
-                    return None
-        # By then, either Ironic has the request and its conductor has carried
-        # it out, or neither will happen.
-        within = 0 if in_flight else protect.FRESH + 1 + (
-            self._engine.conf.guard.rpc_timeout)
-        return acted.write(self._engine, node_uuid, acts, within, held)
 
     def _change(self, node: callers.Node, asked: protect.ChangeRequest,
                 request: wsgi.Environ, recorded: Collection[str],
@@ -335,10 +293,12 @@ class Protected:
                 return inward.call(self._app, request)
             handover, sent = None, request
             if admitted.held:
-                with self._closed_if_lost(admitted):
-                    handover = self._record(node.uuid, recorded, asked.actor,
-                                            held=True, in_flight=True)
-                    sent = self._of_holder(node, handover, recorded, request)
+                with self.holders.closed_if_lost(admitted):
+                    handover = self.holders.record(
+                        node.uuid, recorded, asked.actor, held=True,
+                        in_flight=True)
+                    sent = self.holders.of_holder(node, handover, recorded,
+                                                   request)
             answer = carry.change(self._engine, self._app, admitted, asked,
                                   sent)
             if cleans and handover is not None and inward.succeeded(answer):
@@ -349,47 +309,6 @@ class Protected:
         return self._failed.limited(
             node, None, change,
             lambda: any(admitted.held for admitted in kept))
-
-    def _of_holder(self, node: callers.Node,
-                   handover: handovers.Handover | None,
-                   recorded: Collection[str],
-                   request: wsgi.Environ) -> wsgi.Environ:
-        """Return the request of a holder as Ironic gets it.
-
-        :param handover: ``None`` if the request is not one of a holder.
-        :raises MaintenanceOfOthers: the request changes a maintenance that an
-            operator or Ironic has set.
-        :raises NotCanonical: the request sets maintenance without a reason
-            that marks it as the holder's.
-        """
-        if handover is None or handovers.MAINTENANCE not in recorded:
-            return request
-        if request['REQUEST_METHOD'] == 'PATCH':
-            raise errors.NotCanonical(
-                f'Node {node.uuid} is reserved or leased, and its maintenance '
-                'can be set and cleared in one form only: send PUT or DELETE '
-                '/v1/nodes/<uuid>/maintenance.')
-        if node.maintenance and not self._maintains(handover):
-            raise errors.MaintenanceOfOthers(
-                f'Node {node.uuid} is in maintenance, which an operator or '
-                'Ironic itself has set. Only administrators may change it. '
-                'Ask the operator; your lease can have another node with '
-                '"give_back" and a change of its number of nodes.')
-        if request['REQUEST_METHOD'] != 'PUT':
-            return request
-        document = self._document(request) or {}
-        query = dict(parse.parse_qsl(request.get('QUERY_STRING', '')))
-        reason = (document.get('reason') if isinstance(document, dict)
-                  else None) or query.get('reason') or ''
-        return inward.rebuilt(request, request['PATH_INFO'], body={
-            'reason': handover.marked(reason) if isinstance(reason, str)
-            else reason})
-
-    def _maintains(self, handover: handovers.Handover) -> bool:
-        """Return whether a node's holder itself has set its maintenance."""
-        assert self._engine.ironic is not None
-        known = self._engine.ironic.maintained(handover.node_uuid)
-        return known is not None and handover.maintains(known[1])
 
     def _judge(self, environ: wsgi.Environ, node_uuid: str,
                acts: Collection[node_acts.Act],
@@ -415,84 +334,15 @@ class Protected:
         if not holding.anybody:
             return _Judged(what, holding.deadline, held=False)
         assert node is not None
-        actor = self._actor(node, _proof(environ))
+        actor = self.holders.actor(node, act_bodies.proof(environ))
         holding.check(protect.ChangeRequest(
             actor, not self.acts.isdisjoint(acts) or holding.put_back,
             not node_acts.FREES.isdisjoint(acts)))
-        handover = self._record(
-            node_uuid, _acts_of_holder(holding, actor, recorded), actor,
-            held=True) if holding.had else None
+        handover = self.holders.record(
+            node_uuid, holder_acts.acts_of_holder(holding, actor, recorded),
+            actor, held=True) if holding.had else None
         if handover is not None:
             return _Judged(what, holding.deadline, recorded=(handover,))
         # An administrator may do this, regardless of the holder of the node.
         return _Judged(what) if actor.administers else _Judged(
             what, holding.deadline)
-
-    def _actor(self, node: callers.Node,
-               proof: str | None) -> protection.Actor:
-        return self._callers.actor(node, admit.Claim(
-            proof, node.instance_uuid
-            if self._engine.conf.guard.instance_uuid_from_service
-            and self._callers.serves(node) else None,
-            self._callers.bearer(node)))
-
-    def _rebuilt(self, environ: wsgi.Environ, path: str) -> wsgi.Environ:
-        """Return a request that is rebuilt from its parsed body."""
-        return inward.rebuilt(environ, path, environ.get('QUERY_STRING', ''),
-                              body=self._document(environ))
-
-    def _document(self, environ: wsgi.Environ) -> Any:
-        """Parse a body.
-
-        :returns: ``None`` if the request has no body.
-        """
-        raw = inward.read_body(environ, self._limits.other)
-        if not raw:
-            return None
-        if not media.is_json(environ.get('CONTENT_TYPE', '')):
-            raise errors.NotCanonical(
-                'A change of a node that others may have reserved must be '
-                'JSON in UTF-8, with Content-Type application/json.')
-        document = bodies.read_json(raw, self._limits.deepest)
-        if isinstance(document, dict) and 'node_ident' in document:
-            raise errors.NotCanonical(
-                'The node must be named in the path only. Leave the key '
-                '"node_ident" out.')
-        return document
-
-
-def _proof(environ: wsgi.Environ) -> str | None:
-    return bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
-
-
-def _acts_of_holder(holding: protect.Holding, actor: protection.Actor,
-                    recorded: Collection[str]) -> Collection[str]:
-    """Return the acts that may be those of the holder of a node.
-
-    An owner may write a description while others have the node.
-    """
-    if protection.judge(actor, holding.held, holding.leased,
-                        holding.now).passes:
-        return recorded
-    return [name for name in recorded if not name.startswith('/')]
-
-
-def _nodes_in(document: Any) -> tuple[str, ...]:
-    """Return the nodes that the body of a request for a volume names."""
-    if isinstance(document, dict):
-        values = [document.get('node_uuid')]
-    else:
-        values = [entry.get('value') for entry in (
-            document if isinstance(document, list) else ())
-            if isinstance(entry, dict)
-            and 'node_uuid' in str(entry.get('path'))]
-    return tuple(str(value) for value in values if value)
-
-
-def _readdressed(environ: wsgi.Environ, path: str) -> wsgi.Environ:
-    """Return a request with the node's uuid in its path, and its own body.
-
-    Ironic takes the node from the path, regardless of the body.
-    """
-    return {**{key: value for key, value in environ.items()
-               if key not in ('RAW_URI', 'REQUEST_URI')}, 'PATH_INFO': path}

@@ -32,7 +32,7 @@ LOG = log.getLogger(__name__)
 _NODE = ('fields=uuid,instance_uuid,owner,lessee,provision_state,'
          'maintenance')
 _ALLOCATION = 'fields=uuid,node_uuid'
-_VOLUME = 'fields=uuid,node_uuid'
+_BELOW = 'fields=uuid,node_uuid'
 
 
 class RefusedByIronic(Exception):
@@ -120,14 +120,14 @@ class Resolver:
         return uuid, (None if node_uuid is None
                       else callers.Node(node_uuid, uuid, caller))
 
-    def node_of_volume(self, environ: wsgi.Environ, kind: str,
-                       ident: str) -> str:
-        """Return the uuid of the node of a volume target or connector.
+    def node_of(self, environ: wsgi.Environ, kind: str, ident: str) -> str:
+        """Return the uuid of the node of a volume, port or port group.
 
-        :param kind: ``targets`` or ``connectors``.
+        :param kind: ``volume/targets``, ``volume/connectors``, ``ports`` or
+            ``portgroups``.
         :raises RefusedByIronic: the caller may not read it, or there is none.
         """
-        found, _ = self._ask(environ, f'volume/{kind}', ident, _VOLUME)
+        found, _ = self._ask(environ, kind, ident, _BELOW)
         return str(found['node_uuid'])
 
     def _ask(self, environ: wsgi.Environ, kind: str, ident: str, query: str

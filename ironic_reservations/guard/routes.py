@@ -45,7 +45,8 @@ _METHODS = frozenset(
 _READS = frozenset(('GET', 'HEAD'))
 #: Methods that neither read nor write.
 _NEITHER = frozenset(('OPTIONS', 'TRACE'))
-_ROOTS = frozenset(('nodes', 'chassis', 'allocations', 'volume'))
+_ROOTS = frozenset(('nodes', 'chassis', 'allocations', 'volume',
+                    *node_acts.PORTS))
 #: Segments below ``nodes`` that are not nodes.
 _NOT_A_NODE = frozenset((
     'allocation', 'bios', 'children', 'detail', 'firmware', 'history',
@@ -126,6 +127,10 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
         found = _classify_unknown(method, names, clean)
         if found is None:
             return None
+    elif bare in node_acts.PORTS:
+        act = node_acts.classify_port(method, names, clean, query)
+        found = (None if act is None
+                 else Classification(Kind.ACT, act=act))
     elif bare == 'volume':
         found = Classification(Kind.ACT, act=node_acts.classify_volume(
             method, names, clean and not suffixed, query))

@@ -41,14 +41,15 @@ _MAX_BODY = 131072
 _DEEPEST = 25
 _NODE = re.compile(r'/v1/nodes/(?P<uuid>[0-9a-f-]{36})'
                    r'(?:(?P<below>/states/[a-z_]+|/maintenance|/vmedia|/traits'
-                   r'|/vifs)(?:(?<=/vifs)/[^/]+)?)?')
+                   r'|/management/boot_device|/vifs)(?:(?<=/vifs)/[^/]+)?)?')
 _TARGETS = {'deleted': in_flight.Act.UNDEPLOY, 'abort': in_flight.Act.ABORT,
             'manage': in_flight.Act.MANAGE, 'provide': in_flight.Act.PROVIDE}
 #: Requests that restore a setting of a node.
 _PUT_BACK = frozenset((
     ('DELETE', '/vmedia'), ('POST', '/vifs'), ('DELETE', '/vifs'),
     ('PUT', '/traits'), ('PUT', '/states/power'), ('PUT', '/states/console'),
-    ('PUT', '/states/boot_mode'), ('PUT', '/states/secure_boot')))
+    ('PUT', '/states/boot_mode'), ('PUT', '/states/secure_boot'),
+    ('PUT', '/states/raid'), ('PUT', '/management/boot_device')))
 _PATHS = {('remove', '/instance_uuid'): in_flight.Act.CLEAR_INSTANCE,
           ('add', '/lessee'): in_flight.Act.LESSEE,
           ('remove', '/lessee'): in_flight.Act.LESSEE}

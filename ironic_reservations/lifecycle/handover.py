@@ -19,77 +19,23 @@ acts of its holder, so a process can die between any two steps.
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Mapping
 import dataclasses
 import datetime
-from typing import Any
 
+from ironic_reservations.lifecycle import correction
 from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.lifecycle import put_back
 from ironic_reservations.model import handovers
-from ironic_reservations.model import in_flight
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
-#: Fields that belong to the instance: Ironic clears them when it undeploys.
-_OF_INSTANCE: Mapping[str, Any] = {'instance_info': {}, 'instance_name': None}
-#: Fields that other steps restore, or that the lease itself writes.
-_OTHERWISE = frozenset(('maintenance', 'maintenance_reason', 'instance_uuid',
-                        'lessee'))
-#: Fields that follow from another one.
-_FOLLOWS = {'protected_reason': 'protected', 'retired_reason': 'retired'}
-#: Fields that change nothing on the machine.
-_DESCRIPTIONS = frozenset((
-    'chassis_uuid', 'description', 'extra', 'instance_info', 'instance_name',
-    'name', 'protected', 'protected_reason', 'resource_class'))
-#: In these phases the node may not have been cleaned: a process may have died
-#: before it sent the request of the phase.
+#: NOTE: a process may have died before it sent what its phase says.
 _NOT_CLEANED = (handovers.Phase.LENT, handovers.Phase.MANAGED)
-#: Ironic shows this in place of a secret.
-_MASKED = '******'
-_POWERED_ON = 'power on'
-_MAINTENANCE = 'maintenance'
-#: Provision targets that make a node unusable for a deploy.
+#: The beginning of Ironic's error where it could not change the power or the
+#: boot of a machine after it had accepted that.
+_FAILED_LATER = 'Failed to change '
+#: Provision targets that lead to a state out of use.
 _LEADS_AWAY = frozenset(('manage', 'clean', 'inspect', 'adopt'))
-_TARGET_KEYS = ('volume_type', 'volume_id', 'boot_index', 'properties',
-                'extra')
-_CONNECTOR_KEYS = ('type', 'connector_id', 'extra')
-
-
-@dataclasses.dataclass(frozen=True)
-class Correction:
-    """A request to Ironic that restores part of a node.
-
-    :ivar what: the part that is restored, in words.
-    :ivar path: the path below the node; with a leading slash, of the API.
-    :ivar cleared: the act that needs no other correction after this one.
-    :ivar cleans: whether the node must be cleaned after it.
-    :ivar needless_if_refused: whether a refusal, unless for a lock, shows that
-        nothing needs to be restored.
-    :ivar in_use: whether Ironic carries it out fully only on a node that is
-        available or deployed.
-    """
-
-    what: str
-    method: str
-    path: str
-    body: Any = None
-    cleared: str | None = None
-    cleans: bool = False
-    needless_if_refused: bool = False
-    in_use: bool = False
-
-    @property
-    def act(self) -> in_flight.Act | None:
-        """The act of the ticket for this request.
-
-        A volume needs no ticket: it has a uuid of its own, so a late request
-        changes no other volume.
-        """
-        if self.path.startswith('/'):
-            return None
-        return (in_flight.Act.CLEAR_MAINTENANCE
-                if self.path == _MAINTENANCE else in_flight.Act.PUT_BACK)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,21 +52,11 @@ class Next:
     """
 
     act: lease_cycle.Act
-    corrections: tuple[Correction, ...] = ()
+    corrections: tuple[correction.Correction, ...] = ()
     phase: handovers.Phase | None = None
     why: str | None = None
     flag: bool = False
     until: datetime.datetime | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Unknown:
-    """A value from before the lease that is not known.
-
-    :ivar why: the reason, in words.
-    """
-
-    why: str
 
 
 def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
@@ -135,18 +71,24 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
         node is cleaned without it.
     """
     if refused is None and _sets_maintenance(handover, now):
-        return Next(lease_cycle.Act.AGAIN, (Correction(
-            'maintenance', 'DELETE', _MAINTENANCE),),
+        return Next(lease_cycle.Act.AGAIN, (correction.Correction(
+            'maintenance', 'DELETE', handovers.MAINTENANCE),),
             why='is in maintenance')
     if handover.document is not None and _made_anew(handover.document, now):
         # The holder has left traces on the disks only.
         handover = dataclasses.replace(handover, document=None,
                                        acts=frozenset())
-    both = tuple(corrections(handover, now))
+    both = tuple(put_back.corrections(handover, now))
     found = () if refused is not None else tuple(
-        each for each in both if isinstance(each, Correction))
+        each for each in both if isinstance(each, correction.Correction))
     if node_condition.occupied(node):
         return _occupied(view, handover, found)
+    lost: tuple[str, ...] = ()
+    if handover.phase is handovers.Phase.PROVIDED:
+        # NOTE: it was put back and cleaned, and would be so for ever.
+        lost = tuple(f'its {each.what} did not stay as it was put back'
+                     for each in found if each.cleans)
+        found = tuple(each for each in found if not each.cleans)
     if node.maintenance and _to_clean(handover, found):
         return Next(lease_cycle.Act.WAIT, flag=True,
                     why='is in maintenance, and has to be put back and '
@@ -166,8 +108,9 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
     if node.provision_state != node_condition.AVAILABLE:
         return _failed(handover, node)
     step = _available(handover, found, () if refused is not None else tuple(
-        _vifs_to_detach(handover.document, now)))
-    unknown = [each.why for each in both if isinstance(each, Unknown)]
+        put_back.vifs_to_detach(handover.document, now)))
+    unknown = [each.why for each in both
+               if isinstance(each, correction.Unknown)] + [*lost]
     if refused is not None:
         unknown.append(refused)
     if step.act is lease_cycle.Act.RELEASE and unknown:
@@ -191,17 +134,17 @@ def _impossible(node: mirrored_node.Node, why: str) -> Next:
 
 
 def _occupied(view: lease_cycle.AtEnd, handover: handovers.Handover,
-              found: Collection[Correction]) -> Next:
+              found: Collection[correction.Correction]) -> Next:
     """Return the next step for a node that is deployed or bound."""
     if view.act is lease_cycle.Act.UNDEPLOY:
         first = tuple(each for each in found if each.what == 'protected')
-        return Next(view.act, first, handovers.Phase.PROVIDED, view.why,
+        return Next(view.act, first, handovers.Phase.UNDEPLOYED, view.why,
                     view.flag)
     return Next(view.act, why=view.why, flag=view.flag)
 
 
 def _manageable(handover: handovers.Handover, node: mirrored_node.Node,
-                found: tuple[Correction, ...]) -> Next:
+                found: tuple[correction.Correction, ...]) -> Next:
     """Return the next step for a node that is out of use."""
     # An operator works on the node or retires it: Ironic does not make a
     # retired node available.
@@ -218,8 +161,8 @@ def _manageable(handover: handovers.Handover, node: mirrored_node.Node,
 
 
 def _available(handover: handovers.Handover,
-               found: tuple[Correction, ...],
-               detaching: tuple[Correction, ...]) -> Next:
+               found: tuple[correction.Correction, ...],
+               detaching: tuple[correction.Correction, ...]) -> Next:
     """Return the next step for a node that Ironic could deploy.
 
     :param detaching: the requests to send before the node is out of use.
@@ -250,10 +193,23 @@ def _failed(handover: handovers.Handover,
 
 
 def _to_clean(handover: handovers.Handover,
-              found: Collection[Correction]) -> bool:
-    """Return whether a node must still be cleaned."""
+              found: Collection[correction.Correction]) -> bool:
+    """Return whether a node has yet to be cleaned."""
     return (handover.dirty and handover.phase in _NOT_CLEANED
             or any(each.cleans for each in found))
+
+
+def failed(found: Collection[correction.Correction],
+           now: handovers.Document) -> str | None:
+    """Return why Ironic could not do what it had accepted, in words.
+
+    NOTE: it forgets the error of an earlier request when it accepts another.
+
+    :param found: what has yet to be put back.
+    """
+    error = str(now.node.get('last_error'))
+    return (f'Ironic says "{error}"' if error.startswith(_FAILED_LATER)
+            and any(each.later for each in found) else None)
 
 
 def _led_away(handover: handovers.Handover) -> bool:
@@ -271,161 +227,3 @@ def _sets_maintenance(handover: handovers.Handover,
     """Return whether the holder of a node has set its maintenance."""
     return (bool(now.node.get('maintenance'))
             and handover.maintains(now.node.get('maintenance_reason')))
-
-
-def corrections(handover: handovers.Handover,
-                now: handovers.Document) -> Iterator[Correction | Unknown]:
-    """Return the requests that restore a node, in their order."""
-    lent = handover.document
-    acts = handover.acts
-    if now.node.get('power_state') == _POWERED_ON and (
-            lent is None or 'power' in acts
-            or lent.node.get('power_state') != _POWERED_ON):
-        # Sent alone, since Ironic refuses other changes until the power is
-        # off.
-        yield Correction('power', 'PUT', 'states/power',
-                         {'target': 'power off'})
-        return
-    if 'vmedia' in acts:
-        # The act is recorded even if Ironic then refused it because the driver
-        # has no virtual media.
-        yield Correction('virtual media', 'DELETE', 'vmedia',
-                         cleared='vmedia', needless_if_refused=True)
-    if now.node.get('console_enabled') and 'console' in acts and not (
-            lent is not None and lent.node.get('console_enabled')):
-        yield Correction('console', 'PUT', 'states/console',
-                         {'enabled': False})
-    patch = [*_of_instance(now),
-             *(() if lent is None else _fields(lent, acts, now))]
-    for each in patch:
-        if isinstance(each, Unknown):
-            yield each
-            continue
-        name = handovers.root(each['path'])
-        yield Correction(name, 'PATCH', '', [each],
-                         cleans=name not in _DESCRIPTIONS)
-    yield from _attached(lent, now)
-    if lent is not None:
-        yield from _settings(lent, acts, now)
-
-
-def _of_instance(now: handovers.Document) -> Iterator[dict[str, Any]]:
-    for name, empty in _OF_INSTANCE.items():
-        if now.node.get(name):
-            yield {'op': 'replace', 'path': f'/{name}', 'value': empty}
-
-
-def _fields(lent: handovers.Document, acts: Collection[str],
-            now: handovers.Document) -> Iterator[dict[str, Any] | Unknown]:
-    """Return the operations that restore the fields of a node."""
-    for pointer in sorted(act for act in acts if act.startswith('/')):
-        name = handovers.root(pointer)
-        if name in _OTHERWISE or name in _OF_INSTANCE or name in _FOLLOWS:
-            continue
-        key = _key(pointer)
-        before, after = lent.node.get(name), now.node.get(name)
-        if before == after:
-            continue
-        if key is None or not (isinstance(before, Mapping)
-                               and isinstance(after, Mapping)):
-            yield from _value(f'/{name}', before, after)
-        elif before.get(key, _ABSENT) != after.get(key, _ABSENT):
-            yield from _part(name, key, before, after)
-
-
-_ABSENT = object()
-
-
-def _value(path: str, before: Any,
-           after: Any) -> Iterator[dict[str, Any] | Unknown]:
-    if _MASKED in str(before):
-        yield Unknown(f'its {path[1:]} has a secret, which Ironic does not '
-                      'show')
-        return
-    # Ironic 39 answers 500 where automated_clean is removed.
-    yield {'op': 'add' if after is None else 'replace', 'path': path,
-           'value': before}
-
-
-def _part(name: str, key: str, before: Mapping[str, Any],
-          after: Mapping[str, Any]) -> Iterator[dict[str, Any] | Unknown]:
-    path = f'/{name}/{_escaped(key)}'
-    if key not in before:
-        yield {'op': 'remove', 'path': path}
-        return
-    if _MASKED in str(before[key]):
-        yield Unknown(f'its {name}/{key} is a secret, which Ironic does not '
-                      'show')
-        return
-    yield {'op': 'replace' if key in after else 'add', 'path': path,
-           'value': before[key]}
-
-
-def _key(pointer: str) -> str | None:
-    """Return the key below a field that a JSON pointer names."""
-    below = pointer.lstrip('/').split('/')[1:]
-    return (below[0].replace('~1', '/').replace('~0', '~') if below
-            and below[0] else None)
-
-
-def _escaped(key: str) -> str:
-    return key.replace('~', '~0').replace('/', '~1')
-
-
-def _attached(lent: handovers.Document | None,
-              now: handovers.Document) -> Iterator[Correction]:
-    """Return the requests that detach VIFs and volumes, or attach them."""
-    yield from _vifs_to_detach(lent, now)
-    before = handovers.Document({}) if lent is None else lent
-    for vif in sorted(set(before.vifs) - set(now.vifs)):
-        yield Correction(f'VIF {vif}', 'POST', 'vifs', {'id': vif})
-    for kind, there, here, keys in (
-            ('targets', before.targets, now.targets, _TARGET_KEYS),
-            ('connectors', before.connectors, now.connectors,
-             _CONNECTOR_KEYS)):
-        path = f'/v1/volume/{kind}'
-        changed = {uuid for uuid in there.keys() & here.keys()
-                   if any(there[uuid].get(key) != here[uuid].get(key)
-                          for key in keys)}
-        for uuid in sorted((here.keys() - there.keys()) | changed):
-            yield Correction(f'volume {kind[:-1]} {uuid}', 'DELETE',
-                             f'{path}/{uuid}')
-        for uuid in sorted((there.keys() - here.keys()) | changed):
-            yield Correction(
-                f'volume {kind[:-1]} {uuid}', 'POST', path, {
-                    'uuid': uuid, 'node_uuid': there[uuid]['node_uuid'],
-                    **{key: there[uuid][key] for key in keys
-                       if there[uuid].get(key) is not None}})
-
-
-def _vifs_to_detach(lent: handovers.Document | None,
-                    now: handovers.Document) -> Iterator[Correction]:
-    """Return the requests that detach the VIFs of a holder.
-
-    Ironic detaches a VIF in any state, but leaves its port bound in Neutron
-    unless the node is available or deployed.
-    """
-    for vif in sorted(set(now.vifs).difference(
-            () if lent is None else lent.vifs)):
-        yield Correction(f'VIF {vif}', 'DELETE', f'vifs/{vif}', in_use=True)
-
-
-def _settings(lent: handovers.Document, acts: Collection[str],
-              now: handovers.Document) -> Iterator[Correction | Unknown]:
-    """Return the requests that restore settings outside the fields."""
-    before, after = lent.node, now.node
-    for act, name, path in (
-            ('boot_mode', 'boot_mode', 'states/boot_mode'),
-            ('secure_boot', 'secure_boot', 'states/secure_boot')):
-        if act in acts and before.get(name) != after.get(name):
-            yield (Correction(name, 'PUT', path, {'target': before[name]})
-                   if before.get(name) is not None else
-                   Unknown(f'its {name} from before the lease is not known'))
-    if 'traits' in acts and (set(before.get('traits') or ())
-                             != set(after.get('traits') or ())):
-        yield Correction('traits', 'PUT', 'traits', {
-            'traits': list(before.get('traits') or ())})
-    if after.get('console_enabled') != before.get('console_enabled') and (
-            'console' in acts and before.get('console_enabled')):
-        yield Correction('console', 'PUT', 'states/console',
-                         {'enabled': True})

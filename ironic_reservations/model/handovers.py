@@ -31,8 +31,14 @@ DEPLOYING = frozenset(('active', 'deploy', 'rebuild', 'deleted', 'undeploy',
                        '/instance_uuid'))
 #: Further acts that leave no trace after an undeploy.
 _UNDEPLOYED = DEPLOYING | {'power', '/instance_info', '/instance_name'}
-#: Parts of a field are put back one by one up to so many parts, and up to this
-#: length of their pointers.
+#: Steps that the holder has named: of a cleaning, a deploy or a service.
+STEPS = 'steps'
+BOOT_DEVICE = 'boot_device'
+#: Settings that are read only before the first act that could change them,
+#: since some of them are read from the machine.
+_PARTS = {BOOT_DEVICE: (BOOT_DEVICE,), STEPS: ('bios', 'firmware')}
+#: The number of parts of a field, and the length of their pointers, up to
+#: which each is put back by itself.
 _MOST_PARTS = 50
 _LONGEST = 200
 #: The beginning of the reason in Ironic, if a holder has set maintenance.
@@ -48,7 +54,9 @@ class Phase(enum.StrEnum):
     LENT = 'lent'
     #: The node is out of use, to be put back and cleaned.
     MANAGED = 'managed'
-    #: The cleaning of the node has been requested.
+    #: Its undeploy has been requested, which cleans it.
+    UNDEPLOYED = 'undeployed'
+    #: It was put back, and its cleaning has been requested.
     PROVIDED = 'provided'
     #: The cleaning has failed, and an operator works on the node.
     FAILED = 'failed'
@@ -62,6 +70,10 @@ class Document:
     :ivar vifs: the ids of the attached VIFs.
     :ivar targets: the volume targets, by uuid.
     :ivar connectors: the volume connectors, by uuid.
+    :ivar ports: the ports, by uuid; ``None``: not read.
+    :ivar portgroups: the port groups, by uuid; ``None``: not read.
+    :ivar parts: further settings, as far as they were read, by name; a value
+        of ``None``: Ironic does not know it.
     """
 
     node: Mapping[str, Any]
@@ -70,6 +82,9 @@ class Document:
         default_factory=dict)
     connectors: Mapping[str, Mapping[str, Any]] = dataclasses.field(
         default_factory=dict)
+    ports: Mapping[str, Mapping[str, Any]] | None = None
+    portgroups: Mapping[str, Mapping[str, Any]] | None = None
+    parts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,11 +95,14 @@ class Handover:
     :ivar document: the node before the first act; ``None`` if it was not read.
     :ivar acts: the acts, as in :mod:`~ironic_reservations.guard.node_acts`;
         fields of the node as JSON pointers.
-    :ivar dirty: whether the node must be cleaned.
-    :ivar settles_at: the time by which all acts have reached Ironic or been
-        refused; requests in flight may show a later one.
-    :ivar earlier: the same time for all acts but the last; ``None`` if there
-        is only one, or the last act was not written just now.
+    :ivar dirty: whether the node has to be cleaned.
+    :ivar settles_at: when all acts have reached Ironic or been refused, as far
+        as no request in flight says so.
+    :ivar settled: whether that is known; otherwise, a conductor that was
+        stopped may still carry one out.
+    :ivar earlier: ``settles_at`` of all acts but the last; ``None``: there is
+        no other, or it was not written just now.
+    :ivar earlier_settled: ``settled`` of the same.
     """
 
     node_uuid: str
@@ -94,14 +112,17 @@ class Handover:
     dirty: bool
     settles_at: datetime.datetime
     phase: Phase = Phase.LENT
+    settled: bool = True
     earlier: datetime.datetime | None = dataclasses.field(
         default=None, compare=False)
+    earlier_settled: bool = dataclasses.field(default=True, compare=False)
 
     @property
     def undeployed(self) -> bool:
-        """Whether an undeploy of the node removes all traces of the acts."""
-        return all((f'/{root(act)}' if act.startswith('/') else act)
-                   in _UNDEPLOYED for act in self.acts)
+        """Whether nothing of the acts is left once the node is undeployed."""
+        return self.settled and all(
+            (f'/{root(act)}' if act.startswith('/') else act) in _UNDEPLOYED
+            for act in self.acts)
 
     def marked(self, reason: str) -> str:
         """Return the reason for Ironic if the holder sets maintenance.
@@ -120,26 +141,33 @@ class Handover:
     def _mark(self) -> str:
         return f'{_OF_HOLDER}{self.holder}]'
 
-    def after(self, acts: Collection[str],
-              settles_at: datetime.datetime) -> Handover:
+    def after(self, acts: Collection[str], settles_at: datetime.datetime,
+              settled: bool = True) -> Handover:
         """Return the handover after further acts.
 
-        :param acts: the further acts, as in :attr:`acts`.
+        :param acts: as in :attr:`acts`.
+        :param settled: whether a request in flight says when they are over.
         """
         return dataclasses.replace(
             self, acts=_bounded(self.acts.union(acts), self.document),
             dirty=True, earlier=self.settles_at,
-            # The time must be another one than that of every earlier act.
+            settled=settled and self.settled, earlier_settled=self.settled,
+            # NOTE: another time than that of every earlier act.
             settles_at=max(settles_at, self.settles_at + datetime.timedelta(
                 microseconds=1)))
 
 
 def first(node_uuid: str, holder: str, document: Document | None,
-          acts: Collection[str],
-          settles_at: datetime.datetime) -> Handover:
+          acts: Collection[str], settles_at: datetime.datetime,
+          settled: bool = True) -> Handover:
     """Return the handover after the first acts of a holder."""
     return Handover(node_uuid, holder, document, _bounded(acts, document),
-                    True, settles_at)
+                    True, settles_at, settled=settled)
+
+
+def parts_of(acts: Collection[str]) -> frozenset[str]:
+    """Return the parts of a document that only some acts can change."""
+    return frozenset(part for act in acts for part in _PARTS.get(act, ()))
 
 
 def _bounded(acts: Collection[str],

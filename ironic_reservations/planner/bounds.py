@@ -74,63 +74,114 @@ def room(draft: timeline.Draft, node: int, staying: Sequence[bookings.Booking],
     return min(1, found) if template.apart else found
 
 
-def overfull(draft: timeline.Draft, template: placement_units.Unit,
-             count: int) -> int | None:
-    """Return an instant at which more of a class is needed than exists.
+class Fullness:
+    """What has to be on the hosts that units and moves can reach.
 
     Whatever moves, each node of Ironic takes one unit at most, so that the
     compute hosts have to take at least the smaller ones.
 
     :param template: like each of the units still to place.
-    :param count: the number of these.
-    :returns: ``None`` if none was found.
     """
-    nodes = reach.hosts(draft, template.eligible)
-    ironic_nodes = nodes & ~draft.compute
-    have: dict[str, int] = {}
-    pieces = [_piece(draft, nodes, template)] * count
-    taken: list[tuple[int, int]] = []
-    for node in host_sets.members(nodes):
-        there = [each for each in draft.rows[node]
-                 if each.start < template.end and template.start < each.end]
-        capacity = draft.capacities[node]
-        if capacity is None:
-            taken.extend((each.start, each.end) for each in there
-                         if not each.movable)
-            there = [each for each in there if each.movable]
-        else:
-            # NOTE: started bookings may have more than the present inventory.
-            peaks = shares.peak(sorted(
-                (each for each in there if not each.movable
-                 and each.amounts is not None),
-                key=operator.attrgetter('start')), template.start)
-            for name in capacity.keys() | peaks.keys():
-                have[name] = have.get(name, 0) + max(
-                    capacity.get(name, 0), peaks.get(name, 0))
-        pieces.extend(
-            _piece(draft, nodes, placement_units.unit((
-                each,), draft)) if each.movable or each.amounts is not None
-            else _Piece(each.start, each.end, capacity or {})
-            for each in there)
-    free = ironic_nodes.bit_count()
-    for at in _fullest(pieces, template.start,
-                       _INSTANTS if ironic_nodes else 1):
-        left = free - sum(start <= at < end for start, end in taken)
-        now = [each for each in pieces if each.start <= at < each.end]
-        left -= sum(each.needs_node for each in now)
-        if left < 0:
-            return at
-        now = [each for each in now if not each.needs_node]
-        for name in {name for each in now for name in each.amounts}:
-            need = sum(each.amounts.get(name, 0) for each in now)
-            if need <= have.get(name, 0):
-                continue
-            need -= sum(heapq.nlargest(left, (
-                each.amounts.get(name, 0) for each in now
-                if each.can_have_node)))
-            if need > have.get(name, 0):
-                return at
-    return None
+
+    def __init__(self, draft: timeline.Draft,
+                 template: placement_units.Unit) -> None:
+        nodes = reach.hosts(draft, template.eligible)
+        ironic_nodes = nodes & ~draft.compute
+        self._have: dict[str, int] = {}
+        self._more = _piece(draft, nodes, template)
+        pieces: list[_Piece] = []
+        taken: list[tuple[int, int]] = []
+        for node in host_sets.members(nodes):
+            there = [each for each in draft.rows[node]
+                     if each.start < template.end
+                     and template.start < each.end]
+            capacity = draft.capacities[node]
+            if capacity is None:
+                taken.extend((each.start, each.end) for each in there
+                             if not each.movable)
+                there = [each for each in there if each.movable]
+            else:
+                self._add(capacity, there, template.start)
+            pieces.extend(
+                _piece(draft, nodes, placement_units.unit((each,), draft))
+                if each.movable and not (
+                    capacity is not None and each.amounts is not None
+                    and not ironic_nodes)
+                else _Piece(each.start, each.end, capacity or {}
+                            if each.amounts is None else dict(each.amounts))
+                for each in there)
+        free = ironic_nodes.bit_count()
+        self._at: list[_Instant] = []
+        # NOTE: the units still to place are there all the time, and so do not
+        # change which instants are the fullest.
+        for at in sorted({template.start} | _fullest(
+                pieces, template.start, _INSTANTS if ironic_nodes else 1)):
+            now = [each for each in pieces if each.start <= at < each.end]
+            left = free - sum(start <= at < end for start, end in taken)
+            left -= sum(each.needs_node for each in now)
+            now = [each for each in now if not each.needs_node]
+            need: dict[str, int] = {}
+            for each in now:
+                for name, amount in each.amounts.items():
+                    need[name] = need.get(name, 0) + amount
+            self._at.append(_Instant(at, left, need, {
+                name: [each.amounts.get(name, 0) for each in now
+                       if each.can_have_node] if left > 0 else []
+                for name in need.keys() | self._more.amounts.keys()}))
+
+    def _add(self, capacity: shares.Capacity,
+             there: Sequence[bookings.Booking], start: int) -> None:
+        """Add what a compute host has."""
+        # NOTE: started bookings may have more than the present inventory.
+        peaks = shares.peak(sorted(
+            (each for each in there if not each.movable
+             and each.amounts is not None),
+            key=operator.attrgetter('start')), start)
+        for name in capacity.keys() | peaks.keys():
+            self._have[name] = self._have.get(name, 0) + max(
+                capacity.get(name, 0), peaks.get(name, 0))
+
+    def overfull(self, count: int) -> int | None:
+        """Return an instant at which more of a class is needed than exists.
+
+        :param count: the number of the units still to place.
+        :returns: ``None`` if none was found.
+        """
+        more = self._more
+        for now in self._at:
+            left = now.left - more.needs_node * count
+            if left < 0:
+                return now.at
+            for name, could in now.could_leave.items():
+                have, each = self._have.get(name, 0), more.amounts.get(name, 0)
+                need = now.need.get(name, 0)
+                if not more.needs_node:
+                    need += each * count
+                if need <= have:
+                    continue
+                if left:
+                    own = min(left, count) if (
+                        more.can_have_node and not more.needs_node) else 0
+                    need -= sum(heapq.nlargest(left, could + [each] * own))
+                if need > have:
+                    return now.at
+        return None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Instant:
+    """What is needed at an instant, without the units still to place.
+
+    :ivar left: the nodes of Ironic that nothing needs.
+    :ivar need: of each class, by what could be on compute hosts.
+    :ivar could_leave: of each class, what each piece takes that could be on a
+        node of Ironic instead.
+    """
+
+    at: int
+    left: int
+    need: Mapping[str, int]
+    could_leave: Mapping[str, list[int]]
 
 
 #: The number of instants at which nodes of Ironic are taken into account.

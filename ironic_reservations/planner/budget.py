@@ -19,17 +19,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import dataclasses
+import math
 
 #: What one step of a method costs, in units of work: about a quarter of a
 #: microsecond of processor time, so that different methods can share one
 #: budget.
-PROOF, SWAP, SEARCH, EJECT = 2, 5, 10, 1
+PROOF, SWAP, SEARCH, EJECT = 3, 5, 10, 1
 #: What each plan costs besides.
 PLAN = 300
-#: The units of work of a request, about a second of processor time.
-#: NOTE: half of them are as much as the limits of a plan allow in practice, so
-#: that a request alone is not refused for want of work.
-REQUEST = 4_000_000
+#: The units of work of a request, about a quarter of a second of processor
+#: time.
+REQUEST = 1_000_000
+#: How many of them are kept for the offers.
+OFFERS = 300_000
 #: A request that has caused more than this, about 50 milliseconds, is hard,
 #: and so is one that needs a search whose steps alone are more.
 _EASY = 200_000
@@ -46,8 +48,8 @@ class Limits:
         request.
     :ivar offers: starts tried for each counter-offer.
     :ivar doubts: starts without a proof that are skipped for it.
-    :ivar together: the units of work of all plans for one counter-offer, or
-        for one search for a start.
+    :ivar together: the units of work of all plans for one search for a start.
+    :ivar offer: the units of work of all plans for one counter-offer.
     :ivar request: the work that the request may still cause; ``None``: it is
         not bounded.
     """
@@ -59,6 +61,7 @@ class Limits:
     offers: int = 32
     doubts: int = 3
     together: int = 200_000
+    offer: int = 100_000
     request: Work | None = None
 
 
@@ -67,10 +70,31 @@ class Exhausted(Exception):
 
 
 class Budget:
-    """The steps that a search may still take."""
+    """The steps that a search may still take.
 
-    def __init__(self, steps: int) -> None:
+    :param steps: the number of steps.
+    :param spare: the units of work that it may cause besides.
+    :ivar charged: the units of work that it has caused besides.
+    """
+
+    def __init__(self, steps: int, spare: float = math.inf) -> None:
         self.given = self.left = steps
+        self._spare = spare
+        self.charged = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing left."""
+        return self.left <= 0 or self.charged > self._spare
+
+    def charge(self, units: int) -> None:
+        """Take units of work for something that is no step of a search.
+
+        :raises Exhausted: there are not enough left.
+        """
+        self.charged += units
+        if self.charged > self._spare:
+            raise Exhausted
 
     @property
     def spent(self) -> int:
@@ -88,18 +112,42 @@ class Budget:
 
 
 class Work(Budget):
-    """The units of work that a request may still cause."""
+    """The units of work that a request may still cause.
+
+    Some of them are kept for the offers that follow a refusal.
+    """
 
     def __init__(self, units: int = REQUEST,
-                 becomes_hard: Callable[[], None] = lambda: None) -> None:
+                 becomes_hard: Callable[[], None] = lambda: None,
+                 kept: int | None = None) -> None:
         """Bound the plans of a request.
 
         :param becomes_hard: called once the work is more than an ordinary
             request causes; what it raises ends the plan.
+        :param kept: how many units are kept for offers; ``None``: as large a
+            part of them as usual.
         """
         super().__init__(units)
+        self._kept = units * OFFERS // REQUEST if kept is None else kept
         self._becomes_hard = becomes_hard
         self._is_hard = False
+        self._locked = 0
+        self.renew()
+
+    @property
+    def spent(self) -> int:
+        """The units of work that have been caused."""
+        return self.given - self._locked - max(self.left, 0)
+
+    def renew(self) -> None:
+        """Allow the work once more."""
+        self._locked = self._kept
+        self.left = self.given - self._kept
+
+    def unlock_offers(self) -> None:
+        """Allow what is kept for offers."""
+        self.left = max(self.left, 0) + self._locked
+        self._locked = 0
 
     def check(self, is_hard: bool) -> None:
         """Notice that the request is hard, if it is or has proved to be."""

@@ -50,8 +50,10 @@ from ironic_reservations.planner import timeline
 #: NOTE: shares are of many sizes: with less than the first power, a large one
 #: would rather leave than the small ones for which there is more room.
 _EXCLUSIVE, _SHARED = 0.5, 1.0
-#: The number of steps to set up the row of a host, for each booking.
+#: The number of steps to set up the row of a host, for each booking, and the
+#: units of work that it takes besides.
 _SET_UP = 4
+_MADE = 16
 #: The number of exchanges that are tried after an ejection, and the number of
 #: steps for each.
 _EXCHANGES, _EXCHANGE = 10, 3
@@ -129,18 +131,21 @@ def _piece(draft: timeline.Draft, unit: placement_units.Unit,
                         part, _SHARED if shared else _EXCLUSIVE)
 
 
-class _Rows(dict[int, places.Row]):
+class Rows(dict[int, places.Row]):
     """The rows of the hosts examined so far."""
 
     def __init__(self, make: Callable[[int], places.Row],
-                 steps: budget.Budget) -> None:
+                 steps: budget.Budget, work: budget.Budget) -> None:
         super().__init__()
         self._make = make
         self._steps = steps
+        self._work = work
 
     def __missing__(self, node: int) -> places.Row:
         row = self[node] = self._make(node)
-        self._steps.spend(_SET_UP * len(row.pieces()))
+        count = len(row.pieces())
+        self._work.charge(_MADE * (1 + count))
+        self._steps.spend(_SET_UP * count)
         return row
 
 
@@ -154,17 +159,17 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
     """
     if not wanted.hosts:
         return None
-    chance = _pseudorandom()
+    chance = pseudorandom()
     kind = make(wanted.hosts[0])
     for heavier in kind.heavier:
-        if steps.left <= 0:
+        if steps.is_over:
             break
         wanted.node, wanted.weight = wanted.home, wanted.first
         part = budget.Budget(min(steps.left, kind.patience))
         allowed = part.left
-        rows = _Rows(make, part)
+        rows = Rows(make, part, steps)
         try:
-            found = _settle(rows, wanted, heavier, chance, part)
+            found = settle(rows, wanted, heavier, chance, part)
         except budget.Exhausted:
             found = False
         steps.left -= allowed - max(part.left, 0)
@@ -173,14 +178,20 @@ def find(make: Callable[[int], places.Row], wanted: places.Piece,
     return None
 
 
-def _settle(rows: _Rows, wanted: places.Piece, heavier: float,
-            chance: Iterator[int], steps: budget.Budget) -> bool:
-    """Place a piece, and those that it ejects, one after another."""
+def settle(rows: Rows, wanted: places.Piece, heavier: float,
+           chance: Iterator[int], steps: budget.Budget,
+           choose: Callable[[Rows, places.Piece, budget.Budget],
+                            int | None] | None = None) -> bool:
+    """Place a piece, and those that it ejects, one after another.
+
+    :param choose: returns the host for a piece; ``None``: the cheapest one.
+    """
     homeless = [wanted]
     while homeless:
         piece = max(homeless, key=_weight)
         homeless.remove(piece)
-        chosen = _cheapest(rows, piece, steps)
+        chosen = (cheapest(rows, piece, steps)[0] if choose is None
+                  else choose(rows, piece, steps))
         if chosen is None:
             return False
         row = rows[chosen]
@@ -197,7 +208,7 @@ def _settle(rows: _Rows, wanted: places.Piece, heavier: float,
     return True
 
 
-def _exchange(rows: _Rows, piece: places.Piece, chance: Iterator[int],
+def _exchange(rows: Rows, piece: places.Piece, chance: Iterator[int],
               steps: budget.Budget) -> None:
     """Exchange pieces near one, on the hosts that it may be on, with others.
 
@@ -217,7 +228,7 @@ def _exchange(rows: _Rows, piece: places.Piece, chance: Iterator[int],
             row.exchange(near, other, node)
 
 
-def _pseudorandom() -> Iterator[int]:
+def pseudorandom() -> Iterator[int]:
     """Yield the numbers of Park and Miller's generator.
 
     NOTE: always the same ones, since one snapshot has one plan.
@@ -235,8 +246,10 @@ def _one_of(numbers: Sequence[int], chance: Iterator[int]) -> int:
 _weight = operator.attrgetter('weight')
 
 
-def _cheapest(rows: _Rows, piece: places.Piece,
-              steps: budget.Budget) -> int | None:
+def cheapest(rows: Rows, piece: places.Piece,
+             steps: budget.Budget) -> tuple[int | None, float]:
+    """Return the best host for a piece, and the weight of what has to leave.
+    """
     chosen, least, effort = None, math.inf, 2
     for node in piece.hosts:
         row = rows[node]
@@ -245,10 +258,10 @@ def _cheapest(rows: _Rows, piece: places.Piece,
         if cost < least:
             chosen, least = node, cost
     steps.spend(effort)
-    return chosen
+    return chosen, least
 
 
-def _elsewhere(rows: _Rows) -> Iterator[places.Piece]:
+def _elsewhere(rows: Rows) -> Iterator[places.Piece]:
     for row in rows.values():
         for piece in row.pieces():
             if piece.node != piece.home:

@@ -110,7 +110,9 @@ def _latest(draft: timeline.Draft, demand: bookings.Demand, hosts: int,
     """
     found: list[gaps.Gap] = []
     seen: set[int] = set()
-    looks = _GAPS * count + hosts.bit_count() // _HOSTS
+    # NOTE: for many hosts, it is faster to examine all of them.
+    looks = min(_GAPS * count + hosts.bit_count() // _HOSTS,
+                max(_GAPS, hosts.bit_count() // 2))
     for gap in itertools.islice(draft.gaps.before(demand.start), looks):
         node = gap[1]
         if hosts >> node & 1 and node not in seen:

@@ -22,6 +22,7 @@ import datetime
 import functools
 import itertools
 import operator
+from typing import Any
 
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
@@ -48,6 +49,7 @@ class HostState:
     :ivar instances: the instance reservations with bookings here, by lease
         reservation.
     :ivar windows: the maintenance windows of the node that are not over.
+    :ivar known: what has been computed from it, by what it is about.
     """
 
     host: leases.Host
@@ -58,6 +60,8 @@ class HostState:
     instances: Mapping[str, instance_reservations.InstanceReservation] = (
         dataclasses.field(default_factory=dict))
     windows: tuple[maintenance.NodeWindow, ...] = ()
+    known: dict[object, Any] = dataclasses.field(
+        default_factory=dict, init=False, compare=False, repr=False)
 
     def at(self, now: datetime.datetime) -> leases.NodeBooking | None:
         """Return the booking that has the node at an instant."""
@@ -65,6 +69,30 @@ class HostState:
             if booking.has_node(now):
                 return booking
         return None
+
+    @functools.cached_property
+    def wanted(self) -> tuple[requirements.Requirement, ...]:
+        """The different requirements of the bookings."""
+        # NOTE: by identity, since mostly bookings share one object.
+        return tuple({id(each): each for _, each in self.promised}.values())
+
+    @functools.cached_property
+    def orderly_until(self) -> int:
+        """The instant until which no booking is in the way of another one.
+
+        NOTE: only if that is easily seen; otherwise, it is long past.
+        """
+        if self.reservation is not None or self.windows or (
+                self.host.node.compute):
+            return -bookings.FOREVER
+        windows = sorted(_window(row) for row, _ in self.promised)
+        if any(one[1] > other[0]
+               for one, other in itertools.pairwise(windows)):
+            return -bookings.FOREVER
+        # NOTE: a booking that has started keeps its node for longer if it is
+        # late.
+        return min((row.window[1] for row, _ in self.promised if row.begun),
+                   default=bookings.FOREVER)
 
     def unfit(self) -> str | None:
         """Return why the host cannot be used for new bookings, in words.
@@ -317,6 +345,8 @@ def stranded(host_state: HostState, now: datetime.datetime
              ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
     """Return the bookings that are planned and cannot start on a host."""
     if host_state.unfit() is None:
+        if instants.instant(now) < host_state.orderly_until:
+            return []
         homeless = _homeless(host_state, now)
         return [each for each in host_state.promised if each[0].id in homeless]
     return [(booking, wanted) for booking, wanted in host_state.promised

@@ -19,6 +19,7 @@ a whole node of Ironic, or a share of a compute host.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -26,6 +27,7 @@ import operator
 
 from ironic_reservations.model import host_inventories
 from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
@@ -81,9 +83,50 @@ def stranded(here: host_states.HostState, now: datetime.datetime
     """
     if not here.host.node.compute or here.unfit() is not None:
         return host_states.stranded(here, now)
+    if instants.instant(now) < _roomy_until(here):
+        return []
     return excess(here, [seated(
         host_states.of_row(row, 0, now, 0, 1),
         here.instances[row.reservation_id]) for row, _ in here.promised])
+
+
+def _roomy_until(here: host_states.HostState) -> int:
+    """Return until when a compute host certainly has room for all bookings.
+
+    :returns: an instant that is long past if that is not certain.
+    """
+    until: int | None = here.known.get(_roomy_until)
+    if until is not None:
+        return until
+    until = -bookings.FOREVER
+    # NOTE: an instance that has started keeps its share for longer if it is
+    # late.
+    ends = [row.window[1] for row, _ in here.promised if row.begun]
+    capacity = inventories.capacities(host_inventories.of(here.host.node))
+    there = [(*row.window, dict(here.instances[row.reservation_id].need.amounts
+                                )) for row, _ in here.promised]
+    if _fit(capacity, there):
+        until = min(ends, default=bookings.FOREVER)
+    here.known[_roomy_until] = until
+    return until
+
+
+def _fit(capacity: shares.Capacity,
+         there: Sequence[tuple[int, int, Mapping[str, int]]]) -> bool:
+    """Return whether all shares fit on a host, each over its window."""
+    changes: dict[int, dict[str, int]] = {}
+    for start, end, amounts in there:
+        for at, sign in ((start, 1), (end, -1)):
+            change = changes.setdefault(at, {})
+            for name, amount in amounts.items():
+                change[name] = change.get(name, 0) + sign * amount
+    used: dict[str, int] = {}
+    for at in sorted(changes):
+        for name, amount in changes[at].items():
+            used[name] = used.get(name, 0) + amount
+            if used[name] > capacity.get(name, 0):
+                return False
+    return True
 
 
 def crowded(here: host_states.HostState, now: datetime.datetime

@@ -18,6 +18,7 @@ while the timeline is the same.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ import itertools
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import openings
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import profiles
@@ -73,9 +76,10 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     most = latest - max(demand.end for demand in demands)
     least = earliest - min(demand.start for demand in demands)
     makers = {
-        Kind.LATER: lambda: search.first(Kind.LATER, search.later(most)),
-        Kind.EARLIER: lambda: search.first(Kind.EARLIER,
-                                           search.earlier(least)),
+        Kind.LATER: lambda: search.first(
+            Kind.LATER, search.later(most), search.sure_later(most)),
+        Kind.EARLIER: lambda: search.first(
+            Kind.EARLIER, search.earlier(least), search.sure_earlier(least)),
         Kind.SHORTER: search.shorter, Kind.FEWER: search.fewer}
     made = []
     for kind in kinds:
@@ -101,7 +105,8 @@ def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
             plans.Plan):
         return Offer(Kind.LATER, tuple(demands))
     search = _OfferSearch(now, tuple(demands), limits)
-    return search.first(Kind.LATER, itertools.chain([0], search.later(most)))
+    return search.first(Kind.LATER, itertools.chain([0], search.later(most)),
+                        search.sure_later(most))
 
 
 def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
@@ -124,7 +129,7 @@ def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
               for shift in itertools.chain([0], search.later(furthest))}
     found = search.accepted(
         sorted(shift for shift in shifts if shift <= furthest),
-        limits.offers + most, permits)
+        limits.offers + most, permits, search.sure_later(furthest, grain))
     return [moved for moved, _ in itertools.islice(found, most)]
 
 
@@ -147,16 +152,18 @@ def earliest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
         [0], search.later(furthest)) if shift <= furthest]
     whole = {_rounded(begin, shift, grain) for shift in exact}
 
-    def first(shifts: Iterable[int]) -> _Demands | None:
+    def first(shifts: Iterable[int], sure: int | None) -> _Demands | None:
         return next((moved for moved, _ in search.accepted(
-            sorted(shifts), limits.offers + 1, permits)), None)
-    rounded = first(shift for shift in whole if shift <= furthest)
+            sorted(shifts), limits.offers + 1, permits, sure)), None)
+    rounded = first((shift for shift in whole if shift <= furthest),
+                    search.sure_later(furthest, grain))
     until = furthest + 1 if rounded is None else min(
         each.start for each in rounded) - begin
     # NOTE: an exact start is used only if it is not rounded up to the same.
-    odd = first(shift for shift in exact if shift not in whole
-                and (rounded is None
-                     or _rounded(begin, shift, grain) < until))
+    odd = first((shift for shift in exact if shift not in whole
+                 and (rounded is None
+                      or _rounded(begin, shift, grain) < until)),
+                search.sure_later(furthest) if rounded is None else None)
     return rounded if odd is None else odd
 
 
@@ -169,6 +176,9 @@ def _rounded(begin: int, shift: int, grain: int) -> int:
 _LOWERED = 3
 #: The factor by which searches are shorter than for a request.
 _SHORTER = 10
+#: The units of work for each host to find where it is free, and for each to
+#: prepare a search.
+_SWEEP, _PREPARE = 16, 20
 
 
 def _without_steps(limits: budget.Limits) -> budget.Limits:
@@ -183,41 +193,76 @@ class _OfferSearch:
                  limits: budget.Limits) -> None:
         self._now = now
         self._demands = demands
-        eligible = 0
-        for demand in demands:
-            eligible |= demand.eligible
         # NOTE: the bookings that any of them can reach, since one may make
         # room for another.
-        self._there = [each for _, row in reach.rows(now, eligible)
-                       for each in row]
+        self._eligible = 0
+        for demand in demands:
+            self._eligible |= demand.eligible
         # NOTE: many windows are tried, so that each gets a short search. What
-        # is found is planned again with the limits of a request.
+        # is found by a search that was cut short is planned again with the
+        # limits of a request.
         self._limits = limits
         self._short = dataclasses.replace(
             limits, search=limits.search // _SHORTER,
             eject=limits.eject // _SHORTER)
-        if any(demand.amounts is not None for demand in demands) or any(
-                each.amounts is not None for each in self._there):
+        if self._have_shares():
             self._short = dataclasses.replace(
                 self._short, swap=limits.swap // _SHORTER)
         self._profiles = [profiles.of(now, demand) for demand in demands]
         self._left = work.part(limits.request, limits.together)
+        self._pay(_PREPARE)
+
+    def _pay(self, each: int) -> None:
+        """Take units of work for each host."""
+        units = each * self._eligible.bit_count()
+        self._left.left -= units
+        if self._limits.request is not None:
+            self._limits.request.left -= units
+
+    def _have_shares(self) -> bool:
+        return any(demand.amounts is not None for demand in self._demands
+                   ) or bool(reach.hosts(self._now, self._eligible)
+                             & self._now.compute)
+
+    def _is_for_hosts(self) -> bool:
+        """Return whether there is one demand, which takes a host for each."""
+        return (len(self._demands) == 1 and self._profiles[0].whole
+                and self._demands[0].affinity is not True)
 
     def renew_budget(self) -> None:
         """Allow as much work as for the first counter-offer.
 
         NOTE: else a hard one would leave nothing for the others.
         """
-        self._left = work.part(self._limits.request, self._limits.together)
+        self._left = work.part(self._limits.request, self._limits.offer)
 
     def _plan(self, demands: Sequence[bookings.Demand]
               ) -> plans.Plan | plans.Refusal:
         """Plan demands so that a request for them would be accepted, too."""
         answer = planning.plan(self._now, demands, self._short, False,
                                self._left)
-        if isinstance(answer, plans.Plan):
-            return planning.plan(self._now, demands, self._limits, False)
+        if isinstance(answer, plans.Plan) and not answer.settled:
+            return self._plan_as_requested(demands)
         return answer
+
+    def _plan_as_requested(self, demands: Sequence[bookings.Demand]
+                           ) -> plans.Plan | plans.Refusal:
+        """Plan demands with the limits of a request."""
+        return planning.plan(
+            self._now, demands, self._limits, False,
+            None if self._limits.request is None else work.part(
+                self._limits.request, self._limits.together))
+
+    def _fits(self, demands: Sequence[bookings.Demand]) -> bool:
+        """Return whether demands are accepted without moving any booking."""
+        return isinstance(planning.plan(
+            self._now, demands, _without_steps(self._limits), False,
+            self._left), plans.Plan)
+
+    def _shifted(self, shift: int) -> _Demands:
+        return tuple(dataclasses.replace(
+            demand, start=demand.start + shift, end=demand.end + shift)
+            for demand in self._demands)
 
     def later(self, most: int) -> Iterator[int]:
         """Yield the shifts at which room can appear, the smallest first.
@@ -226,55 +271,105 @@ class _OfferSearch:
         only when the start reaches the instant at which the booking releases
         its host.
         """
-        lets_go = {each.until for each in self._there}
-        lets_go.update([each.end for each in self._there
-                        if each.amounts is not None])
-        shifts = {at - start for at in lets_go
-                  for start in {demand.start for demand in self._demands}}
-        return iter(sorted(each for each in shifts if 0 < each <= most))
+        starts = {demand.start for demand in self._demands}
+        ends = reach.lets_go(self._now, self._eligible)
+        if len(starts) > 1:
+            shifts = {at - start for at in ends for start in starts}
+            return iter(sorted(each for each in shifts if 0 < each <= most))
+        start = min(starts)
+        return (at - start for at in ends[bisect.bisect_right(ends, start):
+                                          bisect.bisect_right(
+                                              ends, start + most)])
 
     def earlier(self, least: int) -> Iterator[int]:
         """Yield such shifts to the left, the smallest first."""
         ends = {demand.until for demand in self._demands}
         ends.update([demand.end for demand in self._demands
                      if demand.amounts is not None])
-        shifts = {start - end for start in {each.start
-                                            for each in self._there}
-                  for end in ends}
+        begins = reach.begins(self._now, self._eligible)
+        shifts = {start - end for end in ends
+                  for start in begins[:bisect.bisect_left(begins, end)]}
         # NOTE: a window that is shifted to the left may end in time for loans.
         shifts.update(demand.lent_until - demand.until
                       for demand in self._demands if demand.lent)
         return iter(sorted((each for each in shifts if least <= each < 0),
                            reverse=True))
 
-    def first(self, kind: Kind, shifts: Iterable[int]) -> Offer | None:
-        """Return the first of some shifts that is accepted."""
+    def sure_later(self, most: int, grain: int = 1) -> int | None:
+        """Return a shift to the right that succeeds without any move.
+
+        It is the smallest one for a single demand for whole hosts. Otherwise,
+        it may be the one from which on nothing is booked that matters.
+
+        :param grain: starts are a multiple of it.
+        :returns: ``None`` if none is known.
+        """
+        begin = min(demand.start for demand in self._demands)
+        if self._is_for_hosts():
+            self._pay(_SWEEP)
+            start = openings.first_start(self._now, self._demands[0],
+                                         begin + most, grain)
+            return None if start is None else start - begin
+        # NOTE: a host that is taken for longer is of no use.
+        at = max([begin, *(until for node in host_sets.members(self._eligible)
+                           for until in self._now.untils[node][-1:]
+                           if until <= begin + most)])
+        shift = _rounded(begin, at - begin, grain)
+        if shift > most or not self._fits(self._shifted(shift)):
+            return None
+        return shift
+
+    def sure_earlier(self, least: int) -> int | None:
+        """Return the smallest such shift to the left, if one is known."""
+        if not self._is_for_hosts():
+            return None
+        self._pay(_SWEEP)
+        demand = self._demands[0]
+        start = openings.last_start(self._now, demand, demand.start + least)
+        return None if start is None else start - demand.start
+
+    def first(self, kind: Kind, shifts: Iterable[int],
+              sure: int | None) -> Offer | None:
+        """Return the first of some shifts that is accepted.
+
+        :param sure: as in :meth:`accepted`.
+        """
         return next((Offer(kind, moved, nearest) for moved, nearest in
-                     self.accepted(shifts, self._limits.offers)), None)
+                     self.accepted(shifts, self._limits.offers, sure=sure)),
+                    None)
 
     def accepted(self, shifts: Iterable[int], tries: int,
-                 permits: Callable[[_Demands], bool] = lambda demands: True
+                 permits: Callable[[_Demands], bool] = lambda demands: True,
+                 sure: int | None = None
                  ) -> Iterator[tuple[_Demands, bool]]:
         """Yield the shifted demands that are accepted.
 
         :param tries: how many are tried at most.
+        :param sure: a shift that is known to be accepted; it is yielded
+            before all that are further, or when the search gives up.
         :returns: each with whether all nearer ones were proved impossible.
         """
         doubts = 0
         beyond: int | None = None
         for shift in shifts:
+            if sure is not None and abs(shift) >= abs(sure):
+                moved, sure = self._shifted(sure), None
+                if permits(moved):
+                    yield moved, not doubts
+                    if moved == self._shifted(shift):
+                        continue
             if beyond is not None and abs(shift) < beyond:
                 continue
-            moved = tuple(dataclasses.replace(
-                demand, start=demand.start + shift, end=demand.end + shift)
-                for demand in self._demands)
+            moved = self._shifted(shift)
             # NOTE: this is much cheaper than planning, and skips only what is
             # impossible.
             beyond = self._beyond(moved, shift)
             if beyond is not None:
                 continue
-            if not tries or doubts > self._limits.doubts:
-                return
+            if not tries or doubts > self._limits.doubts or (
+                    self._left.left <= 0):
+                doubts += 1
+                break
             tries -= 1
             if not permits(moved):
                 continue
@@ -283,6 +378,8 @@ class _OfferSearch:
                 yield moved, not doubts
             else:
                 doubts += not answer.cause.proved
+        if sure is not None and permits(moved := self._shifted(sure)):
+            yield moved, not doubts
 
     def _beyond(self, moved: _Demands, shift: int) -> int | None:
         """Return how far windows have to be shifted before there is room.
@@ -307,8 +404,10 @@ class _OfferSearch:
         if any(demand.amounts is not None for demand in self._demands):
             margins.add(0)
         # Room appears where a window's end comes to where a booking starts.
-        ends = {start - margin for start in {each.start
-                                             for each in self._there}
+        begins = reach.begins(self._now, self._eligible)
+        first = bisect.bisect_left(begins, begin)
+        last = bisect.bisect_right(begins, end + max(margins))
+        ends = {start - margin for start in begins[first:last]
                 for margin in margins}
         ends.update(demand.lent_until - demand.margin
                     for demand in self._demands if demand.lent)
@@ -317,23 +416,50 @@ class _OfferSearch:
         nearest = True
         # NOTE: a binary search: if one end is possible, any earlier one is.
         # Mostly the latest is possible.
-        low, middle, high = 0, len(ordered) - 1, len(ordered)
+        low, high = 0, self._enough(ordered)
+        sure = self._sure_end()
+        if sure is not None:
+            low = min(high, bisect.bisect_right(ordered, sure))
+            if low:
+                best = self._until(ordered[low - 1])
+        middle = high - 1
         while low < high:
-            cut = tuple(dataclasses.replace(
-                demand, end=min(demand.end, ordered[middle]))
-                for demand in self._demands)
-            answer: plans.Plan | plans.Refusal | None = None
-            if not any(profile.missing(demand) for profile, demand in zip(
-                    self._profiles, cut, strict=True)):
-                answer = self._plan(cut)
+            if self._left.left <= 0:
+                nearest = False
+                break
+            cut = self._until(ordered[middle])
+            answer = self._plan(cut)
             if isinstance(answer, plans.Plan):
                 best, low = cut, middle + 1
             else:
-                nearest = nearest and (answer is None or answer.cause.proved)
+                nearest = nearest and answer.cause.proved
                 high = middle
             middle = (low + high) // 2
         return (Offer(Kind.SHORTER, best, nearest)
                 if best is not None else None)
+
+    def _until(self, end: int) -> _Demands:
+        """Return the demands with an earlier end."""
+        return tuple(dataclasses.replace(demand, end=min(demand.end, end))
+                     for demand in self._demands)
+
+    def _enough(self, ends: Sequence[int]) -> int:
+        """Return how many of some ends leave enough, by counting."""
+        def is_short(end: int) -> bool:
+            return any(profile.missing(demand) is not None
+                       for profile, demand in zip(
+                           self._profiles, self._until(end), strict=True))
+        return bisect.bisect_left(ends, True, key=is_short)
+
+    def _sure_end(self) -> int | None:
+        """Return until when the demands fit without any move, if it is known.
+        """
+        demand = self._demands[0]
+        if not self._is_for_hosts():
+            return None
+        self._pay(_SWEEP)
+        until = openings.longest(self._now, demand)
+        return None if until is None else until - demand.margin
 
     def fewer(self) -> Offer | None:
         """Return an offer of as many as there is room for, at least one."""
@@ -357,12 +483,15 @@ class _OfferSearch:
                 answer = self._plan(lowered)
         if isinstance(answer, plans.Refusal):
             return None
+        free = self._without_moves(answer, lowered)
+        if free is not None:
+            return free
         # NOTE: a limited search may end differently for other numbers, so the
         # offer is planned as it would be requested.
         offered = tuple(_exactly(demand, len(granted)) for demand, granted
                         in zip(lowered, answer.granted, strict=True))
         for _ in range(_LOWERED):
-            again = planning.plan(self._now, offered, self._limits, False)
+            again = self._plan_as_requested(offered)
             if isinstance(again, plans.Plan):
                 return Offer(Kind.FEWER, offered, nearest and answer.maximal)
             # NOTE: this many had a place when the search ended.
@@ -374,6 +503,21 @@ class _OfferSearch:
                 _exactly(each, left) if each.id == again.demand.id else each
                 for each in offered)
         return None
+
+    def _without_moves(self, answer: plans.Plan,
+                       lowered: Sequence[bookings.Demand]) -> Offer | None:
+        """Return an offer of hosts that are free as they are.
+
+        NOTE: these are found again without any search, whatever was asked for.
+
+        :param answer: a plan for the lowered demands.
+        """
+        if len(lowered) > 1 or answer.moves or lowered[0].affinity:
+            return None
+        count = len(answer.granted[0])
+        most = self._profiles[0].most(lowered[0])
+        return Offer(Kind.FEWER, (_exactly(lowered[0], count),),
+                     answer.maximal or (most is not None and count >= most))
 
     def _raise(self, lowered: list[bookings.Demand], number: int,
                most: int) -> bool:

@@ -31,6 +31,7 @@ from ironic_reservations.planner import ejection
 from ironic_reservations.planner import explain
 from ironic_reservations.planner import fit
 from ironic_reservations.planner import hall
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach
@@ -43,6 +44,11 @@ from ironic_reservations.planner import work
 LIMITS = budget.Limits()
 #: How many nodes are tried in the second round of exchanges.
 _HOMES = 8
+#: How many hosts are copied into a draft for a unit of work.
+_COPIED = 8
+#: The units of work for a place that is taken, and for each booking that is
+#: counted on a compute host.
+_TAKE, _COUNT = 20, 6
 
 
 def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
@@ -85,7 +91,8 @@ def _plan(now: timeline.Timeline, planner: _Planner,
         lacking = planner.serve(each, each.demand.most)
         maximal = maximal and (lacking is None or lacking.cause.proved)
     # Bookings whose host changed are the moves.
-    return plans.compared(now, planner.draft, planner.served, maximal)
+    return plans.compared(now, planner.draft, planner.served, maximal,
+                          planner.settled)
 
 
 class _Planner:
@@ -102,12 +109,17 @@ class _Planner:
         self.draft = timeline.Draft.of(now)
         self._limits = limits
         self._meter = work.Meter(limits.request, shared)
-        self._meter.pay(budget.PLAN)
+        self._meter.pay(budget.PLAN + now.nodes // _COPIED)
         self._ejections = budget.Budget(limits.eject)
         self._demands = demands
         self.served = [served_module.of(
             self.draft, demand, self._groups.get(demand.family, ())
             if demand.affinity else ()) for demand in demands]
+
+    @property
+    def settled(self) -> bool:
+        """Whether no search has been cut short."""
+        return self._meter.settled
 
     @functools.cached_property
     def _groups(self) -> served_module.Groups:
@@ -123,21 +135,28 @@ class _Planner:
               wanted: int) -> plans.Lacking | None:
         """Find places until there are ``wanted``, or no more."""
         # 1. Without moving any booking.
-        if served.count < wanted:
-            served.take(self.draft, fit.fit(
-                self.draft, served.demand, served.template,
-                (wanted - served.count) // served.unit_size))
-        if served.count >= wanted:
+        found = [] if served.count >= wanted else fit.fit(
+            self.draft, served.demand, served.template,
+            (wanted - served.count) // served.unit_size)
+        self._meter.pay(served.template.eligible.bit_count())
+        there = served.count + served.unit_size * sum(
+            count for _, count in found)
+        progress = None
+        if there < wanted:
+            progress = _Progress(
+                served, not served.whole or reach.shares_may_move(
+                    self.draft, served.template.eligible,
+                    [each.template.eligible for each in self.served]))
+            # 2. Refuse the minimum, if counting proves that it is too much.
+            # NOTE: beyond the minimum, each unit that has a place is welcome.
+            if wanted <= served.demand.least:
+                short = self._too_few(progress, wanted - served.count)
+                if short is not None:
+                    return short
+        self._meter.pay(_TAKE * (there - served.count))
+        served.take(self.draft, found)
+        if progress is None:
             return None
-        progress = _Progress(
-            served, not served.whole or reach.shares_may_move(
-                self.draft, served.template.eligible))
-        # 2. Refuse the minimum, if counting proves that it is too much.
-        # NOTE: beyond the minimum, each unit that has a place is welcome.
-        if wanted <= served.demand.least:
-            short = self._too_few(progress, wanted - served.count)
-            if short is not None:
-                return short
         while served.count < wanted:
             lacking = self._one_more(progress)
             if lacking is not None:
@@ -157,7 +176,7 @@ class _Planner:
         # 3. By exchanges between two nodes.
         if served.whole and meter.run(
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
-                swaps.swap(draft, unit.parts[0], 1, pinned, steps)):
+                progress.swap(draft, unit.parts[0], 1, pinned, steps)):
             return None
         # 4. Refuse, if it can be proved that there is no place.
         lacking = self._shortage(progress, unit)
@@ -166,8 +185,9 @@ class _Planner:
         # 5. By exchanges on more nodes.
         if served.whole and meter.run(
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
-                swaps.swap(draft, unit.parts[0], _HOMES, pinned, steps)):
+                progress.swap(draft, unit.parts[0], _HOMES, pinned, steps)):
             return None
+        progress.homes = None
         # 6. By ejecting the bookings in the way.
         if meter.run(budget.EJECT, self._ejections, lambda steps:
                      ejection.eject(draft, unit, pinned, steps),
@@ -209,6 +229,9 @@ class _Planner:
                 lambda steps: hall.find(draft, unit.parts[0], steps))
             return None if found is None else plans.Lacking(
                 plans.Cause.SHORTAGE, found.at, found.holders)
+        self._meter.pay(_COUNT * sum(
+            len(draft.rows[node])
+            for node in host_sets.members(served.template.eligible)))
         # NOTE: beyond the minimum, units are added one by one.
         wanted = max(served.demand.least, served.count + served.unit_size)
         size = served.unit_size
@@ -218,14 +241,15 @@ class _Planner:
             return plans.Lacking(plans.Cause.SHORTAGE, short=(
                 count - left if size == 1 else None))
         lacking = count - served.count // size
-        at = bounds.overfull(draft, served.template, lacking)
+        fullness = bounds.Fullness(draft, served.template)
+        at = fullness.overfull(lacking)
         if at is None:
             return None
         # NOTE: some of them may get a place once others move; only those for
         # which this is proved impossible are counted as lacking.
         placeable = bisect.bisect_left(
-            range(1, lacking), True, key=lambda more: bounds.overfull(
-                draft, served.template, more) is not None)
+            range(1, lacking), True, key=lambda more: fullness.overfull(
+                more) is not None)
         return plans.Lacking(plans.Cause.SHORTAGE, at, short=(
             lacking - placeable if size == 1 else None))
 
@@ -234,9 +258,24 @@ class _Progress:
     """A demand, and whether counting can prove that it is too much.
 
     :ivar shares_move: whether moving shares could make room for it.
+    :ivar homes: the nodes for exchanges; ``None``: not known.
     """
 
     def __init__(self, served: served_module.Served,
                  shares_move: bool) -> None:
         self.served = served
         self.shares_move = shares_move
+        self.homes: swaps.Homes | None = None
+
+    def swap(self, draft: timeline.Draft, wanted: bookings.Booking,
+             count: int, pinned: frozenset[str],
+             steps: budget.Budget) -> bool:
+        """Place a booking by exchanges; return whether it was possible."""
+        if steps.left <= 0:
+            return False
+        try:
+            if self.homes is None:
+                self.homes = swaps.Homes(draft, wanted, pinned, steps)
+        except budget.Exhausted:
+            return False
+        return swaps.swap(draft, wanted, self.homes, count, pinned, steps)

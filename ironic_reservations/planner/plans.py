@@ -46,12 +46,15 @@ class Plan:
     :ivar moves: the existing bookings that move.
     :ivar maximal: whether it is proved that no demand can get more than here,
         given what those before it get.
+    :ivar settled: whether no search has been cut short, so that it would be
+        the same with more work.
     """
 
     draft: timeline_module.Draft
     granted: tuple[tuple[bookings.Booking, ...], ...]
     moves: tuple[Move, ...] = ()
     maximal: bool = True
+    settled: bool = True
 
     @functools.cached_property
     def timeline(self) -> timeline_module.Timeline:
@@ -131,10 +134,10 @@ MOST_HOSTS = 100
 
 def compared(now: timeline_module.Timeline, draft: timeline_module.Draft,
              demands: Sequence[served_module.Served],
-             maximal: bool) -> Plan:
+             maximal: bool, settled: bool) -> Plan:
     """Return a draft as a plan, compared with the timeline before.
 
-    :param maximal: as in :class:`Plan`.
+    :param maximal: as in :class:`Plan`; ``settled`` likewise.
     """
     wanted = {name: number for number, served in enumerate(demands)
               for name in served.ids()}
@@ -148,4 +151,4 @@ def compared(now: timeline_module.Timeline, draft: timeline_module.Draft,
             elif booking.id not in there:
                 moves.append(Move(booking, node))
     return Plan(draft, tuple(tuple(row) for row in granted),
-                tuple(moves), maximal)
+                tuple(moves), maximal, settled)

@@ -18,6 +18,7 @@ import bisect
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
+import functools
 import itertools
 
 from ironic_reservations.model import inventories
@@ -60,8 +61,25 @@ class Profile:
         return min(each[0] for each in found), max(each[1] for each in found)
 
 
+    def most(self, demand: bookings.Demand) -> int | None:
+        """Return how many hosts there are at most over a demand's window.
+
+        :returns: ``None`` if it is not known.
+        """
+        if not self.whole:
+            return None
+        return max(0, self.tracks[0].least(demand.start, self.end(demand)))
+
+
 def of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:
     """Return the profile of a demand."""
+    key = (of, demand.eligible, demand.amounts, demand.affinity, demand.least)
+    known: Profile | None = now.known.get(key)
+    return known if known is not None else now.remember(
+        key, _of(now, demand))
+
+
+def _of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:
     if demand.amounts is None or not demand.eligible & now.compute:
         return Profile((_free(now, demand),), True)
     tracks = [_staying(now, demand, demand.amounts)]
@@ -82,22 +100,35 @@ class _Track:
     free: Sequence[int]
     needed: int
 
+    @functools.cached_property
+    def _short(self) -> tuple[list[int], list[int]]:
+        """When the periods start in which there is too little, and end."""
+        starts: list[int] = []
+        untils: list[int] = []
+        before = False
+        for place, free in enumerate(self.free):
+            short = free < self.needed
+            if short == before:
+                continue
+            at = self.instants[place - 1] if place else -_EVER
+            (starts if short else untils).append(at)
+            before = short
+        if before:
+            untils.append(_EVER)
+        return starts, untils
+
     def missing(self, start: int, end: int) -> tuple[int, int] | None:
         """Return when there is first too little, and until when at last."""
-        instants, needed, free = self.instants, self.needed, self.free
-        first = bisect.bisect_right(instants, start)
-        last = bisect.bisect_left(instants, end)
-        short = [place for place in range(first, last + 1)
-                 if free[place] < needed]
-        if not short:
-            return None
-        begin, until = short[0], short[-1]
-        while until < len(free) and free[until] < needed:
-            until += 1
-        while begin >= 0 and free[begin] < needed:
-            begin -= 1
-        return (instants[begin] if begin >= 0 else -_EVER,
-                instants[until - 1] if until < len(free) else _EVER)
+        starts, untils = self._short
+        first = bisect.bisect_right(untils, start)
+        last = bisect.bisect_left(starts, end)
+        return (starts[first], untils[last - 1]) if first < last else None
+
+    def least(self, start: int, end: int) -> int:
+        """Return the least that there is at any time of a window."""
+        first = bisect.bisect_right(self.instants, start)
+        last = bisect.bisect_left(self.instants, end)
+        return min(self.free[first:last + 1])
 
 
 def _changing(free: int, changes: dict[int, int], needed: int) -> _Track:
@@ -110,38 +141,31 @@ def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
     """Return the number of hosts without bookings that cannot leave them."""
     starts: list[int] = []
     untils: list[int] = []
-    for node in host_sets.members(demand.eligible):
+    for node in host_sets.members(demand.eligible & ~now.compute):
+        last, leaves = demand.eligible, False
+        for booking in now.rows[node]:
+            if booking.eligible is not last:
+                last = booking.eligible
+                leaves = bool(last & ~demand.eligible)
+            # NOTE: a booking that could have a share instead needs no host
+            # of the set.
+            if not booking.movable or not leaves and (
+                    booking.amounts is None or not last & now.compute):
+                starts.append(booking.start)
+                untils.append(booking.end + booking.margin)
+    for node in host_sets.members(demand.eligible & now.compute):
         there = now.rows[node]
-        if now.compute >> node & 1:
-            runs = shares.runs((each.start, each.end) for each in there
-                               if each.amounts is not None
-                               and not each.movable)
-            starts.extend([run[0] for run in runs])
-            untils.extend([run[1] for run in runs])
-            there = tuple(each for each in there if each.amounts is None)
-        captives = list(_captives(now, demand.eligible, there))
+        runs = shares.runs((each.start, each.end) for each in there
+                           if each.amounts is not None and not each.movable)
+        starts.extend([run[0] for run in runs])
+        untils.extend([run[1] for run in runs])
+        captives = [each for each in there if each.amounts is None and (
+            not each.movable or not each.eligible & ~demand.eligible)]
         starts.extend([each.start for each in captives])
         untils.extend([each.until for each in captives])
     instants, free = availability.steps(starts, untils,
                                         demand.eligible.bit_count())
     return _Track(instants[1:], free, demand.least)
-
-
-def _captives(now: timeline.Timeline, nodes: int,
-              there: Sequence[bookings.Booking]
-              ) -> Iterator[bookings.Booking]:
-    """Yield the bookings on a host that cannot leave a set of hosts.
-
-    NOTE: a booking that could have a share instead needs no host of the set.
-    """
-    last, leaves = nodes, False
-    for booking in there:
-        if booking.eligible is not last:
-            last = booking.eligible
-            leaves = bool(last & ~nodes)
-        if not booking.movable or not leaves and (
-                booking.amounts is None or not last & now.compute):
-            yield booking
 
 
 def _staying(now: timeline.Timeline, demand: bookings.Demand,

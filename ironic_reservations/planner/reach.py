@@ -14,7 +14,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
@@ -38,21 +41,126 @@ def rows(now: timeline.Timeline | timeline.Draft, eligible: int
 
 def hosts(now: timeline.Timeline | timeline.Draft, eligible: int) -> int:
     """Return the set of all hosts that a chain of moves could reach."""
+    if isinstance(now, timeline.Timeline):
+        known: int | None = now.known.get(('reached', eligible))
+        return known if known is not None else now.remember(
+            ('reached', eligible), _closure(_leads(now).items(), eligible))
     return host_sets.mask(node for node, _ in rows(now, eligible))
 
 
-def shares_may_move(now: timeline.Timeline | timeline.Draft,
-                    eligible: int) -> bool:
+def shares_may_move(now: timeline.Timeline | timeline.Draft, eligible: int,
+                    placed: Iterable[int] = ()) -> bool:
     """Return whether a share of a compute host could make room.
 
-    If none can, shared hosts count as taken.
+    If none can, shared hosts count as taken. In a draft, a booking is assumed
+    to be on any host that it may have.
+
+    :param placed: the sets of hosts of the demands that a draft serves.
     """
     if not now.compute:
         return False
-    for node, there in rows(now, eligible):
+    base = now if isinstance(now, timeline.Timeline) else now.base
+    if base is not None:
+        found = _closure(
+            [*((leads, there if now is base else there | leads)
+               for leads, there in _leads(base).items()),
+             *((each, each) for each in placed)], eligible)
+        # NOTE: a share that could make room leads to a compute host.
+        if not found & now.compute:
+            return False
+        reached: Iterable[tuple[int, tuple[bookings.Booking, ...]]] = (
+            (node, now.rows[node]) for node in host_sets.members(found))
+    else:
+        reached = rows(now, eligible)
+    for node, there in reached:
         compute = bool(now.compute >> node & 1)
         for booking in there:
             if booking.amounts is not None and booking.movable and (
                     compute or booking.eligible & now.compute):
                 return True
     return False
+
+
+def lets_go(now: timeline.Timeline, eligible: int) -> Sequence[int]:
+    """Return the instants at which room can appear for later windows.
+
+    These are the ends of all bookings that moves can reach, in order.
+
+    :param eligible: the set of hosts from which the moves start.
+    """
+    nodes = hosts(now, eligible)
+    known: Sequence[int] | None = now.known.get((lets_go, nodes))
+    if known is not None:
+        return known
+    found: set[int] = set()
+    for node in host_sets.members(nodes):
+        found.update(now.untils[node])
+    if nodes & now.compute:
+        # NOTE: a share may be on a node, too, and leave it for a host that
+        # needs no time for cleaning.
+        for node in host_sets.members(nodes):
+            for each in now.rows[node]:
+                if each.amounts is not None:
+                    found.update((each.end, each.until))
+    return now.remember((lets_go, nodes), sorted(found))
+
+
+def begins(now: timeline.Timeline, eligible: int) -> Sequence[int]:
+    """Return the instants at which room can appear for earlier windows.
+
+    These are the starts of all bookings that moves can reach, in order.
+
+    :param eligible: the set of hosts from which the moves start.
+    """
+    nodes = hosts(now, eligible)
+    known: Sequence[int] | None = now.known.get((begins, nodes))
+    if known is not None:
+        return known
+    found: set[int] = set()
+    for node in host_sets.members(nodes):
+        found.update(now.starts[node])
+        if now.compute >> node & 1:
+            found.update([each.start for each in now.rows[node]])
+    return now.remember((begins, nodes), sorted(found))
+
+
+def _closure(leads: Iterable[tuple[int, int]], eligible: int) -> int:
+    """Return the set of hosts to which moves lead from some hosts.
+
+    :param leads: pairs of a set of hosts to which bookings may move, and the
+        set of hosts where such bookings are.
+    """
+    found, left = eligible, list(leads)
+    while True:
+        before = found
+        further = []
+        for more, there in left:
+            if there & found:
+                found |= more
+            else:
+                further.append((more, there))
+        if found == before:
+            return found
+        left = further
+
+
+def _leads(now: timeline.Timeline) -> Mapping[int, int]:
+    """Return where the bookings are that may move to a set of hosts, by set.
+    """
+    known: Mapping[int, int] | None = now.known.get(_leads)
+    if known is not None:
+        return known
+    # NOTE: by the identity of a set, since hashing a large one is slow, and
+    # mostly bookings share one object.
+    nodes: dict[int, tuple[int, list[int]]] = {}
+    for node, row in enumerate(now.rows):
+        last = None
+        for booking in row:
+            leads = booking.eligible
+            if leads is not last and booking.movable:
+                last = leads
+                nodes.setdefault(id(leads), (leads, []))[1].append(node)
+    found: dict[int, int] = {}
+    for leads, there in nodes.values():
+        found[leads] = found.get(leads, 0) | host_sets.mask(there)
+    return now.remember(_leads, found)

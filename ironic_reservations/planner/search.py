@@ -33,6 +33,9 @@ from ironic_reservations.planner import reach
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
 
+#: The units of work for each unit that is involved.
+_UNIT = 12
+
 
 class Outcome(enum.Enum):
     """The outcome of a search."""
@@ -70,11 +73,11 @@ def search(draft: timeline.Draft, wanted: placement_units.Unit,
             part = budget.Budget(steps.left // 3)
             steps.spend(part.left)
             try:
-                if _assign(draft, wanted, near, part):
+                if _assign(draft, wanted, near, part, steps):
                     return Outcome.FOUND
             except budget.Exhausted:
                 pass
-        if _assign(draft, wanted, involved, steps):
+        if _assign(draft, wanted, involved, steps, steps):
             return Outcome.FOUND
     except budget.Exhausted:
         return Outcome.UNKNOWN
@@ -88,6 +91,7 @@ def _involved(draft: timeline.Draft, wanted: placement_units.Unit,
     found: list[placement_units.Unit] = []
     for node, there in reach.rows(draft, wanted.eligible):
         steps.spend(1 + len(there) // _looks(draft))
+        steps.charge(_UNIT * len(there))
         found.extend(placement_units.movable(draft, node, there, pinned))
     # A run ends where there is no unit; later ones do not depend on earlier
     # ones. The new unit may join several runs.
@@ -108,8 +112,8 @@ def _involved(draft: timeline.Draft, wanted: placement_units.Unit,
 
 def _assign(draft: timeline.Draft, wanted: placement_units.Unit,
             involved: list[placement_units.Unit],
-            steps: budget.Budget) -> bool:
-    problem = _Problem(draft, wanted, involved, steps)
+            steps: budget.Budget, work: budget.Budget) -> bool:
+    problem = _Problem(draft, wanted, involved, steps, work)
     nodes = problem.solve(steps)
     if nodes is None:
         return False
@@ -136,7 +140,8 @@ class _Problem:
 
     def __init__(self, draft: timeline.Draft, wanted: placement_units.Unit,
                  involved: list[placement_units.Unit],
-                 steps: budget.Budget) -> None:
+                 steps: budget.Budget, work: budget.Budget) -> None:
+        work.charge(_UNIT * len(involved))
         self.units = sorted([*involved, wanted], key=_order)
         self._rest = placement_units.without(draft, involved)
         self._capacities = draft.capacities

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-import itertools
+import heapq
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
@@ -34,59 +34,103 @@ from ironic_reservations.planner import timeline
 #: How many nodes for a booking in the way are compared at a time.
 _COMPARED = 64
 #: How many nodes are glanced at in the time of a step.
-_GLANCES = 8
+_GLANCES = 6
+#: The number of steps that it takes to carry out an exchange.
+_EXCHANGE = 12
 
 _Component = tuple[list[bookings.Booking], list[bookings.Booking]]
 
 
-def swap(draft: timeline.Draft, wanted: bookings.Booking, homes: int,
-         pinned: frozenset[str], steps: budget.Budget) -> bool:
+class Homes:
+    """The nodes for bookings with one window, the most suitable ones first.
+
+    These are free at the start of the window, those free for longest first.
+
+    NOTE: kept from one booking to the next: an exchange only makes nodes less
+    suitable, so that each has to be looked at again only when it is its turn.
+
+    :param wanted: like each of the bookings.
+    :param pinned: the groups that stay where they are.
+    """
+
+    def __init__(self, draft: timeline.Draft, wanted: bookings.Booking,
+                 pinned: frozenset[str], steps: budget.Budget) -> None:
+        self._draft = draft
+        self._wanted = wanted
+        self._pinned = pinned
+        members = host_sets.members(draft.whole_hosts(wanted))
+        steps.spend(1 + len(members) // _GLANCES)
+        self._left = [(key, node) for node in members
+                      if (key := self._key(node)) is not None]
+        heapq.heapify(self._left)
+
+    def first(self, count: int, steps: budget.Budget) -> list[int]:
+        """Return the first nodes that all bookings in the way may leave."""
+        found: list[tuple[int, int]] = []
+        draft, wanted = self._draft, self._wanted
+        while self._left and len(found) < count:
+            steps.spend()
+            key, node = heapq.heappop(self._left)
+            now = self._key(node)
+            if now is None:
+                continue
+            if now != key:
+                heapq.heappush(self._left, (now, node))
+            elif all(holder is not None and placement_units.leaves(
+                    holder, self._pinned) for holder in draft.held(
+                        node, wanted.start, wanted.until)):
+                found.append((key, node))
+        for each in found:
+            heapq.heappush(self._left, each)
+        return [node for _, node in found]
+
+    def _key(self, node: int) -> int | None:
+        """Return the sort key of a node; ``None`` if it is taken."""
+        starts = self._draft.starts[node]
+        place = bisect.bisect_right(starts, self._wanted.start)
+        if place and self._draft.untils[node][place - 1] > self._wanted.start:
+            return None
+        return (-starts[place] if place < len(starts)
+                else -self._wanted.until)
+
+
+def swap(draft: timeline.Draft, wanted: bookings.Booking, homes: Homes,
+         count: int, pinned: frozenset[str], steps: budget.Budget) -> bool:
     """Place a booking by exchanges; return whether it was possible.
 
     The draft is changed only if it was.
 
-    :param homes: how many nodes are tried for the new booking; if all nodes
-        are alike, one is enough.
+    :param homes: the nodes for it.
+    :param count: how many of them are tried; if all nodes are alike, one is
+        enough.
     :param pinned: the groups that stay where they are.
     """
+    before: dict[int, timeline.RowState] = {}
     try:
-        for home in _homes(draft, wanted, homes, pinned, steps):
-            attempt = draft.copy()
-            if _clear(attempt, wanted, home, pinned, steps):
-                attempt.put([dataclasses.replace(wanted, node=home)])
-                draft.become(attempt)
+        for home in homes.first(count, steps):
+            if _clear(draft, wanted, home, pinned, steps, before):
+                draft.put([dataclasses.replace(wanted, node=home)])
                 return True
+            _restore(draft, before)
     except budget.Exhausted:
-        pass
+        _restore(draft, before)
     return False
 
 
-def _homes(draft: timeline.Draft, wanted: bookings.Booking, count: int,
-           pinned: frozenset[str], steps: budget.Budget) -> list[int]:
-    """Return nodes that are free at the start, those free for longest first.
-    """
-    start, until = wanted.start, wanted.until
-    find = bisect.bisect_right
-    all_starts, all_untils = draft.starts, draft.untils
-    members = host_sets.members(draft.whole_hosts(wanted))
-    steps.spend(1 + len(members) // _GLANCES)
-    found = []
-    for node in members:
-        starts = all_starts[node]
-        place = find(starts, start)
-        if place and all_untils[node][place - 1] > start:
-            continue
-        found.append((-starts[place] if place < len(starts) else -until,
-                      node))
-    found.sort()
-    homes = (node for _, node in found if all(
-        holder is not None and placement_units.leaves(holder, pinned)
-        for holder in draft.held(node, start, until)))
-    return list(itertools.islice(homes, count))
+def _restore(draft: timeline.Draft,
+             before: dict[int, timeline.RowState]) -> None:
+    for node, state in before.items():
+        draft.restore(node, state)
+    before.clear()
 
 
 def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
-           pinned: frozenset[str], steps: budget.Budget) -> bool:
+           pinned: frozenset[str], steps: budget.Budget,
+           before: dict[int, timeline.RowState]) -> bool:
+    """Make room for a booking on a node.
+
+    :param before: what the nodes that change were like is added.
+    """
     # NOTE: this ends, since after each exchange the first booking in the way
     # starts later.
     while True:
@@ -98,6 +142,9 @@ def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
         if best is None:
             return False
         partner, (here, there) = best
+        for node in (home, partner):
+            before.setdefault(node, draft.state(node))
+        steps.spend(_EXCHANGE)
         draft.put([dataclasses.replace(booking, node=partner)
                    for booking in here]
                   + [dataclasses.replace(booking, node=home)
@@ -112,9 +159,10 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
     both = max(until, obstacle.until)
     find = bisect.bisect_right
     found: list[tuple[int, int]] = []
-    eligible = draft.whole_hosts(obstacle)
+    examined = 0
     all_starts, all_untils = draft.starts, draft.untils
-    for node in host_sets.members(eligible):
+    for node in host_sets.members(draft.whole_hosts(obstacle)):
+        examined += 1
         starts = all_starts[node]
         place = find(starts, at)
         if place and all_untils[node][place - 1] > at or node == home:
@@ -125,15 +173,16 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
         if following >= both:
             # NOTE: it takes that booking for nothing, and is in nobody's way;
             # among the nodes so far, and the next ones, none is better.
-            steps.spend()
+            steps.spend(1 + examined // _GLANCES)
             return node, ([obstacle], [])
         found.append((-min(following, until), node))
         if len(found) == _COMPARED:
             best = _smallest(draft, home, obstacle, found, pinned, steps)
             if best is not None:
+                steps.spend(examined // _GLANCES)
                 return best
             found.clear()
-    steps.spend(1 + eligible.bit_count() // _GLANCES)
+    steps.spend(1 + examined // _GLANCES)
     return _smallest(draft, home, obstacle, found, pinned, steps)
 
 

@@ -21,6 +21,7 @@ searches give up at once, and the answer says so.
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 from typing import TypeVar
 
 from ironic_reservations.planner import budget
@@ -38,7 +39,11 @@ def part(request: budget.Work | None, units: int) -> budget.Budget:
 
 
 class Meter:
-    """Takes the work of a plan from all budgets that it belongs to."""
+    """Takes the work of a plan from all budgets that it belongs to.
+
+    :ivar settled: whether no method has run out of steps or work, so that a
+        plan with more of them would be the same.
+    """
 
     def __init__(self, request: budget.Work | None,
                  shared: budget.Budget | None) -> None:
@@ -47,6 +52,7 @@ class Meter:
         :param request: the work that the request may still cause.
         :param shared: units of work for several plans, if there are others.
         """
+        self.settled = True
         self._request = request
         self._budgets = [] if shared is None else [shared]
         if request is not None:
@@ -64,16 +70,20 @@ class Meter:
         :param parts: the method may take one of so many equal parts of the
             work that is left, so that something is left for the next one.
         """
-        steps = budget.Budget(max(0, min([allowed.left, *(
-            each.left // parts // price for each in self._budgets)])))
+        spare = min((each.left // parts for each in self._budgets),
+                    default=math.inf)
+        steps = budget.Budget(int(max(0, min(
+            allowed.left, spare // price))), max(0, spare))
         if self._request is not None:
             # NOTE: a search that may take no step costs nothing.
             self._request.check(is_hard and steps.left > 0)
         try:
             return method(steps)
         finally:
+            if steps.is_over:
+                self.settled = False
             allowed.left -= steps.spent
-            self.pay(price * steps.spent)
+            self.pay(price * steps.spent + steps.charged)
 
     def pay(self, units: int) -> None:
         """Take units of work from all budgets."""

@@ -51,11 +51,11 @@ class Holder:
         #: What Ironic lets nobody do but lessees, and owners.
         self._of_lessees: list[Callable[[], None]] = [
             self._add_a_key, self._write_a_key, self._configure,
-            self._add_a_volume,
+            self._add_a_volume, self._set_boot_mode, self._secure_boot,
             *(() if owns else (self._delete_the_volume,))]
         self._kinds = [*(self._of_lessees if leased else ()),
                        self._describe, self._switch_on, self._maintain,
-                       self._manage]
+                       self._boot_from_a_disc, self._manage]
 
     def act(self) -> None:
         """Look at the node, and do some of it."""
@@ -120,6 +120,16 @@ class Holder:
 
     def _switch_on(self) -> None:
         self._ask('PUT', f'{self._path}/states/power', {'target': 'power on'})
+
+    def _set_boot_mode(self) -> None:
+        self._ask('PUT', f'{self._path}/states/boot_mode', {'target': 'uefi'})
+
+    def _secure_boot(self) -> None:
+        self._ask('PUT', f'{self._path}/states/secure_boot', {'target': True})
+
+    def _boot_from_a_disc(self) -> None:
+        self._ask('PUT', f'{self._path}/management/boot_device',
+                  {'boot_device': 'cdrom', 'persistent': True})
 
     def _maintain(self) -> None:
         self._ask('PUT', f'{self._path}/maintenance',

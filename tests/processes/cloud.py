@@ -255,7 +255,8 @@ class Cloud(fixtures.Fixture):
                 'node:set_provision_state', 'allocation:get',
                 'allocation:list', 'node:update',
                 'node:update:instance_uuid', 'node:set_maintenance',
-                'node:clear_maintenance', 'node:set_power_state')))
+                'node:clear_maintenance', 'node:set_power_state',
+                'node:set_boot_device')))
         (self.folder / 'our-policy.yaml').write_text(
             '"baremetal:reservation:create_any_node": "role:member"\n')
 

@@ -25,6 +25,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
 import functools
 import io
 import json
@@ -33,13 +36,17 @@ from typing import Any
 
 from tests.processes import journal
 from tests.processes import trouble
+from tests.real import remembering
 
 VARIABLE = 'STORM_JOURNAL'
 _REQUEST_ID = 'HTTP_X_OPENSTACK_REQUEST_ID'
 _NODE_FIELDS = ('provision_state', 'target_provision_state', 'instance_uuid',
                 'lessee', 'maintenance', 'maintenance_reason',
                 'resource_class', 'target_power_state', 'power_state',
-                'extra', 'description', 'instance_info')
+                'extra', 'description', 'instance_info', 'boot_mode',
+                'secure_boot')
+#: What only the hardware knows.
+_HARDWARE = ('boot_device',)
 _ALLOCATION_FIELDS = ('node_id', 'state')
 _VOLUME_FIELDS = ('node_id', 'volume_id')
 
@@ -100,6 +107,21 @@ def record_objects() -> None:
     _record(node.Node, 'node', _NODE_FIELDS)
     _record(allocation.Allocation, 'allocation', _ALLOCATION_FIELDS)
     _record(volume_target.VolumeTarget, 'volume', _VOLUME_FIELDS)
+    remembering.install(_note)
+
+
+@contextlib.contextmanager
+def _note(node: Any, values: Mapping[str, Any]) -> Iterator[None]:
+    """Record what is set of the hardware of a node."""
+    told = {name: value for name, value in values.items()
+            if name in _HARDWARE}
+    began = journal.now()
+    yield
+    if told:
+        _journal().write(
+            'node', what='save', began=began, ended=journal.now(),
+            uuid=node.uuid, values=told, pid=os.getpid(),
+            request=_of(node, ()), **_also(node, 'node'))
 
 
 def _record(which: Any, kind: str, fields: tuple[str, ...]) -> None:

@@ -51,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     'guard': {'api', 'build', *_SERVES},
     'wsgi': {'api', 'build', 'clouds', 'conf'},
     'cmd': {'api', 'build', 'conf', 'errors', 'clouds', 'db', 'engine',
-            'reconciler'},
+            'model', 'reconciler'},
     '__init__': set(),
 }
 

@@ -18,6 +18,7 @@ was when its holder got it; a node without a row has never been acted on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 import dataclasses
 import datetime
@@ -25,6 +26,7 @@ import datetime
 from oslo_log import log
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import handovers as db_handovers
@@ -34,6 +36,7 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.model import handovers
 from ironic_reservations.model import leases
 
@@ -56,7 +59,13 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
     :raises Contention: others changed the node each time, or its holder has
         just lost it.
     """
-    documents: list[handovers.Document | None] = []
+    documents: dict[frozenset[str], handovers.Document | None] = {}
+    parts = handovers.parts_of(acts)
+
+    def read(wanted: frozenset[str]) -> handovers.Document | None:
+        if wanted not in documents:
+            documents[wanted] = _read(engine, node_uuid, wanted)
+        return documents[wanted]
 
     def attempt() -> handovers.Handover | None:
         now = engine.clock()
@@ -75,15 +84,17 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
                     f'The reservation or lease that had node {node_uuid} has '
                     'just ended, so nothing was done to it.')
             return None
-        known = before is not None and before.holder == holder.uuid
-        if (reserved is not None and not known
+        known = (before if before is not None
+                 and before.holder == holder.uuid else None)
+        if (reserved is not None and known is None
                 and handovers.DEPLOYING.issuperset(acts)):
             return None
-        if not known and not documents:
-            documents.append(_read(engine, node_uuid))
-        after = (before.after(acts, settles_at)
-                 if before is not None and known else handovers.first(
-                     node_uuid, holder.uuid, documents[0], acts, settles_at))
+        if known is None:
+            after = handovers.first(node_uuid, holder.uuid, read(parts), acts,
+                                    settles_at, not within)
+        else:
+            after = _with_parts(known, parts, read).after(acts, settles_at,
+                                                          not within)
         with engine.database.write() as connection:
             # NOTE: of an act and an end at the same moment, one comes first.
             commit.commit(connection, nodes, now)
@@ -94,8 +105,8 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
             elif booking is not None and not booking.begun:
                 db_bookings.update_state(connection, [booking],
                                          leases.BookingState.BOUND, now)
-            if before is not None and known:
-                db_handovers.update(connection, before, after)
+            if known is not None:
+                db_handovers.update(connection, known, after)
             else:
                 # NOTE: the row of a reservation that is over may be left.
                 db_handovers.delete_of_node(connection, before)
@@ -110,12 +121,30 @@ def _holding(bookings: list[leases.NodeBooking],
     return next((each for each in bookings if not each.over(now)), None)
 
 
-def _read(engine: Engine, node_uuid: str) -> handovers.Document | None:
+def _with_parts(known: handovers.Handover, parts: frozenset[str],
+                read: Callable[[frozenset[str]], handovers.Document | None]
+                ) -> handovers.Handover:
+    """Return a handover with parts that are read before they are changed.
+
+    NOTE: nobody but its holder changes them, who did not do so before.
+    """
+    document = known.document
+    missing = parts - (set() if document is None else document.parts.keys())
+    if document is None or not missing:
+        return known
+    shown = read(frozenset(missing))
+    return dataclasses.replace(known, document=dataclasses.replace(
+        document, parts={**document.parts, **(
+            {} if shown is None else shown.parts)}))
+
+
+def _read(engine: Engine, node_uuid: str,
+          parts: Collection[str]) -> handovers.Document | None:
     if engine.ironic is None:
         raise errors.IronicUnavailable(
             f'Node {node_uuid} cannot be read, so nothing was done to it: its '
             'state has to be written down before its holder changes it.')
-    return engine.ironic.document(node_uuid)
+    return engine.ironic.document(node_uuid, parts)
 
 
 def settled(engine: Engine, written: handovers.Handover) -> None:
@@ -124,17 +153,63 @@ def settled(engine: Engine, written: handovers.Handover) -> None:
     :param written: the handover as it was written for the act.
     """
     now = engine.clock()
-    settles_at = max(now, written.earlier or now)
-    if settles_at >= written.settles_at:
+    after = dataclasses.replace(
+        written, settled=written.earlier_settled, settles_at=min(
+            written.settles_at, max(now, written.earlier or now)))
+    if after == written:
         return
     try:
         with engine.database.write() as connection:
-            db_handovers.update(connection, written, dataclasses.replace(
-                written, settles_at=settles_at))
-    except (db_connection.Conflict, errors.ReservationError) as exc:
+            db_handovers.update(connection, written, after)
+    except db_connection.Conflict as exc:
         # NOTE: then the end of the lease waits for some time.
         LOG.debug('An act on node %s is taken to be under way: %s',
                   written.node_uuid, exc)
+        _check_late(engine, written)
+    except errors.ReservationError as exc:
+        LOG.debug('An act on node %s is taken to be under way: %s',
+                  written.node_uuid, exc)
+
+
+def _check_late(engine: Engine, written: handovers.Handover) -> None:
+    """Report an act that was carried out after the end of its holder.
+
+    NOTE: it happens if a process is stopped inside of Ironic for minutes. It
+    is not undone, since somebody else may have done the same.
+    """
+    try:
+        with engine.database.read() as connection:
+            now = db_handovers.read(connection, (written.node_uuid,)).get(
+                written.node_uuid)
+    except errors.ReservationError:
+        now = None
+    if now is None or now.holder != written.holder:
+        LOG.error(
+            'Ironic answered an act of the former holder of node %s (%s) '
+            'after the node had been put back and given away: this process '
+            'was stopped for longer than [guard] rpc_timeout in between. '
+            'Check the node, and clean it if somebody else may get it.',
+            written.node_uuid, ', '.join(sorted(written.acts)))
+
+
+def ask(engine: Engine, ironic: ironic_client.Ironic,
+        handover: handovers.Handover) -> datetime.datetime:
+    """Have the conductor of a node answer after all acts with no answer.
+
+    NOTE: one that was stopped takes up what was sent to it before, and may
+    try for some seconds to get the lock of the node.
+
+    :returns: when all acts are over.
+    :raises IronicUnavailable: it does not answer.
+    :raises Conflict: the handover has changed.
+    """
+    ironic.ask_conductor(handover.node_uuid)
+    settles_at = engine.clock() + datetime.timedelta(
+        seconds=uncertain.BETWEEN_LOOKS)
+    with engine.database.write() as connection:
+        db_handovers.update(connection, handover, dataclasses.replace(
+            handover, settles_at=settles_at, settled=True))
+    return settles_at
 
 
 def cleaned(engine: Engine, before: handovers.Handover) -> None:
@@ -142,7 +217,7 @@ def cleaned(engine: Engine, before: handovers.Handover) -> None:
 
     :param before: the handover as it was written for the undeploy.
     """
-    if before.settles_at > engine.clock():
+    if not before.settled or before.settles_at > engine.clock():
         # NOTE: an earlier act may reach Ironic after the undeploy.
         return
     try:

@@ -31,7 +31,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import tickets
-from ironic_reservations.lifecycle import handover
+from ironic_reservations.lifecycle import correction as steps
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
@@ -142,7 +142,7 @@ class Context:
                    lambda token: call(booking.node_uuid, token))
 
     def put_back(self, booking: leases.NodeBooking,
-                 correction: handover.Correction) -> None:
+                 correction: steps.Correction) -> None:
         """Put something of a node back, unless it is too late.
 
         :param booking: the booking as in its row.

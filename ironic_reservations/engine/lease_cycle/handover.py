@@ -22,7 +22,9 @@ from oslo_log import log
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.lifecycle import correction
 from ironic_reservations.lifecycle import handover as handover_steps
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import handovers
@@ -72,7 +74,13 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
         return handover_steps.Next(
             lease_cycle.Act.WAIT, why='may still be changed by a request of '
             'its holder that is under way', until=handover.settles_at)
-    now = context.ironic.document(booking.node_uuid)
+    if not handover.settled:
+        return handover_steps.Next(
+            lease_cycle.Act.WAIT, why='may still be changed by a request of '
+            'its holder that got no answer', until=acted.ask(
+                context.engine, context.ironic, handover))
+    now = context.ironic.document(booking.node_uuid,
+                                  handovers.parts_of(handover.acts))
     if now is None:
         return handover_steps.Next(lease_cycle.Act.RELEASE)
     step = handover_steps.next_step(view, node, handover, now)
@@ -84,6 +92,12 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
                 raise
             step = handover_steps.next_step(view, node, handover, now,
                                             str(exc))
+        else:
+            failed = handover_steps.failed(step.corrections, now)
+            if failed is not None:
+                # NOTE: it was sent again; this shows until it has worked.
+                step = handover_steps.next_step(view, node, handover, now,
+                                                failed)
     if step.phase not in (None, handover.phase):
         _write(context.engine, handover, dataclasses.replace(
             handover, phase=step.phase))
@@ -92,7 +106,7 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
 
 def _put_back(context: lease_context.Context, booking: leases.NodeBooking,
               handover: handovers.Handover,
-              corrections: Collection[handover_steps.Correction]
+              corrections: Collection[correction.Correction]
               ) -> handovers.Handover:
     refused: list[ironic_client.Refused] = []
     for each in corrections:

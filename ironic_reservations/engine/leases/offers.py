@@ -58,7 +58,7 @@ def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
                                       project))
         for offer in offers.offers(
             snapshot.timeline, demands, instants.instant(snapshot.now),
-            instants.instant(until), hard_requests.limits())]
+            instants.instant(until), hard_requests.offers())]
     return [
         *_apart(snapshot, request, demands),
         *(_offer(kind, snapshot, *permitted) for kind, permitted in windows
@@ -154,7 +154,10 @@ def _other_class(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
     for number in host_sets.members(snapshot.usable & ~demand.eligible):
         host = snapshot.host_state(number).host
         name = host.node.resource_class
-        if name is not None and needed.met_by(requirements.describe(host)):
+        # NOTE: any node of Ironic can be leased as a whole.
+        if name is not None and (
+                not host.node.compute if requested.instances is None
+                else needed.met_by(requirements.describe(host))):
             by_class.setdefault(name, []).append(number)
     for name, numbers in sorted(by_class.items(),
                                 key=lambda item: -len(item[1])):

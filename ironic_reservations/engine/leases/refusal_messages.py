@@ -15,8 +15,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from collections.abc import Set
 import datetime
 from typing import Any
 
@@ -445,14 +447,8 @@ def _unfit(snapshot: snapshots.Snapshot, numbers: int) -> str:
 
 def _blockers(snapshot: snapshots.Snapshot, project_id: str | None,
               blocking: Sequence[bookings.Booking]) -> list[dict[str, Any]]:
-    # NOTE: the plan that failed may show them on other hosts than theirs.
-    reservation_ids = {host_states.whole(each.id).rpartition('/')[0]
-                       for each in blocking}
-    rows = {host_states.name(booking): booking
-            for here in snapshot.states
-            if blocking and here is not None
-            for booking, _ in here.promised
-            if booking.reservation_id in reservation_ids}
+    rows = _rows(snapshot, {host_states.whole(each.id) for each in blocking}, {
+        each.node for each in blocking})
     told: dict[tuple[Any, ...], dict[str, Any]] = {}
     for each in blocking:
         row = rows.get(host_states.whole(each.id))
@@ -467,6 +463,25 @@ def _blockers(snapshot: snapshots.Snapshot, project_id: str | None,
         key = tuple(known.values())
         told.setdefault(key, {**known, 'hosts': 0})['hosts'] += 1
     return list(told.values())[:_TOLD]
+
+
+def _rows(snapshot: snapshots.Snapshot, names: Set[str],
+          numbers: Iterable[int]) -> dict[str, leases.NodeBooking]:
+    """Return bookings by the planner's names.
+
+    :param numbers: the hosts where they probably are.
+    """
+    rows: dict[str, leases.NodeBooking] = {}
+    reservation_ids = {name.rpartition('/')[0] for name in names}
+    # NOTE: the plan that failed may show them on other hosts than theirs.
+    for states in ((snapshot.states[number] for number in numbers
+                    if number >= 0), snapshot.states):
+        if len(rows) < len(names):
+            rows.update((name, row) for here in states if here is not None
+                        for row, _ in here.promised
+                        if row.reservation_id in reservation_ids
+                        and (name := host_states.name(row)) in names)
+    return rows
 
 
 def name_blockers(engine: Engine, refused: errors.LeaseRefused

@@ -113,8 +113,10 @@ class Snapshot:
             if here is None or not here.promised:
                 continue
             there = instance_host_states.stranded(here, self.now)
-            known = {row.uuid for row, _ in there}
             found.extend(there)
+            if all(self.suits(number, wanted) for wanted in here.wanted):
+                continue
+            known = {row.uuid for row, _ in there}
             found.extend(
                 (row, wanted) for row, wanted in here.promised
                 if row.uuid not in known and not row.begun

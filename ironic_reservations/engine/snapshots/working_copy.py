@@ -47,10 +47,12 @@ class WorkingCopy:
     """All hosts and what they are promised to, until something changes.
 
     :param conf: [leases] cleaning_time, owner_notice.
+    :ivar drawn: how many bookings have been drawn.
     """
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
+        self.drawn = 0
         self._numbers: dict[str, int] = {}
         self._uuids: list[str] = []
         self._states: list[host_states.HostState | None] = []
@@ -156,13 +158,12 @@ class WorkingCopy:
         if rebuilt:
             self._undrawn.update(range(len(self._uuids)))
 
-    def take(self, now: datetime.datetime,
-             wanted: Iterable[requirements.Requirement],
-             sums: node_versions.Sums, compared: bool) -> snapshots.Snapshot:
-        """Return what there is, as it stands at a time."""
-        wanted = set(wanted)
-        for requirement in wanted:
-            self._set(requirement)
+    def draw(self, now: datetime.datetime, most: int | None = None) -> bool:
+        """Draw the hosts that have changed or are due.
+
+        :param most: how many at most; ``None``: all of them.
+        :returns: whether there are more.
+        """
         margin: int = self._conf.leases.cleaning_time * instants.SECOND
         instant = instants.instant(now)
         while self._turns and self._turns[0][0] <= instant:
@@ -171,7 +172,22 @@ class WorkingCopy:
                 del self._due[number]
                 self._undrawn.add(number)
         while self._undrawn:
+            if most == 0:
+                return True
+            most = None if most is None else most - 1
             self._draw(self._undrawn.pop(), now, margin)
+        return False
+
+    def take(self, now: datetime.datetime,
+             wanted: Iterable[requirements.Requirement],
+             sums: node_versions.Sums, compared: bool) -> snapshots.Snapshot:
+        """Return what there is, as it stands at a time."""
+        wanted = set(wanted)
+        for requirement in wanted:
+            self._set(requirement)
+        self.draw(now)
+        margin: int = self._conf.leases.cleaning_time * instants.SECOND
+        instant = instants.instant(now)
         if len(self._sets) > _SETS:
             used = {requirement for each in self._states if each
                     for _, requirement in each.promised}
@@ -295,6 +311,7 @@ class WorkingCopy:
             here, number, now, margin, self._sets.__getitem__,
             self._rows[number]), now, margin)
         self._draft.draw(number, drawn)
+        self.drawn += len(drawn)
         turn = min((each for each in (host_states.turn(here, now), *longer)
                     if each is not None), default=None)
         if self._due.get(number, instant + 1) <= instant:

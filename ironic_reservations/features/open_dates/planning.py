@@ -50,7 +50,7 @@ _Demands = tuple[bookings.Demand, ...]
 #: The maximum number of plans.
 TRIES = 150
 #: The maximum work of all plans together, in units.
-UNITS = 500_000
+UNITS = 700_000
 #: Each plan takes at most one part in so many of what is left.
 _PARTS = 4
 #: The work of checking limits, and of examining a number of starts.

@@ -51,6 +51,8 @@ from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import host_states
+from ironic_reservations.planner import make_way
+from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import timeline
@@ -197,6 +199,13 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
     loose = _Loose(engine, snapshot, there.wanted)
     near = [lease for lease in there.leases
             if loose.is_near(lease, free, demands)]
+    # NOTE: counting costs little, where a search would find nothing.
+    slide = {ident for lease in near for ident in _reservations(lease)}
+    if not opened and near and not _leaves_enough(
+            loose.without(near, free), [
+                each for each in demands
+                if asked.leaving.get(each) not in slide]):
+        return there.is_all
     others = [lease for lease in near if loose.may_slide(lease)]
     leaving = set(asked.leaving.values())
     others.sort(key=lambda lease: (leaving.isdisjoint(_reservations(lease)),
@@ -204,6 +213,9 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
                                    lease.start, lease.id))
     if not others and not opened:
         return there.is_all and not near
+    way = _make_way(engine, loose, free, demands, asked, others)
+    if way is not None:
+        return way
     is_all = there.is_all and len(near) == len(others) <= _MOST
     others = others[:_MOST]
     sliding = [loose.sliding(lease) for lease in others]
@@ -234,6 +246,57 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
         if begin != instants.instant(lease.start):
             changes.append(Change(lease, _moved(snapshot, lease, begin, had)))
     return Slide(snapshot, start, plan, tuple(changes))
+
+
+def _make_way(engine: Engine, loose: _Loose, free: timeline.Timeline,
+              demands: _Demands, asked: SlideRequest,
+              others: Sequence[leases.Lease]) -> Slide | None:
+    """Plan a request with leases of one node each sliding for it.
+
+    NOTE: this finds most of what there is to find, in a fraction of the time
+    of a search through the starts of all; but it proves nothing.
+    """
+    # NOTE: it gives no more than the least number of hosts.
+    if asked.leaving or any(each.most > each.least for each in demands):
+        return None
+    single = {name: (lease, sliding) for lease in others
+              if (sliding := loose.single(lease)) is not None
+              for name in map(host_states.name, lease.bookings)}
+    found = make_way.make_way(
+        free, demands, asked.latest, {
+            name: (sliding.earliest, sliding.latest)
+            for name, (_, sliding) in single.items()},
+        _MOST, _GRAIN, hard_requests.limits())
+    if found is None:
+        return None
+    moved = [(single[name][0], start)
+             for name, start in found.starts.items()]
+    opened = asked.latest is not None
+    starts = [start for _, start in moved]
+    if opened:
+        starts.insert(0, found.start)
+    if not _Together(engine, loose.snapshot.now, asked,
+                     [lease for lease, _ in moved],
+                     found.start).permit(dict(enumerate(starts))):
+        return None
+    there = {each.id: each for row in found.plan.draft.rows for each in row
+             if each.id in found.starts}
+    return Slide(loose.snapshot, found.start, found.plan, tuple(
+        Change(lease, _moved(loose.snapshot, lease, start, [
+            [there[host_states.name(row)] for row in lease.bookings]]))
+        for lease, start in moved))
+
+
+def _leaves_enough(bare: timeline.Timeline, demands: _Demands) -> bool:
+    """Return whether there may be room for demands, by counting.
+
+    :param bare: the timeline without any lease that could slide.
+    """
+    if not demands:
+        return True
+    answer = planning.plan(bare, demands, dataclasses.replace(
+        hard_requests.limits(), swap=0, search=0, eject=0), False)
+    return isinstance(answer, plans.Plan) or not answer.cause.proved
 
 
 def names(changes: Sequence[Change]) -> frozenset[str]:
@@ -371,12 +434,15 @@ class _Together:
 
 
 class _Loose:
-    """Leases whose dates are open, on one snapshot."""
+    """Leases whose dates are open, on one snapshot.
+
+    :ivar snapshot: the snapshot.
+    """
 
     def __init__(self, engine: Engine, snapshot: snapshots.Snapshot,
                  asked: Mapping[str, requirements.Requirement]) -> None:
         self._conf = engine.conf
-        self._snapshot = snapshot
+        self.snapshot = self._snapshot = snapshot
         self._asked = asked
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
 
@@ -494,6 +560,16 @@ class _Loose:
                     each.instances), lease.project_id)
             for each in lease.reservations)
         return slides.Sliding(demands, *self._range(lease), start)
+
+    def single(self, lease: leases.Lease) -> slides.Sliding | None:
+        """Return a lease of one node as the planner slides it.
+
+        :returns: ``None`` if it has more, or may have its node only on loan.
+        """
+        if len(lease.bookings) != 1 or lease.reservations[0].instances:
+            return None
+        found = self.sliding(lease)
+        return None if any(each.lent for each in found.demands) else found
 
     def without(self, others: Sequence[leases.Lease],
                 free: timeline.Timeline) -> timeline.Timeline:

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.queue import long_queue
 from ironic_reservations.features.queue import pull
 
 
@@ -26,5 +27,6 @@ class Queue(feature.Feature):
 
     def dates(self, engine: Engine) -> Iterable[feature.DatesTask]:
         """Return the task that moves leases to earlier starts."""
-        return [(lambda goes_on: pull.pull(engine, goes_on),
+        queue = long_queue.LongQueue()
+        return [(lambda goes_on: pull.pull(engine, goes_on, queue),
                  engine.conf.leases.queue_interval)]

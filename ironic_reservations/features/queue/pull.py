@@ -23,6 +23,7 @@ before it cannot.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
@@ -30,6 +31,7 @@ import functools
 from oslo_log import log
 
 from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import dates as lease_dates
@@ -39,30 +41,55 @@ from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.features.limits import limit_checks
 from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import rows as db_open_dates
+from ironic_reservations.features.queue import long_queue
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 
 
 
-def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True) -> int:
+
+def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True,
+         queue: long_queue.LongQueue | None = None) -> int:
     """Move queued leases to an earlier start where possible.
 
     NOTE: all of them are considered, since a project with many leases that
     cannot start earlier would hold up all leases behind them.
 
     :param goes_on: called before each lease; ``False`` ends the pass.
+    :param queue: what is known of earlier passes; ``None``: nothing.
     :returns: how many got one.
     """
+    queue = queue or long_queue.LongQueue()
+    now = engine.clock()
     with engine.database.snapshot() as connection:
-        waiting = db_open_dates.read_waiting(connection, engine.clock())
+        waiting = db_open_dates.read_waiting(connection, now)
+    if not waiting:
+        return 0
+    try:
+        queue.begin(engine.snapshots.snapshot(engine.database, now,
+                                              queue.requirements()))
+    except (errors.Contention, db_connection.Conflict) as exc:
+        # NOTE: the next pass tries again.
+        LOG.debug('The queue is left alone for now: %s', exc)
+        return 0
+    pulled = _pull(engine, waiting, goes_on, queue)
+    queue.end()
+    return pulled
+
+
+def _pull(engine: Engine, waiting: Sequence[str],
+          goes_on: Callable[[], bool], queue: long_queue.LongQueue) -> int:
+    """Move some queued leases to an earlier start; return how many moved."""
     pulled = 0
     for lease_id in waiting:
         if not goes_on():
             break
+        if queue.waits(lease_id):
+            continue
         try:
             moved = change.carry_out(
-                engine, functools.partial(_plan, engine, lease_id))
+                engine, functools.partial(_plan, engine, lease_id, queue))
         except (errors.Contention, errors.LeaseNotFound,
                 errors.LeaseRefused) as exc:
             # NOTE: the next pass tries again.
@@ -72,9 +99,11 @@ def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True) -> int:
     return pulled
 
 
-def _plan(engine: Engine, lease_id: str) -> change.Planned[bool]:
+def _plan(engine: Engine, lease_id: str,
+          queue: long_queue.LongQueue) -> change.Planned[bool]:
     """Plan one lease as early as possible.
 
+    :param queue: remembers it if it cannot start earlier.
     :returns: whether it can start earlier.
     """
     now = engine.clock()
@@ -90,6 +119,7 @@ def _plan(engine: Engine, lease_id: str) -> change.Planned[bool]:
         engine, before, before.queued.wanted, now, project,
         lambda begin: project.permits_lease(before, begin, begin + length))
     if start is None or start >= before.start:
+        queue.stays(before)
         return change.Planned(False)
     after = _starting(before, start, now)
     replanned = lease_replan.replan(engine, before, after,

@@ -172,6 +172,16 @@ class TestSlides(open_dates.TestCase):
                          self.leasing.reload(loose).start)
         self.assert_sound()
 
+    def test_refusal_by_counting_is_proved_beside_many_open_dates(self):
+        """Even without them there is no host."""
+        self.leasing.hosts(1)
+        self.leasing.create(5, 7)
+        for _ in range(6):
+            self.flexible(4, 30, 1)
+        (reason,) = self.leasing.refused(4, 8).details['reasons']
+        self.assertEqual(('shortage', True),
+                         (reason['code'], reason['proved']))
+
     def test_several_for_one(self):
         self.leasing.hosts(2)
         loose = [self.flexible(4, 20, 4) for _ in range(2)]

@@ -62,7 +62,7 @@ class TestUntilCommitted(testtools.TestCase):
         left = []
         with hard_requests.HardRequests().bounded(conf, 'red'):
             retry.until_committed(attempt)
-        self.assertEqual([budget.REQUEST] * 4, left)
+        self.assertEqual([budget.REQUEST - budget.OFFERS] * 4, left)
 
     def attempts(self, *outcomes, seconds):
         """Return how many attempts are made that take so long each."""

@@ -11,11 +11,13 @@ from testtools import content
 
 from tests.inprocess.guard import acts
 from tests.inprocess.guard import base
+from tests.real import remembering
 from tools import enrolment
 
 #: Fields of a node that follow from its cleaning.
 _PASSING = frozenset((
-    'driver_internal_info', 'last_error', 'links', 'provision_updated_at',
+    'driver_internal_info', 'inspection_finished_at', 'inspection_started_at',
+    'last_error', 'links', 'provision_updated_at',
     'reservation', 'updated_at', 'volume', 'ports', 'portgroups', 'states'))
 
 
@@ -33,7 +35,7 @@ class HandedOverTestCase(acts.ActsTestCase):
         (node,) = self.enroll(
             resource_class=f'class-{uuid.uuid4().hex[:8]}', **fields)
         self.send('POST', '/v1/ports', {
-            'node_uuid': node.uuid, 'address': _address(), **self.cabled})
+            'node_uuid': node.uuid, 'address': address(), **self.cabled})
         self.granted('PUT', f'/v1/nodes/{node.uuid}/states/power',
                      {'target': 'power off'})
         self.wait_for(lambda: self.node(node.uuid)['power_state']
@@ -84,10 +86,12 @@ class HandedOverTestCase(acts.ActsTestCase):
         self.as_(self.operator)
         found = {name: value for name, value
                  in self.node(node.uuid).items() if name not in _PASSING}
+        found['machine'] = {**remembering.FACTORY, **self.node(node.uuid)[
+            'driver_internal_info'].get(remembering.KEY, {})}
         for kind in ('ports', 'portgroups'):
             found[kind] = [
                 {name: value for name, value in each.items()
-                 if name not in ('updated_at', 'links')}
+                 if name not in ('updated_at', 'created_at', 'links')}
                 for each in self.granted(
                     'GET', f'/v1/{kind}/detail?node={node.uuid}'
                 ).document[kind]]
@@ -108,6 +112,7 @@ class HandedOverTestCase(acts.ActsTestCase):
         return reply
 
 
-def _address() -> str:
+def address() -> str:
+    """Return the address of a port that no other one has."""
     digits = uuid.uuid4().hex
     return '52:54:00:' + ':'.join(digits[at:at + 2] for at in (0, 2, 4))

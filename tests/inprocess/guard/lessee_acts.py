@@ -12,6 +12,7 @@ from typing import Any
 
 #: The member and the administrator of the project that leases.
 MEMBER, ADMIN = 'one', 'admin-of-one'
+OPERATOR = 'the-system'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Step:
 
     :ivar below: the path below the node; with a leading "/v1", of the API.
     :ivar state: the provision state to wait for.
+    :ivar shows: fields to wait for.
+    :ivar version: of Ironic's API.
     """
 
     who: str
@@ -27,6 +30,8 @@ class Step:
     below: str
     body: Any = None
     state: str | None = None
+    shows: Mapping[str, Any] | None = None
+    version: str = '1.109'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,10 +39,14 @@ class Life:
     """The acts of a holder between the start and the end of a lease.
 
     :ivar policy: the policy of Ironic that grants the last act.
+    :ivar before: what an operator does before the lease.
+    :ivar leaves: whether the node is another one right before the end.
     """
 
     policy: str
     steps: Sequence[Step]
+    before: Sequence[Step] = ()
+    leaves: bool = True
 
 
 def _patch(path: str, value: Any, who: str = MEMBER) -> Step:
@@ -56,9 +65,16 @@ _PROVISION = 'baremetal:node:set_provision_state'
 _MANAGED = _state('manage', 'manageable')
 _DEPLOYED = _state('active', 'active')
 _STEP = {'interface': 'deploy', 'step': 'erase_devices', 'args': {}}
+_MEDIA = Step(MEMBER, 'POST', '/vmedia', {
+    'device_type': 'cdrom', 'image_url': 'http://image.invalid/his.iso',
+    'image_download_source': 'http'})
 
 LIVES: Mapping[str, Life] = {
     'description': Life(_UPDATE, [_patch('/description', 'his')]),
+    'first_description': Life(
+        _UPDATE, [_patch('/description', 'his')], [
+            Step(OPERATOR, 'PATCH', '', [
+                {'op': 'remove', 'path': '/description'}])]),
     'resource_class': Life(_UPDATE, [_patch('/resource_class', 'his')]),
     'automated_clean': Life(_UPDATE, [_patch('/automated_clean', True)]),
     'protected': Life(_UPDATE, [
@@ -76,23 +92,36 @@ LIVES: Mapping[str, Life] = {
         Step(ADMIN, 'PUT', '/maintenance', {'reason': 'his'})]),
     'maintenance_cleared': Life('baremetal:node:clear_maintenance', [
         Step(ADMIN, 'PUT', '/maintenance'),
-        Step(ADMIN, 'DELETE', '/maintenance')]),
+        Step(ADMIN, 'DELETE', '/maintenance')], leaves=False),
     'maintenance_twice': Life('baremetal:node:set_maintenance', [
         Step(ADMIN, 'PUT', '/maintenance', {'reason': 'his'}),
         Step(ADMIN, 'PUT', '/maintenance', {'reason': 'another'})]),
     'power': Life('baremetal:node:set_power_state', [
-        Step(MEMBER, 'PUT', '/states/power', {'target': 'power on'})]),
+        Step(MEMBER, 'PUT', '/states/power', {'target': 'power on'},
+             shows={'power_state': 'power on'})]),
     'boot_mode': Life('baremetal:node:set_boot_mode', [
-        Step(MEMBER, 'PUT', '/states/boot_mode', {'target': 'uefi'})]),
+        Step(MEMBER, 'PUT', '/states/boot_mode', {'target': 'uefi'},
+             shows={'boot_mode': 'uefi'})]),
     'secure_boot': Life('baremetal:node:set_secure_boot', [
-        Step(MEMBER, 'PUT', '/states/secure_boot', {'target': True})]),
+        Step(MEMBER, 'PUT', '/states/secure_boot', {'target': True},
+             shows={'secure_boot': True})]),
     'deploy': Life(_PROVISION, [_DEPLOYED]),
     'deploy_and_undeploy': Life(_PROVISION, [
         _DEPLOYED, _patch('/extra/his', 1),
         _state('deleted', 'available')]),
     'manage': Life(_PROVISION, [_MANAGED]),
     'manage_and_provide': Life(_PROVISION, [
-        _MANAGED, _state('provide', 'available')]),
+        _MANAGED, _state('provide', 'available')], leaves=False),
+    'inspect': Life(_PROVISION, [_MANAGED, _state('inspect', 'manageable')]),
+    'rescue': Life(_PROVISION, [
+        _DEPLOYED, _state('rescue', 'rescue', rescue_password='his')]),
+    'unrescue': Life(_PROVISION, [
+        _DEPLOYED, _state('rescue', 'rescue', rescue_password='his'),
+        _state('unrescue', 'active')]),
+    'adopt': Life(_PROVISION, [_MANAGED, _state('adopt', 'active')]),
+    'service': Life(f'{_PROVISION}:service_steps', [
+        _DEPLOYED, _state('service', 'active', service_steps=[
+            {'interface': 'deploy', 'step': 'power_on'}])]),
     'clean': Life(f'{_PROVISION}:clean_steps', [
         _MANAGED, _state('clean', 'clean failed', clean_steps=[{
             **_STEP, 'step': 'no_such_step'}])]),
@@ -100,13 +129,10 @@ LIVES: Mapping[str, Life] = {
         Step(ADMIN, 'POST', '/vifs', {'id': 'his'})]),
     'vif_detached': Life('baremetal:node:vif:detach', [
         Step(ADMIN, 'POST', '/vifs', {'id': 'his'}),
-        Step(ADMIN, 'DELETE', '/vifs/his')]),
-    'media': Life('baremetal:node:vmedia:attach', [
-        Step(MEMBER, 'POST', '/vmedia', {
-            'device_type': 'cdrom',
-            'image_url': 'http://image.invalid/his.iso'})]),
+        Step(ADMIN, 'DELETE', '/vifs/his')], leaves=False),
+    'media': Life('baremetal:node:vmedia:attach', [_MEDIA]),
     'media_detached': Life('baremetal:node:vmedia:detach', [
-        Step(MEMBER, 'DELETE', '/vmedia')]),
+        _MEDIA, Step(MEMBER, 'DELETE', '/vmedia')], leaves=False),
     'volume_target': Life('baremetal:volume:create', [
         Step(ADMIN, 'POST', '/v1/volume/targets', {
             'volume_type': 'iscsi', 'volume_id': 'his', 'boot_index': 0})]),
@@ -124,7 +150,6 @@ HARMLESS: Mapping[str, str] = {
     'baremetal:node:create:self_owned_node': 'another node',
     'baremetal:node:ipa_heartbeat': 'needs the token of the agent',
     'baremetal:driver:ipa_continue_inspection': 'needs a running inspection',
-    f'{_PROVISION}:service_steps': 'a deployed node is undeployed',
     'baremetal:allocation:create': 'the guard keeps leased nodes from it',
     'baremetal:runbook:create': 'on no node; its steps are a provision '
                                 'target',

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
 import uuid
 
 from ironic.api.controllers.v1 import node as ironic_node
+from ironic.api.controllers.v1 import port as ironic_port
+from ironic.api.controllers.v1 import portgroup as ironic_portgroup
 from ironic.common import policy as ironic_policy
 from ironic.common import states as ironic_states
 from oslo_config import cfg
 from oslo_policy import policy
 
+from ironic_reservations.lifecycle import put_back_ports
 from tests.inprocess.guard import base
 from tests.inprocess.guard import handed_over
 from tests.inprocess.guard import lessee_acts
+from tests.inprocess.guard import lives
+from tests.inprocess.guard import owner_acts
 from tests.real import forked_ironic
 from tools import all_in_one
-from tools import enrolment
 
 #: Values that Ironic does not refuse before it applies its policy.
 _VALUES = {'network_data': {'links': [], 'networks': [], 'services': []},
            'instance_uuid': str(uuid.uuid4())}
-_LENT = {'description': 'of ours', 'extra': {'rack': '1'}}
 
 
 class HandoverTestCase(handed_over.HandedOverTestCase):
@@ -35,7 +37,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.assertEqual(since, self.node(node.uuid)['provision_updated_at'])
 
     def test_changes_of_the_operator_stay(self) -> None:
-        node = self.ready(**_LENT)
+        node = self.ready(**lives.LENT)
         lease = self.lent(node)
         self.as_(self.holder)
         self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
@@ -43,11 +45,11 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.as_(self.operator)
         self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
             {'op': 'add', 'path': '/extra/asset', 'value': '7'},
-            {'op': 'add', 'path': '/properties/cpus', 'value': 8},
+            {'op': 'add', 'path': '/properties/cpus', 'value': 16},
             {'op': 'add', 'path': '/description', 'value': 'moved'}])
         self.ended(lease)
         after = self.whole(node)
-        self.assertEqual(({'rack': '1', 'asset': '7'}, {'cpus': 8}, 'moved'),
+        self.assertEqual(({'rack': '1', 'asset': '7'}, {'cpus': 16}, 'moved'),
                          (after['extra'], after['properties'],
                           after['description']))
 
@@ -87,7 +89,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
 
     def test_who_had_it_writes_nothing_while_it_is_put_back(self) -> None:
         """A key was let through unrecorded, and stayed."""
-        node = self.ready(**_LENT)
+        node = self.ready(**lives.LENT)
         before = self.whole(node)
         lease = self.lent(node)
         lessee = self.node(node.uuid)['lessee']
@@ -149,7 +151,7 @@ class HttpBasicTestCase(handed_over.HandedOverTestCase):
         """Go on as the only user."""
 
     def test_all_that_a_lessee_may_do_is_put_back(self) -> None:
-        node = self.ready(**_LENT)
+        node = self.ready(**lives.LENT)
         before = self.whole(node)
         lease = self.lent(node)
         path = f'/v1/nodes/{node.uuid}'
@@ -170,86 +172,39 @@ class HttpBasicTestCase(handed_over.HandedOverTestCase):
             headers=proof)
         # NOTE: no lessee may do that, so it is an operator's.
         self.granted('PATCH', path, [
-            {'op': 'add', 'path': '/properties/cpus', 'value': 8}])
+            {'op': 'add', 'path': '/properties/cpus', 'value': 16}])
         self.ended(lease)
-        self.assertEqual({**before, 'properties': {'cpus': 8}},
+        self.assertEqual({**before, 'properties': {'cpus': 16}},
                          self.whole(node))
 
 
-class LesseeActsTestCase(handed_over.HandedOverTestCase):
+class LesseeActsTestCase(lives.LivesTestCase):
     """Each act of the table, by the role that Ironic's policies ask for."""
 
-    _found: dict[str, tuple[Any, Any, Any, Any]] = {}
+    lives = lessee_acts.LIVES
 
-    def _lives(self) -> dict[str, tuple[Any, Any, Any, Any]]:
-        """Return the nodes before, during and after all lives.
+    @classmethod
+    def make(cls, folder: str) -> all_in_one.AllInOne:
+        return lives.make(folder)
 
-        NOTE: all at once, since each waits for seconds at its end.
-        """
-        if not self._found:
-            begun = {}
-            for name, life in lessee_acts.LIVES.items():
-                node = self.ready(**_LENT)
-                self.as_(self.operator)
-                target = self.granted('POST', '/v1/volume/targets', {
-                    'node_uuid': node.uuid, 'volume_type': 'iscsi',
-                    'volume_id': 'of ours', 'boot_index': 7}).document['uuid']
-                before = self.whole(node)
-                lease = self.lent(node)
-                answers = [self._act(node, target, step)
-                           for step in life.steps]
-                begun[name] = (node, lease, before, self.whole(node), answers)
-            self.ended(*(each[1] for each in begun.values()))
-            for name, (node, _, before, during, answers) in begun.items():
-                self._found[name] = (before, during, self.whole(node),
-                                     answers)
-        return self._found
 
-    def _act(self, node: enrolment.Enrolled, target: str,
-             step: lessee_acts.Step) -> base.Reply:
-        self.as_(step.who)
-        path = (step.below.format(target=target)
-                if step.below.startswith('/v1')
-                else f'/v1/nodes/{node.uuid}{step.below}')
-        body = step.body
-        if step.method == 'POST' and step.below.startswith('/v1'):
-            body = {'node_uuid': node.uuid, **{
-                name: value.format(node=node.uuid)
-                if isinstance(value, str) else value
-                for name, value in step.body.items()}}
-        proof = self._proof(node)
-        reply = self.send(step.method, path, body, headers={
-            base.PROOF: proof})
-        if step.state is not None:
-            self.wait_until(node.uuid, step.state)
-        return reply
+class OwnerActsTestCase(lives.LivesTestCase):
+    """What an owner who leases a node of its own can do beside these."""
 
-    def _proof(self, node: enrolment.Enrolled) -> str:
-        reply = self.send('GET', '/v1/leases', headers=base.OURS)
-        (lease,) = (each for each in reply.document['leases']
-                    if each['name'] == f'lease of {node.uuid}')
-        return str(lease['reservations'][0]['id'])
+    lives = owner_acts.LIVES
+    owned = True
 
-    def check(self, name: str) -> None:
-        """Check that nothing of a life is left."""
-        before, _, after, answers = self._lives()[name]
-        for reply in answers:
-            self.assertTrue(200 <= reply.status < 300, reply)
-        self.assertEqual(before, after)
+    @classmethod
+    def make(cls, folder: str) -> all_in_one.AllInOne:
+        return lives.make(folder)
 
 
 def _refused(reply: base.Reply) -> tuple[int, str | None]:
     return reply.status, reply.code
 
 
-def _test(name: str) -> Any:
-    def test(self: LesseeActsTestCase) -> None:
-        self.check(name)
-    return test
-
-
-for _name in lessee_acts.LIVES:
-    setattr(LesseeActsTestCase, f'test_{_name}', _test(_name))
+lives.add_tests(LesseeActsTestCase)
+lives.add_tests(OwnerActsTestCase)
 
 
 class KnownActsTestCase(handed_over.HandedOverTestCase):
@@ -266,15 +221,31 @@ class KnownActsTestCase(handed_over.HandedOverTestCase):
         caller = {'project_id': 'lessee', 'user_id': 'somebody',
                   'roles': ['admin', 'manager', 'member', 'reader'],
                   'system_scope': None}
-        node = {'node.lessee': 'lessee', 'node.owner': 'owner'}
-        granted = {
-            rule.name for rule in rules
-            if isinstance(rule, policy.DocumentedRuleDefault)
-            and any(each['method'] != 'GET' for each in rule.operations)
-            and enforcer.enforce(rule.name, {**node}, {**caller})}
+
+        def granted(**node: str) -> set[str]:
+            return {
+                rule.name for rule in rules
+                if isinstance(rule, policy.DocumentedRuleDefault)
+                and any(each['method'] != 'GET' for each in rule.operations)
+                and enforcer.enforce(rule.name, {
+                    f'node.{name}': project for name, project
+                    in node.items()}, {**caller})}
+        of_lessees = granted(lessee='lessee', owner='owner')
         self.assertEqual(
-            granted, {life.policy for life in lessee_acts.LIVES.values()}
+            of_lessees, {life.policy for life in lessee_acts.LIVES.values()}
             | lessee_acts.HARMLESS.keys())
+        self.assertEqual(
+            granted(lessee='', owner='lessee') - of_lessees,
+            {life.policy for life in owner_acts.LIVES.values()}
+            | owner_acts.HARMLESS.keys())
+
+    def test_each_field_of_a_port_is_put_back(self) -> None:
+        for fields, known in (
+                (ironic_port.PATCH_ALLOWED_FIELDS, put_back_ports.PORT_KEYS),
+                (ironic_portgroup.PATCH_ALLOWED_FIELDS,
+                 put_back_ports.GROUP_KEYS)):
+            self.assertEqual(set(known), {*fields}.difference(
+                ('node_ident', 'node_uuid')))
 
     def test_each_provision_target_is_in_the_table(self) -> None:
         self.assertEqual(

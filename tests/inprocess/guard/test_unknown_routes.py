@@ -148,8 +148,8 @@ class RoutesTestCase(testtools.TestCase):
                 self.assertIsNone(routes.classify(method, path), path)
 
     def test_known_ones_pass_in_each_spelling(self) -> None:
-        for path in ('/v1/ports', '/v1/ports/', '/ports', '/v1/ports.json',
-                     '/v1//ports', 'x/v1/ports'):
+        for path in ('/v1/runbooks', '/v1/runbooks/', '/runbooks',
+                     '/v1/runbooks.json', '/v1//runbooks', 'x/v1/runbooks'):
             self.assertIsNone(routes.classify('POST', path), path)
 
     def test_entries_that_open_nothing_are_refused(self) -> None:

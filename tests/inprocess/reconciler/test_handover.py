@@ -15,6 +15,9 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
+
+import fixtures
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
@@ -113,6 +116,93 @@ class TestActs(leases.TestCase):
         self.assertEqual(leases.STATUS.TERMINATED,
                          self.lease(self.made).status)
 
+    def test_conductor_that_was_stopped_answers_before_the_release(
+            self) -> None:
+        """It carries out what was sent to it before, however late that is.
+
+        The node was released once a request had to be over by the clock.
+        """
+        self.at(1)
+        acted.write(self.engine, self.node, ('power',), within=66)
+        self.ironic.conductor_silent = True
+        self.work_at(4)
+        self.assertIn('conductor does not answer',
+                      self.lease(self.made).waiting)
+        self.ironic.conductor_silent = False
+        self.soon()
+        self.assertIn('may still be changed', self.lease(self.made).waiting)
+        # NOTE: it takes the lock of the node, and does it.
+        self.ironic.fields[self.node] = {'power_state': 'power on'}
+        for _ in range(6):
+            self.soon()
+        self.assertEqual(leases.STATUS.TERMINATED,
+                         self.lease(self.made).status)
+        self.assertEqual('power off',
+                         self.ironic.fields[self.node]['power_state'])
+
+    def test_answered_act_asks_no_conductor(self) -> None:
+        acted.settled(self.engine, acted.write(
+            self.engine, self.node, ('/extra/his',), within=66))
+        self.work_at(4)
+        self.assertNotIn('ask_conductor', self.ironic.asked)
+
+    def test_answer_says_nothing_of_an_act_that_got_none(self) -> None:
+        acted.write(self.engine, self.node, ('/extra/his',), within=66)
+        self.world.clock.advance(70)
+        acted.settled(self.engine, acted.write(
+            self.engine, self.node, ('/extra/his',), within=66))
+        self.assertFalse(self._handover().settled)
+        acted.cleaned(self.engine, acted.write(self.engine, self.node,
+                                               ('deleted',)))
+        self.assertTrue(self._handover().dirty)
+
+    def test_act_that_is_answered_after_the_end_is_told(self) -> None:
+        """A process that was stopped in between said nothing."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
+        made = acted.write(self.engine, self.node, ('power',), within=66)
+        self.work_at(4)
+        for _ in range(8):
+            self.soon()
+        acted.settled(self.engine, made)
+        self.assertIn(f'the former holder of node {self.node} (power)',
+                      log.output)
+
+    def test_boot_device_is_read_before_it_is_set(self) -> None:
+        device = {'boot_device': 'pxe', 'persistent': True}
+        self.ironic.parts[self.node] = {'boot_device': device}
+        acted.write(self.engine, self.node, ('power',))
+        self.assertEqual({}, self._handover().document.parts)
+        acted.write(self.engine, self.node, ('boot_device',))
+        self.ironic.parts[self.node] = {'boot_device': {
+            'boot_device': 'cdrom', 'persistent': True}}
+        acted.write(self.engine, self.node, ('boot_device',))
+        self.assertEqual({'boot_device': device},
+                         self._handover().document.parts)
+        self.work_at(4)
+        self.soon()
+        self.assertEqual(leases.STATUS.TERMINATED,
+                         self.lease(self.made).status)
+        self.assertEqual(device, self.ironic.parts[self.node]['boot_device'])
+
+    def test_setting_that_does_not_take_is_told(self) -> None:
+        """It was sent again for ever, and nobody was told."""
+        self.ironic.fields[self.node] = {'secure_boot': True}
+        acted.write(self.engine, self.node, ('secure_boot',))
+        self.ironic.fields[self.node] = {
+            'secure_boot': False, 'last_error': 'Failed to change secure_boot '
+                                                'state: no'}
+        self.work_at(4)
+        for _ in range(4):
+            self.soon()
+        over = self.lease(self.made)
+        self.assertTrue(over.degraded)
+        self.assertIn('Failed to change secure_boot', over.waiting)
+        self.ironic.fields[self.node] = {'secure_boot': True}
+        for _ in range(4):
+            self.soon()
+        self.assertEqual(leases.STATUS.TERMINATED,
+                         self.lease(self.made).status)
+
     def test_act_that_was_answered_delays_nothing(self) -> None:
         acted.settled(self.engine, acted.write(
             self.engine, self.node, ('/extra/his',), within=66))
@@ -138,6 +228,15 @@ class TestActs(leases.TestCase):
         acted.cleaned(self.engine, made)
         self.assertTrue(self._handover().dirty)
         self.world.clock.advance(7)
+        # NOTE: nobody knows what became of the first one.
         made = acted.write(self.engine, self.node, ('deleted',))
+        acted.cleaned(self.engine, made)
+        self.assertTrue(self._handover().dirty)
+
+    def test_undeploy_after_all_acts_counts_as_cleaning(self) -> None:
+        acted.settled(self.engine, acted.write(
+            self.engine, self.node, ('power',), within=6))
+        made = acted.write(self.engine, self.node, ('deleted',))
+        self.world.clock.advance(1)
         acted.cleaned(self.engine, made)
         self.assertFalse(self._handover().dirty)

@@ -145,8 +145,10 @@ def _done_to_anothers(case: Case) -> Iterator[Finding]:
 
 def _wrong(done: history.Done, by: history.Exchange | None,
            sure: owners.Sure) -> Iterator[str]:
+    # NOTE: a project uses the nodes of its own leases without a proof.
     shows = by is not None and (by.proof in sure.proofs or (
-        by.op == 'act' and by.project == sure.project))
+        by.project is not None and by.project == sure.project
+        and (by.op == 'act' or sure.lease and by.proof is None)))
     state = done.values.get('provision_state')
     if state == 'deploying' and not shows:
         yield 'deployed'

@@ -31,20 +31,25 @@ from typing import Any
 
 from tests.processes.checker import history
 from tests.processes.checker import owners
+from tests.real import remembering
 
 #: What each mark begins with.
 MARK = 'act-'
 #: What is read of a node.
 FIELDS = ('description,extra,instance_info,power_state,maintenance,'
-          'maintenance_reason')
+          'maintenance_reason,boot_mode,secure_boot,driver_internal_info')
+#: Acts that set the machine, and write no mark: what each sets.
+_SET = {'/states/power': 'power_state', '/states/boot_mode': 'boot_mode',
+        '/states/secure_boot': 'secure_boot',
+        '/management/boot_device': 'boot_device'}
 #: What stands in Ironic in front of the reason of a maintenance of a holder.
 _OF_HOLDER = '[by the holder of the node'
 _MARKED = re.compile(MARK + '[0-9a-f-]{36}')
-_POWER = '/states/power'
 _ON = 'power on'
 _CLEANING = 'cleaning'
 #: Acts that Ironic's policy in the storm lets lessees and owners do alone.
 _LESSEES_ONLY = ('/extra/', '/instance_info/')
+_LESSEES_SET = ('/states/boot_mode', '/states/secure_boot')
 _VOLUMES = '/v1/volume/targets'
 #: How often Ironic is asked for one snapshot.
 _LOOKS = 3
@@ -190,6 +195,7 @@ class Handed:
     def _is_of_holder(self, each: history.Exchange, node: str) -> bool:
         if each.project not in self._told.owners.values() and (
                 each.path.startswith(_VOLUMES)
+                or each.path.endswith(_LESSEES_SET)
                 or any(item['path'].startswith(_LESSEES_ONLY)
                        for item in each.body or ()
                        if isinstance(item, dict))):
@@ -227,7 +233,8 @@ class Handed:
                             for each in (before.fields, seen.fields))
                 if now != was and not _MARKED.search(str(now)):
                     yield f'its {name} is {now!r}, and was {was!r}', ()
-            yield from self._powered(seen, after)
+            for suffix, name in _SET.items():
+                yield from self._still_set(seen, after, suffix, name)
         if seen.volumes is None:
             return
         for uuid, (node, was) in self._volumes.items():
@@ -238,19 +245,20 @@ class Handed:
                 yield (f'its volume {uuid} is {seen.volumes.get(uuid)!r}, '
                        f'and was {was!r}', (uuid,))
 
-    def _powered(self, seen: Seen, after: _Next
-                 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Return who has switched a node on, and it still is."""
-        assert seen.fields is not None
-        if seen.fields.get('power_state') != _ON:
+    def _still_set(self, seen: Seen, after: _Next, suffix: str, name: str
+                   ) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Return who has set a machine that still is as it was set."""
+        shown, before = (_shown(each.fields, name) for each in (
+            seen, self._before[seen.node]))
+        if (shown != _ON if name == 'power_state' else shown == before):
             return
         acts = {act.asked.id: act for act in self._acts
-                if act.asked.path.endswith(_POWER)}
+                if act.asked.path.endswith(suffix)}
         last = [done for done in self._told.done
-                if done.uuid == seen.node and 'power_state' in done.values
+                if done.uuid == seen.node and name in done.values
                 and done.began < seen.sent]
         act = acts.get(last[-1].request or '') if last else None
-        # NOTE: who has it now may have switched it on, unrecorded.
+        # NOTE: who has it now may have set it so, unrecorded.
         if act is not None and act.surely and (
                 act.asked.project != after.project) and not any(
                     last[-1].began < self._told.handed.get(
@@ -288,6 +296,15 @@ class Handed:
             if sure.begin > last and sure.project != act.asked.project:
                 return _Next(sure.owner, sure.project, sure.begin)
         return None if self._end is None else _Next(_NOBODY, None, self._end)
+
+
+def _shown(fields: dict[str, Any] | None, name: str) -> Any:
+    """Return what is shown of a setting of a machine."""
+    assert fields is not None
+    if name not in remembering.FACTORY or name in fields:
+        return fields.get(name)
+    kept = (fields.get('driver_internal_info') or {}).get(remembering.KEY, {})
+    return kept.get(name, remembering.FACTORY[name])
 
 
 def _text(act: Act) -> str:

@@ -261,6 +261,19 @@ class BadTestCase(unittest.TestCase):
         self.assertEqual(['done to the node of another'], judged(
             reserved('u', 10, 100), by, wrote(20.05, by, instance_uuid='i')))
 
+    def test_bound_by_another_of_the_project_that_leases_it(self) -> None:
+        """It needs no proof; on a reserved node it does."""
+        leased = dataclasses.replace(shown('l', 10, 100, N), project='p')
+        reserved_by_p = reserved('u', 10, 100, project='p')
+        for mine, project, proof, wrong in (
+                (leased, 'p', None, 0), (leased, 'q', None, 1),
+                (leased, 'p', 'v', 1), (reserved_by_p, 'p', None, 1)):
+            by = asked('bind', 'PATCH', f'/v1/nodes/{N}', 20, 200,
+                       project=project, proof=proof)
+            self.assertEqual(
+                ['done to the node of another'] * wrong,
+                judged(mine, by, wrote(20.05, by, instance_uuid='i')))
+
     def test_put_into_maintenance_by_another(self) -> None:
         """Who has no proof; an operator may, and its own project."""
         mine = reserved('u', 10, 100, project='p')

@@ -28,7 +28,9 @@ VOLUME = 'volume-of-n'
 MARK = f'{handed.MARK}00000000-0000-4000-8000-000000000000'
 OURS = {'uuid': N, 'description': 'd', 'extra': {'rack': '1'},
         'instance_info': {}, 'power_state': 'power off',
-        'maintenance': False, 'maintenance_reason': None}
+        'maintenance': False, 'maintenance_reason': None,
+        'boot_mode': 'bios', 'secure_boot': False,
+        'driver_internal_info': {}}
 FOUND = ['not as lent']
 
 
@@ -137,6 +139,26 @@ class HandedTestCase(unittest.TestCase):
         self.assertEqual([], self.found(
             act, on, wrote(45, power_state='power on'),
             stock(50, power_state='power on')))
+
+    def test_a_machine_that_boots_as_its_holder_has_set_it(self) -> None:
+        """In another mode, securely or not, or from another device."""
+        for below, name, value, fields in (
+                ('/states/boot_mode', 'boot_mode', 'uefi',
+                 {'boot_mode': 'uefi'}),
+                ('/states/secure_boot', 'secure_boot', True,
+                 {'secure_boot': True}),
+                ('/management/boot_device', 'boot_device', 'cdrom',
+                 {'driver_internal_info': {
+                     'remembered': {'boot_device': 'cdrom'}}})):
+            act = acted(20, below, {'target': value}, 'PUT')
+            did = wrote(21, act, **{name: value})
+            self.assertEqual(FOUND, self.found(
+                act, did, stock(50, **fields)), name)
+            self.assertEqual([], self.found(act, did, stock(50)), name)
+            # NOTE: as who has it now has set it.
+            self.assertEqual([], self.found(
+                act, did, wrote(45, **{name: value}), stock(50, **fields)),
+                name)
 
     def test_a_node_that_was_not_cleaned(self) -> None:
         """Since the act had an effect, until another had it."""

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from ironic_reservations.lifecycle import handover
+from ironic_reservations.lifecycle import put_back
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -30,5 +30,5 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    assert handover.corrections
-    handover.corrections = lambda *arguments: iter(())
+    assert put_back.corrections
+    put_back.corrections = lambda *arguments: iter(())

@@ -17,6 +17,7 @@ import datetime
 
 import testtools
 
+from ironic_reservations.lifecycle import correction
 from ironic_reservations.lifecycle import handover
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import handovers
@@ -25,22 +26,35 @@ from ironic_reservations.model import mirrored_node
 ACT, PHASE = lease_cycle.Act, handovers.Phase
 _NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 _FIELDS = {'created_at': 'then', 'extra': {}, 'boot_mode': None,
-           'power_state': 'power off', 'driver_info': {'password': '******'}}
+           'power_state': 'power off', 'driver_info': {'password': '******'},
+           'properties': {'cpus': 8}, 'raid_config': {}, 'description': None,
+           'automated_clean': None}
+_PORT = {'uuid': 'p', 'node_uuid': 'node', 'address': '52:54:00:00:00:01',
+         'pxe_enabled': True, 'name': None, 'portgroup_uuid': 'g',
+         'internal_info': {}, 'updated_at': 'then'}
+_GROUP = {'uuid': 'g', 'node_uuid': 'node', 'name': 'bond', 'mode': 'x'}
+_DEVICE = {'boot_device': 'pxe', 'persistent': False}
+_LENT = handovers.Document(
+    _FIELDS, ports={'p': _PORT}, portgroups={'g': _GROUP}, parts={
+        'boot_device': _DEVICE, 'bios': {'vt': 'on'}, 'firmware': {}})
 
 
 class HandoverTest(testtools.TestCase):
 
     def _next(self, acts, phase=PHASE.LENT, dirty=True, now=None, vifs=(),
-              **node):
-        """Return the next step for a node, with its fields as they are now."""
-        lent = handovers.Document(_FIELDS)
+              lent=_LENT, below=None, **node):
+        """Return the next step for a node, with its fields as they are now.
+
+        :param below: the parts and ports of its document now.
+        """
         made = dataclasses.replace(handovers.first(
             'node', 'holder', lent, acts, _NOON),
             phase=phase, dirty=dirty)
         known = mirrored_node.Node('node', **node)
         return handover.next_step(
             lease_cycle.at_end(known, 'undeploy'), known, made,
-            handovers.Document({**_FIELDS, **(now or {})}, vifs))
+            dataclasses.replace(lent, node={**_FIELDS, **(now or {})},
+                                vifs=vifs, **(below or {})))
 
     def test_port_was_left_bound_in_neutron(self):
         """Ironic unbinds it only if the node is available or deployed."""
@@ -79,6 +93,161 @@ class HandoverTest(testtools.TestCase):
         self.assertIn('boot_mode', step.why)
         self.assertIs(ACT.RELEASE, self._next(
             ['boot_mode'], PHASE.PROVIDED, now=now, maintenance=True).act)
+
+    def test_boot_mode_is_set_back(self):
+        lent = dataclasses.replace(_LENT, node={
+            **_FIELDS, 'boot_mode': 'bios', 'secure_boot': False})
+        step = self._next(
+            ['boot_mode', 'secure_boot'], PHASE.MANAGED, lent=lent,
+            provision_state='manageable',
+            now={'boot_mode': 'uefi', 'secure_boot': True})
+        self.assertEqual(
+            [('states/boot_mode', {'target': 'bios'}),
+             ('states/secure_boot', {'target': False})],
+            [(each.path, each.body) for each in step.corrections])
+
+    def test_boot_device_stayed_as_its_holder_set_it(self):
+        """It is set once: Ironic sets it itself when it cleans."""
+        step = self._next(
+            ['boot_device'], PHASE.MANAGED, provision_state='manageable',
+            below={'parts': {'boot_device': {'boot_device': 'cdrom'}}})
+        self.assertEqual([('PUT', 'management/boot_device', _DEVICE,
+                           'boot_device')],
+                         [(each.method, each.path, each.body, each.cleared)
+                          for each in step.corrections])
+        self.assertIs(ACT.RELEASE, self._next(
+            ['boot_device'], PHASE.PROVIDED).act)
+
+    def test_boot_device_that_nobody_knew_keeps_the_node(self):
+        lent = dataclasses.replace(_LENT, parts={'boot_device': None})
+        step = self._next(['boot_device'], PHASE.PROVIDED, lent=lent)
+        self.assertEqual((ACT.WAIT, True), (step.act, step.flag))
+        self.assertIn('boot device', step.why)
+
+    def _ports(self, acts, ports, groups):
+        step = self._next(acts, PHASE.MANAGED, provision_state='manageable',
+                          below={'ports': ports, 'portgroups': groups})
+        return [(each.method, each.path) for each in step.corrections]
+
+    def test_ports_stayed_as_their_holder_left_them(self):
+        """Groups are there before ports are put into them."""
+        self.assertEqual([], self._ports(['ports'], {'p': {
+            **_PORT, 'updated_at': 'now', 'internal_info': {'a': 1}}},
+            {'g': _GROUP}))
+        self.assertEqual([('POST', '/v1/portgroups'), ('POST', '/v1/ports')],
+                         self._ports(['portgroups'], {}, {}))
+        self.assertEqual(
+            [('DELETE', '/v1/ports/q'), ('PATCH', '/v1/portgroups/g'),
+             ('PATCH', '/v1/ports/p'), ('DELETE', '/v1/portgroups/h')],
+            self._ports(['ports'],
+                        {'p': {**_PORT, 'name': 'his', 'pxe_enabled': False,
+                               'portgroup_uuid': None}, 'q': _PORT},
+                        {'g': {**_GROUP, 'mode': 'his'}, 'h': _GROUP}))
+
+    def test_fields_of_a_port_are_put_back(self):
+        step = self._next(
+            ['ports'], PHASE.MANAGED, provision_state='manageable', below={
+                'ports': {'p': {**_PORT, 'name': 'his', 'pxe_enabled': False,
+                                'portgroup_uuid': None}}})
+        self.assertEqual([[
+            {'op': 'remove', 'path': '/name'},
+            {'op': 'add', 'path': '/portgroup_uuid', 'value': 'g'},
+            {'op': 'replace', 'path': '/pxe_enabled', 'value': True}]],
+            [each.body for each in step.corrections])
+
+    def test_ports_of_the_operator_stay(self):
+        self.assertEqual([], self._ports(['power'], {}, {}))
+
+    def test_ports_are_put_back_before_the_node_is_cleaned(self):
+        """Also if an undeploy has cleaned it before: it boots from them."""
+        self.assertIs(ACT.MANAGE, self._next(
+            ['ports'], PHASE.UNDEPLOYED, dirty=False,
+            below={'ports': {}}).act)
+
+    def test_what_does_not_stay_is_not_cleaned_for_ever(self):
+        """It was put back and cleaned, again and again."""
+        now = {'properties': {'cpus': 1}}
+        for phase in (PHASE.LENT, PHASE.UNDEPLOYED):
+            self.assertIs(ACT.MANAGE, self._next(
+                ['/properties'], phase, dirty=False, now=now).act)
+        step = self._next(['/properties'], PHASE.PROVIDED, now=now)
+        self.assertEqual((ACT.WAIT, True), (step.act, step.flag))
+        self.assertIn('its properties did not stay', step.why)
+        self.assertIs(ACT.RELEASE, self._next(
+            ['/properties'], PHASE.PROVIDED, now=now, maintenance=True).act)
+
+    def test_network_data_that_were_empty_are_removed(self):
+        """Ironic refuses to write them so, and the node was never free."""
+        lent = dataclasses.replace(_LENT, node={**_FIELDS, 'network_data': {}})
+        step = self._next(['/network_data'], PHASE.MANAGED, lent=lent,
+                          provision_state='manageable',
+                          now={'network_data': {'links': []}})
+        self.assertEqual([[{'op': 'remove', 'path': '/network_data'}]],
+                         [each.body for each in step.corrections])
+
+    def test_field_that_was_not_set_is_removed(self):
+        """Ironic answers 500 to a description of null, and the lease waited.
+
+        So it does where automated_clean is removed.
+        """
+        for name, expected in (
+                ('description', {'op': 'remove', 'path': '/description'}),
+                ('automated_clean', {'op': 'replace', 'value': None,
+                                     'path': '/automated_clean'})):
+            step = self._next([f'/{name}'], PHASE.MANAGED, now={name: 'his'},
+                              provision_state='manageable')
+            self.assertEqual([[expected]],
+                             [each.body for each in step.corrections])
+
+    def test_field_that_ironic_shows_empty_is_as_it_was(self):
+        lent = dataclasses.replace(_LENT, node={**_FIELDS,
+                                                'network_data': None})
+        self.assertIs(ACT.RELEASE, self._next(
+            ['/network_data'], PHASE.PROVIDED, lent=lent,
+            now={'network_data': {}}).act)
+
+    def test_what_an_inspection_found_stayed(self):
+        """A holder could have one begun, and tell it anything."""
+        step = self._next(
+            ['manage', 'inspect'], PHASE.MANAGED,
+            provision_state='manageable', now={'properties': {'cpus': 1}},
+            below={'ports': {'p': _PORT, 'q': _PORT}})
+        self.assertEqual(
+            [('PATCH', ''), ('DELETE', '/v1/ports/q')],
+            [(each.method, each.path) for each in step.corrections])
+
+    def test_steps_that_changed_the_machine_keep_it(self):
+        """BIOS settings, firmware and RAID stayed as they had left them."""
+        for what, now, parts in (
+                ('BIOS', {}, {'bios': {'vt': 'off'}}),
+                ('firmware', {}, {'firmware': {'bmc': '2'}}),
+                ('RAID', {'raid_config': {'a': 1}}, {})):
+            step = self._next(
+                ['clean', 'steps'], PHASE.PROVIDED, now=now,
+                below={'parts': {**_LENT.parts, **parts}})
+            self.assertEqual((ACT.WAIT, True), (step.act, step.flag), what)
+            self.assertIn(what, step.why)
+        self.assertIs(ACT.RELEASE, self._next(
+            ['clean', 'steps'], PHASE.PROVIDED).act)
+
+    def test_target_of_the_raid_stayed(self):
+        step = self._next(['raid'], PHASE.PROVIDED,
+                          now={'target_raid_config': {'logical_disks': []}})
+        self.assertEqual([('states/raid', {})], [
+            (each.path, each.body) for each in step.corrections])
+
+    def test_unknown_call_of_a_vendor_keeps_the_node(self):
+        step = self._next(['vendor_passthru'], PHASE.PROVIDED)
+        self.assertEqual((ACT.WAIT, True), (step.act, step.flag))
+
+    def test_error_of_ironic_is_of_what_it_does_later(self):
+        now = dataclasses.replace(_LENT, node={
+            **_FIELDS, 'last_error': 'Failed to change secure_boot state'})
+        at_once, later = (correction.Correction('x', 'PUT', 'x', later=later)
+                          for later in (False, True))
+        self.assertIn('secure_boot', handover.failed((at_once, later), now))
+        self.assertIsNone(handover.failed((at_once,), now))
+        self.assertIsNone(handover.failed((later,), _LENT))
 
     def test_secret_is_not_written_as_ironic_shows_it(self):
         step = self._next(['/driver_info/password'], PHASE.PROVIDED,

@@ -42,6 +42,14 @@ class HandoverTest(testtools.TestCase):
             self.assertFalse(made.maintains(reason))
         self.assertFalse(made.maintains(None))
 
+    def test_act_without_an_answer_is_not_over_for_the_next_one(self):
+        made = handovers.first('node', 'holder', _NODE, (), _NOON, False)
+        self.assertFalse(made.after((), _NOON).settled)
+        self.assertFalse(made.undeployed)
+        made = handovers.first('node', 'holder', _NODE, (), _NOON)
+        self.assertTrue(made.after((), _NOON).settled)
+        self.assertTrue(made.after((), _NOON, False).earlier_settled)
+
     def test_each_act_has_another_time(self):
         made = handovers.first('node', 'holder', _NODE, (), _NOON)
         self.assertLess(made.settles_at, made.after((), _NOON).settles_at)

@@ -303,6 +303,7 @@ def _create_bookings():
         sa.Column('acts', sa.Text, nullable=False),
         sa.Column('dirty', sa.Boolean, nullable=False),
         sa.Column('settles_at', steps.INSTANT, nullable=False),
+        sa.Column('settled', sa.Boolean, nullable=False),
         sa.Column('phase', sa.String(16), nullable=False),
         sa.PrimaryKeyConstraint('node_uuid', name='pk_handovers'),
         sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],

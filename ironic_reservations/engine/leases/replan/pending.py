@@ -55,7 +55,7 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     if task.window is not None:
         return _within(task, task.window, least)
     demands = _demands(task, list(least.values()))
-    outcome, slid = task.plan(free, demands, least)
+    _, outcome, slid = task.slide(free, demands, least, outcome)
     if isinstance(outcome, plans.Refusal):
         raise task.refusal(outcome, free, demands)
     return _replanned(task, outcome, hidden, slid)
@@ -63,13 +63,17 @@ def plan(task: task_module.Task) -> task_module.Replanned:
 
 def _here(task: task_module.Task, free: timeline.Timeline
           ) -> plans.Plan | plans.Refusal:
-    """Plan a lease at its start, while all others keep their dates."""
+    """Plan a lease at its start, while all others keep their dates.
+
+    :returns: the plan; or why it cannot have the least number of hosts.
+    """
     # NOTE: a lease with more than its least keeps as many if possible; fewer
     # are better than a refusal.
     after = task.after
     kept = {each.id: max(each.least, min(len(each.bookings), each.most))
             for each in after.reservations}
-    if task.permits(after.start, kept):
+    if kept != {each.id: each.least for each in after.reservations} and (
+            task.permits(after.start, kept)):
         outcome = planning.plan(free, _demands(task, list(kept.values())),
                                 hard_requests.limits())
         if isinstance(outcome, plans.Plan):
@@ -110,6 +114,8 @@ def _within(task: task_module.Task, window: task_module.Window,
     ahead = window.last + length + _AHEAD
     if window.until is not None:
         ahead = min(ahead, window.until)
+    # NOTE: this is an offer.
+    hard_requests.offers()
     later = _first_start(task, free, demands, window.first, ahead, least)
     raise task.refusal(outcome, free, (),
                        None if later is None else later + length)

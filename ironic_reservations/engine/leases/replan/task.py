@@ -271,8 +271,12 @@ class Task:
         for row in staying:
             longer.setdefault(self.number(row), []).append(
                 (row.window[0], end))
+        now = instants.instant(self.snapshot.now)
         for number in {self.number(row) for row in self.before.bookings
                        if self.on_timeline(row)}:
+            # NOTE: mostly no promise hides another one.
+            if now < self.snapshot.host_state(number).orderly_until:
+                continue
             hidden.extend(placeholders.of_host(
                 self.snapshot, number, self.own, [
                     *((each.start, each.end + each.margin)
@@ -344,7 +348,7 @@ class Task:
             return None
         for offer in offers.offers(
                 free, demands, instants.instant(self.snapshot.now),
-                instants.instant(self.after.end), hard_requests.limits(), (
+                instants.instant(self.after.end), hard_requests.offers(), (
                     offers.Kind.SHORTER,)):
             end = min(self.until, instants.moment(max(
                 demand.end for demand in offer.demands)))
@@ -365,7 +369,7 @@ class Task:
         found = []
         for offer in offers.offers(
                 free, demands, instants.instant(self.snapshot.now),
-                instants.instant(latest), hard_requests.limits(), (
+                instants.instant(latest), hard_requests.offers(), (
                     offers.Kind.LATER, offers.Kind.EARLIER)):
             start, end = (instants.moment(each) for each in (
                 offer.demands[0].start, offer.demands[0].end))

@@ -10,14 +10,15 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Numbers of things in the output of commands: ``1 node``, ``2 nodes``."""
+"""The Ironic of :mod:`.keystone_ironic` with hardware that remembers."""
 
 from __future__ import annotations
 
+from tests.inprocess.guard import keystone_ironic
+from tests.real import remembering
 
-def counted(number: int, thing: str) -> str:
-    """Return a number with the name of the counted things.
 
-    :param thing: the name of one such thing.
-    """
-    return f'{number} {thing}' if number == 1 else f'{number} {thing}s'
+def main() -> None:
+    """Serve, with the arguments of the service."""
+    remembering.install()
+    keystone_ironic.main()

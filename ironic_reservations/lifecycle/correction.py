@@ -1,0 +1,74 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests that put something of a node back, and what cannot be."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from ironic_reservations.model import handovers
+from ironic_reservations.model import in_flight
+
+
+@dataclasses.dataclass(frozen=True)
+class Correction:
+    """A request to Ironic that puts something back.
+
+    :ivar what: what is put back, in words.
+    :ivar path: below the node; with a leading slash, of the API.
+    :ivar cleared: the act that needs nothing else, once this is done.
+    :ivar cleans: whether a cleaning before it does not count.
+    :ivar needless_if_refused: whether a refusal, but for a lock, shows that
+        there is nothing to put back.
+    :ivar in_use: whether Ironic does all of it only on a node that is
+        available or deployed.
+    :ivar later: whether Ironic does it after its answer.
+    """
+
+    what: str
+    method: str
+    path: str
+    body: Any = None
+    cleared: str | None = None
+    cleans: bool = False
+    needless_if_refused: bool = False
+    in_use: bool = False
+    later: bool = False
+
+    @property
+    def act(self) -> in_flight.Act | None:
+        """The act of its ticket.
+
+        NOTE: a volume has a uuid of its own, so that a request that is late
+        changes no other.
+        """
+        if self.path.startswith('/'):
+            return None
+        return (in_flight.Act.CLEAR_MAINTENANCE
+                if self.path == handovers.MAINTENANCE
+                else in_flight.Act.PUT_BACK)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unknown:
+    """A value from before the lease that is not known.
+
+    :ivar why: in words.
+    """
+
+    why: str
+
+
+#: What has to be put back, or cannot be.
+Found = Correction | Unknown

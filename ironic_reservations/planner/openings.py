@@ -1,0 +1,121 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Room for whole hosts on the present plan, without moving any booking.
+
+A start with such room is known to succeed, whatever a search finds.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+import heapq
+
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import host_sets
+from ironic_reservations.planner import timeline
+
+
+def first_start(now: timeline.Timeline, demand: bookings.Demand,
+                latest: int, grain: int = 1) -> int | None:
+    """Return the earliest start from a demand's own on at which it fits.
+
+    :param demand: for whole hosts.
+    :param latest: the latest possible start.
+    :param grain: starts are a multiple of it.
+    :returns: ``None`` if there is none until then.
+    """
+    begin = -(-demand.start // grain) * grain
+    length = demand.until - demand.start
+    opens: list[int] = []
+    closes: list[int] = []
+    for free, taken in _gaps(now, demand, begin + length):
+        last = taken - length
+        if last < begin:
+            continue
+        first = -(-free // grain) * grain if free > begin else begin
+        if first <= last:
+            opens.append(first)
+            closes.append(last)
+    opens.sort()
+    closes.sort()
+    gone = 0
+    for count, at in enumerate(opens, 1):
+        if at > latest:
+            break
+        while closes[gone] < at:
+            gone += 1
+        if count - gone >= demand.least:
+            return at
+    return None
+
+
+def last_start(now: timeline.Timeline, demand: bookings.Demand,
+               earliest: int) -> int | None:
+    """Return the latest start before a demand's own at which it fits.
+
+    :param demand: for whole hosts.
+    :param earliest: the earliest possible start.
+    :returns: ``None`` if there is none from then on.
+    """
+    length = demand.until - demand.start
+    opens: list[int] = []
+    closes: list[int] = []
+    for free, taken in _gaps(now, demand):
+        first, last = max(free, earliest), min(taken - length,
+                                               demand.start - 1)
+        if first <= last:
+            opens.append(-first)
+            closes.append(-last)
+    opens.sort()
+    closes.sort()
+    gone = 0
+    for count, at in enumerate(closes, 1):
+        while opens[gone] < at:
+            gone += 1
+        if count - gone >= demand.least:
+            return -at
+    return None
+
+
+def longest(now: timeline.Timeline, demand: bookings.Demand) -> int | None:
+    """Return until when a demand fits at its own start.
+
+    :param demand: for whole hosts.
+    :returns: when it has to be over, with the time for cleaning; ``None`` if
+        it does not fit at all.
+    """
+    found = [taken for free, taken in _gaps(now, demand)
+             if free <= demand.start < taken]
+    if len(found) < max(1, demand.least):
+        return None
+    return min(heapq.nlargest(max(1, demand.least), found))
+
+
+def _gaps(now: timeline.Timeline, demand: bookings.Demand,
+          since: int = -bookings.FOREVER) -> Iterator[tuple[int, int]]:
+    """Yield from when until when each host is free, host by host.
+
+    :param since: gaps that end before may be left out.
+    """
+    all_starts, all_untils = now.starts, now.untils
+    # NOTE: how long a host is lent depends on the start.
+    for node in host_sets.members(demand.eligible & ~demand.lent):
+        starts, untils = all_starts[node], all_untils[node]
+        place = bisect.bisect_left(starts, since)
+        free = untils[place - 1] if place else -bookings.FOREVER
+        for taken, until in zip(starts[place:], untils[place:], strict=True):
+            if taken > free:
+                yield free, taken
+            free = until
+        yield free, bookings.FOREVER
