@@ -41,6 +41,11 @@ PACKAGE = pathlib.Path(tables.__file__).parent.parent
 _DB = str(PACKAGE / 'db') + '/'
 _FEATURES = str(PACKAGE / 'features') + '/'
 _TESTS = str(pathlib.Path(__file__).parent) + '/'
+#: The store writes for others, which say what, by these names.
+_STORE = _DB + 'store.py'
+_BY_STORE = frozenset({
+    'insert', 'insert_one', 'inserting', 'update', 'try_update', 'updating',
+    'delete', 'try_delete', 'delete_all'})
 
 #: What a statement has to name, besides what identifies the row, by table.
 NAMED: Mapping[str, frozenset[str]] = {
@@ -97,8 +102,6 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # What Ironic says, the newest of it: no decision, and no booking.
     'nodes.update_facts': frozenset({'uuid', 'observed_at'}),
     'nodes.doubt': frozenset({'uuid', 'observed_at'}),
-    # What leases asked for whose generations the transaction has raised.
-    'instance_reservations.delete_many': frozenset({'id', 'reservation_id'}),
     # The condition says that all of the window is over still.
     'maintenance.rows.delete_many': frozenset({'id', 'ends_at', 'updated_at'}),
     # Whoever the node is held for loses it, whatever has become of the hold:
@@ -225,7 +228,9 @@ def _writer(everybody: bool) -> str | None:
         where = frame.f_code.co_filename
         if found is None and where.startswith(_TESTS):
             break
-        if has_statements(where):
+        if where == _STORE:
+            pass
+        elif has_statements(where):
             found = found or f'{name_of(pathlib.Path(where))}.' + (
                 frame.f_code.co_name)
         elif found is not None:
@@ -356,6 +361,8 @@ def written_in(source: str, stem: str) -> dict[str, set[str]]:
     :returns: the tables, by the function, as ``file.function``.
     """
     found: dict[str, set[str]] = {}
+    module = ast.parse(source)
+    stored = dict(_stored(module))
 
     def look(node: ast.AST, where: str) -> None:
         for child in ast.iter_child_nodes(node):
@@ -363,11 +370,24 @@ def written_in(source: str, stem: str) -> dict[str, set[str]]:
                 look(child, f'{stem}.{child.name}')
                 continue
             table = _table(child)
+            if isinstance(child, ast.Attribute) and child.attr in _BY_STORE:
+                table = table or stored.get(ast.unparse(child.value))
             if table is not None:
                 found.setdefault(where, set()).add(table)
             look(child, where)
-    look(ast.parse(source), f'{stem}.')
+    look(module, f'{stem}.')
     return found
+
+
+def _stored(module: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield what a module calls rows of the store, and their tables."""
+    for each in module.body:
+        if isinstance(each, ast.Assign) and isinstance(
+                each.value, ast.Call) and (
+                ast.unparse(each.value.func) == 'store.Rows'):
+            name = getattr(tables, each.value.args[1].attr).name
+            if name in NAMED:
+                yield ast.unparse(each.targets[0]), name
 
 
 def _table(node: ast.AST) -> str | None:

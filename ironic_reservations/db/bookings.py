@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
@@ -37,6 +36,7 @@ from ironic_reservations.db import conditions
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import row_counts
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
@@ -45,23 +45,27 @@ from ironic_reservations.model import maintenance
 _r = tables.reservations.c
 _l = tables.lease_reservations.c
 _m = tables.maintenance_nodes.c
-_STATES = {state.value: state for state in leases.BookingState}
-_COLUMNS = (_r.id, _r.lease_reservation_id, _r.place, _r.node_uuid,
-            _r.starts_at, _r.expires_at, _r.state, _r.lessee,
-            _r.lessee_before, _r.project_id, _r.uuid)
+#: The rows of bookings.
+BOOKING = store.Rows(
+    leases.NodeBooking, tables.reservations, 'a booking of a lease',
+    named={'reservation_id': 'lease_reservation_id', 'ends_at': 'expires_at'})
+_COLUMNS = BOOKING.columns
 # NOTE: the statements are built once: building one takes longer than all else
 # that SQLAlchemy does for a few rows.
 _LEASED = sa.join(tables.reservations, tables.lease_reservations,
                   _r.lease_reservation_id == _l.id)
+_ASKED = 'asked_'
 # SELECT ... FROM reservations JOIN lease_reservations ...
 #   LEFT OUTER JOIN instance_reservations ON ... WHERE node_uuid IN (...)
 _WITH_WANTS = sa.select(
     *_COLUMNS, _l.hypervisor_properties, _l.resource_properties,
-    *db_instances.COLUMNS).select_from(sa.outerjoin(
+    *db_instances.labelled(_ASKED)).select_from(sa.outerjoin(
         _LEASED, tables.instance_reservations,
         tables.instance_reservations.c.reservation_id == _l.id))
 _WITH_WANTS_OF = _WITH_WANTS.where(
     _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+# SELECT ... FROM reservations JOIN lease_reservations ON ...
+#   WHERE lease_id IN (...) ORDER BY place
 _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
     _l.lease_id.in_(sa.bindparam('leases', expanding=True))
 ).order_by(_r.place)
@@ -69,8 +73,9 @@ _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
 # cost of a row.
 _BRIEFS = sa.select(
     _l.lease_id, _r.id, _r.node_uuid,
-    sa.type_coerce(_r.starts_at, sa.DateTime),
-    sa.type_coerce(_r.expires_at, sa.DateTime), _r.state, _r.lessee,
+    sa.type_coerce(_r.starts_at, sa.DateTime).label('starts_at'),
+    sa.type_coerce(_r.expires_at, sa.DateTime).label('ends_at'), _r.state,
+    _r.lessee,
     _r.lessee_before).select_from(_LEASED).where(
         _l.lease_id.in_(sa.bindparam('leases', expanding=True)))
 # SELECT ..., generation FROM reservations JOIN nodes ON uuid = node_uuid
@@ -93,7 +98,6 @@ AS_READ = (_r.uuid.in_(sa.bindparam('read_uuids', expanding=True)),
            _r.state == sa.bindparam('read_state'))
 # NOTE: also that no lessee has been written for the nodes.
 _UNTOUCHED = (*AS_READ, _r.lessee.is_(None))
-_INSERT = sa.insert(tables.reservations)
 # NOTE: it sets the columns whose values are given.
 _UPDATE = sa.update(tables.reservations).where(*AS_READ)
 # UPDATE ... SET expires_at = CASE WHEN expires_at < ? THEN expires_at ELSE ?
@@ -110,12 +114,6 @@ _BOOKINGS = 'a booking of a lease'
 Wants = tuple[str, str, instance_reservations.InstanceReservation | None]
 
 
-def _booking(row: Sequence[Any]) -> leases.NodeBooking:
-    return leases.NodeBooking(row[0], row[1], row[2], row[3], row[4], row[5],
-                              _STATES[row[6]], row[7], row[8], row[9],
-                              row[10])
-
-
 def read_with_wants(connection: sa.Connection,
                     node_uuids: Collection[str] | None = None
                     ) -> list[tuple[leases.NodeBooking, Wants]]:
@@ -126,13 +124,20 @@ def read_with_wants(connection: sa.Connection,
     rows = (connection.execute(_WITH_WANTS) if node_uuids is None
             else connection.execute(_WITH_WANTS_OF,
                                     {'uuids': list(node_uuids)}))
+    made = BOOKING.reader(rows)
+    asked = db_instances.reader(rows, prefix=_ASKED)
+    others = store.values_of(rows, f'{_ASKED}id', 'hypervisor_properties',
+                             'resource_properties')
     known: dict[str, instance_reservations.InstanceReservation] = {}
     found: list[tuple[leases.NodeBooking, Wants]] = []
     for row in rows:
+        each = made(row)
+        asked_id, hypervisor, resource = others(row)
         # NOTE: a reservation may have thousands of instances.
-        if row[13] is not None and row[1] not in known:
-            known[row[1]] = db_instances.of_row(row[13:])
-        found.append((_booking(row), (row[11], row[12], known.get(row[1]))))
+        if asked_id is not None and each.reservation_id not in known:
+            known[each.reservation_id] = asked(row)
+        found.append((each, (hypervisor, resource,
+                             known.get(each.reservation_id))))
     return found
 
 
@@ -146,8 +151,8 @@ def read_with_uuid(connection: sa.Connection, uuid: str) -> bool:
 def read_of_leases(connection: sa.Connection, lease_ids: Collection[str]
                    ) -> list[leases.NodeBooking]:
     """Return the bookings of leases, ordered by place."""
-    return [_booking(row) for row in connection.execute(
-        _OF_LEASES, {'leases': list(lease_ids)})]
+    return BOOKING.all(connection.execute(
+        _OF_LEASES, {'leases': list(lease_ids)}))
 
 
 def read_briefs(connection: sa.Connection, lease_ids: Collection[str]
@@ -159,8 +164,10 @@ def read_briefs(connection: sa.Connection, lease_ids: Collection[str]
     # SELECT lease_id, id, node_uuid, ... FROM reservations
     #   JOIN lease_reservations ... WHERE lease_id IN (...)
     found: dict[str, list[lease_parts.Brief]] = {}
-    for row in connection.execute(_BRIEFS, {'leases': list(lease_ids)}):
-        found.setdefault(row[0], []).append(tuple(row[1:]))
+    rows = connection.execute(_BRIEFS, {'leases': list(lease_ids)})
+    brief = store.record(lease_parts.Brief).reader(rows)
+    for row in rows:
+        found.setdefault(row.lease_id, []).append(brief(row))
     return {lease_id: frozenset(each) for lease_id, each in found.items()}
 
 
@@ -176,7 +183,8 @@ def read_of_hosts(connection: sa.Connection, lease_id: str | None = None,
     # SELECT ..., lease_id, leases.starts_at FROM reservations
     #   JOIN lease_reservations ON ... JOIN leases ON ... WHERE ...
     of_lease = tables.leases.c
-    query = (sa.select(*_COLUMNS, _l.lease_id, of_lease.starts_at)
+    query = (sa.select(*_COLUMNS, _l.lease_id,
+                       of_lease.starts_at.label('lease_starts_at'))
              .select_from(sa.join(_LEASED, tables.leases,
                                   _l.lease_id == of_lease.id))
              .order_by(of_lease.starts_at, _r.id))
@@ -184,8 +192,10 @@ def read_of_hosts(connection: sa.Connection, lease_id: str | None = None,
                           (_r.node_uuid, node_uuid)):
         if value is not None:
             query = query.where(column == value)
-    return [(dataclasses.replace(_booking(row), starts_at=row[12]), row[11])
-            for row in connection.execute(query)]
+    rows = connection.execute(query)
+    made = BOOKING.reader(rows)
+    return [(dataclasses.replace(made(row), starts_at=row.lease_starts_at),
+             row.lease_id) for row in rows]
 
 
 def read_of_project(connection: sa.Connection, project_id: str | None,
@@ -222,10 +232,10 @@ def read_of_node(connection: sa.Connection, node_uuid: str,
     """Return the present and future bookings of a node, by start."""
     # SELECT ... WHERE node_uuid = ? AND immediate IS NULL AND (it has the
     #   node OR it is to come) ORDER BY starts_at
-    return [_booking(row) for row in connection.execute(
+    return BOOKING.all(connection.execute(
         sa.select(*_COLUMNS)
         .where(_r.node_uuid == node_uuid, _there(now))
-        .order_by(_r.starts_at, _r.id))]
+        .order_by(_r.starts_at, _r.id)))
 
 
 def read_with_windows(connection: sa.Connection, node_uuid: str,
@@ -233,14 +243,16 @@ def read_with_windows(connection: sa.Connection, node_uuid: str,
                       ) -> tuple[list[leases.NodeBooking],
                                  list[maintenance.NodeWindow]]:
     """Return the present and future bookings and windows of a node."""
-    rows = connection.execute(_with_windows(),
-                              {'of_node': node_uuid, 'now': now}).all()
+    result = connection.execute(_with_windows(),
+                                {'of_node': node_uuid, 'now': now})
+    made, rows = BOOKING.reader(result), result.all()
     return sorted(
-        (_booking(row) for row in rows if row[0] is not None),
+        (made(row) for row in rows if row.id is not None),
         key=lambda each: (each.starts_at, each.id)), [
-            maintenance.NodeWindow(row[1], row[3], row[4], row[5],
-                                   maintenance.State(row[6]))
-            for row in rows if row[0] is None]
+            maintenance.NodeWindow(
+                row.reservation_id, row.node_uuid, row.starts_at, row.ends_at,
+                maintenance.State(row.state)) for row in rows
+            if row.id is None]
 
 
 @functools.cache
@@ -267,12 +279,15 @@ def read_of_reservation(connection: sa.Connection, reservation_id: str,
 
     They are ordered by place.
     """
-    return [_booking(row) for row in connection.execute(
+    # SELECT ... FROM reservations WHERE lease_reservation_id = ?
+    #   AND state <> 'ending' AND starts_at <= ? AND expires_at > ?
+    #   ORDER BY place
+    return BOOKING.all(connection.execute(
         sa.select(*_COLUMNS)
         .where(_r.lease_reservation_id == reservation_id,
                _r.state != leases.BookingState.ENDING.value,
                _r.starts_at <= now, _r.expires_at > now)
-        .order_by(_r.place))]
+        .order_by(_r.place)))
 
 
 def read_leased(connection: sa.Connection, node_uuids: Collection[str],
@@ -288,13 +303,13 @@ def read_leased(connection: sa.Connection, node_uuids: Collection[str],
     maintained: dict[str, maintenance.Maintained] = {}
     for row in connection.execute(_leased(), {'uuids': list(node_uuids),
                                               'now': now}):
-        if row[7]:
-            maintained[row[0]] = maintenance.Maintained(
-                bool(row[1]), row[4], row[5])
+        if row.maintained:
+            maintained[row.node_uuid] = maintenance.Maintained(
+                bool(row.held), row.until, row.later)
             continue
-        found[row[0]] = leases.Leased(
-            bool(row[1]), None if row[2] else row[3],
-            None if row[2] else row[4], row[5], None if row[2] else row[6])
+        found[row.node_uuid] = leases.Leased(
+            bool(row.held), later=row.later) if row.over else leases.Leased(
+            bool(row.held), row.holder, row.until, row.later, row.project_id)
     return {uuid: dataclasses.replace(
         found.get(uuid, leases.UNLEASED),
         maintained=maintained.get(uuid, maintenance.Maintained()))
@@ -319,14 +334,15 @@ def _leased() -> sa.CompoundSelect[Any]:
     held = conditions.has_node(now)
     over = sa.and_(held, conditions.over(now))
     query = sa.select(
-        _r.node_uuid, sa.func.max(sa.case((held, 1))),
-        sa.func.max(sa.case((over, 1))),
-        sa.func.max(sa.case((held, _r.lease_reservation_id))),
-        sa.func.max(sa.case((held, _r.expires_at)), type_=tables.UTCDateTime),
+        _r.node_uuid, sa.func.max(sa.case((held, 1))).label('held'),
+        sa.func.max(sa.case((over, 1))).label('over'),
+        sa.func.max(sa.case((held, _r.lease_reservation_id))).label('holder'),
+        sa.func.max(sa.case((held, _r.expires_at)),
+                    type_=tables.UTCDateTime).label('until'),
         sa.func.min(sa.case((conditions.to_come(now), _r.starts_at)),
-                    type_=tables.UTCDateTime),
-        sa.func.max(sa.case((held, _r.project_id))),
-        sa.literal_column('0')
+                    type_=tables.UTCDateTime).label('later'),
+        sa.func.max(sa.case((held, _r.project_id))).label('project_id'),
+        sa.literal_column('0').label('maintained')
     ).where(_r.node_uuid.in_(uuids), _there(now)).group_by(_r.node_uuid)
     had, later = conditions.maintained(now), conditions.to_maintain(now)
     windows = sa.select(
@@ -353,23 +369,20 @@ def read_with_generations(connection: sa.Connection,
     """
     if not bookings:
         return []
-    return [(_booking(row), row[11]) for row in connection.execute(
-        _WITH_GENERATIONS, {'rows': [each.uuid for each in bookings]})]
+    rows = connection.execute(_WITH_GENERATIONS, {
+        'rows': [each.uuid for each in bookings]})
+    made = BOOKING.reader(rows)
+    return [(made(row), row.generation) for row in rows]
 
 
 def insert_many(connection: sa.Connection,
                 bookings: Collection[leases.NodeBooking],
                 user_id: str | None, now: datetime.datetime) -> None:
     """Write new bookings; the database assigns their ids."""
-    if bookings:
-        connection.execute(_INSERT, [
-            {'uuid': booking.uuid or str(uuid_module.uuid4()),
-             'node_uuid': booking.node_uuid, 'created_at': now,
-             'starts_at': booking.starts_at, 'expires_at': booking.ends_at,
-             'state': booking.state.value, 'project_id': booking.project_id,
-             'user_id': user_id, 'place': booking.place,
-             'lease_reservation_id': booking.reservation_id}
-            for booking in bookings])
+    BOOKING.insert(connection, (
+        booking if booking.uuid else dataclasses.replace(
+            booking, uuid=str(uuid_module.uuid4())) for booking in bookings),
+        created_at=now, user_id=user_id)
 
 
 def _groups(bookings: Iterable[leases.NodeBooking]

@@ -34,7 +34,9 @@ from ironic_reservations.db import tables
 
 _c = tables.changes.c
 _INSERT = sa.insert(tables.changes)
+# SELECT MIN(seq), MAX(seq) FROM changes
 _ENDS = sa.select(sa.func.min(_c.seq), sa.func.max(_c.seq))
+# SELECT seq, node_uuid, generation FROM changes ORDER BY seq
 _NEWER = sa.select(_c.seq, _c.node_uuid, _c.generation).order_by(_c.seq)
 _SINCE = _NEWER.where(_c.seq > sa.bindparam('since'))
 _SINCE_AND = _NEWER.where(sa.or_(
@@ -127,7 +129,8 @@ def read_since(connection: sa.Connection, since: int,
     rows = (connection.execute(_SINCE_AND, {'since': since,
                                             'missing': list(missing)})
             if missing else connection.execute(_SINCE, {'since': since}))
-    return [(row[0], row[1], row[2]) for row in rows]
+    return [(seq, node_uuid, generation)
+            for seq, node_uuid, generation in rows]
 
 
 def read_old(connection: sa.Connection, kept: int,

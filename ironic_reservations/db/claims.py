@@ -95,6 +95,7 @@ def _queue_up(connection: sa.Connection, name: str,
 
 def drop(connection: sa.Connection, name: str, owner: str) -> None:
     """Release a claim."""
+    # DELETE FROM claims WHERE name = ? AND owner = ?
     connection.execute(sa.delete(tables.claims).where(
         _c.name == name, _c.owner == owner))
 

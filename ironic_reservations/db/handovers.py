@@ -26,22 +26,49 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import row_counts
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import handovers
 from ironic_reservations.model import leases
 
 _h = tables.handovers.c
-_COLUMNS = (_h.node_uuid, _h.holder, _h.document, _h.acts, _h.dirty,
-            _h.settles_at, _h.settled, _h.phase)
+
+
+def _acts(acts: Collection[str]) -> str:
+    return json.dumps(sorted(acts))
+
+
+def _text(document: handovers.Document | None) -> str | None:
+    return None if document is None else json.dumps(
+        dataclasses.asdict(document))
+
+
+def _document(text: str | None) -> handovers.Document | None:
+    if text is None:
+        return None
+    values: Mapping[str, Any] = json.loads(text)
+    return handovers.Document(values['node'], tuple(values['vifs']),
+                              values['targets'], values['connectors'],
+                              values['ports'], values['portgroups'],
+                              values['parts'])
+
+
+_HANDOVER = store.Rows(
+    handovers.Handover, tables.handovers, 'the handover of a node',
+    as_read=('node_uuid', 'holder', 'settles_at', 'settled', 'dirty', 'phase',
+             'acts'),
+    changing=('acts', 'dirty', 'settles_at', 'settled', 'phase'),
+    decode={'document': _document,
+            'acts': lambda text: frozenset(json.loads(text))},
+    encode={'document': _text, 'acts': _acts})
 
 
 def read(connection: sa.Connection, node_uuids: Collection[str]
          ) -> dict[str, handovers.Handover]:
     """Return the handovers of nodes, by node uuid."""
     # SELECT ... FROM handovers WHERE node_uuid IN (...)
-    return {row.node_uuid: _of_row(row) for row in connection.execute(
-        sa.select(*_COLUMNS).where(_h.node_uuid.in_(node_uuids)))}
+    return {each.node_uuid: each for each in _HANDOVER.all(connection.execute(
+        sa.select(*_HANDOVER.columns).where(_h.node_uuid.in_(node_uuids))))}
 
 
 def insert(connection: sa.Connection, handover: handovers.Handover) -> None:
@@ -49,9 +76,7 @@ def insert(connection: sa.Connection, handover: handovers.Handover) -> None:
 
     :raises Conflict: the node has a row already.
     """
-    connection.execute(sa.insert(tables.handovers), {
-        'node_uuid': handover.node_uuid, 'holder': handover.holder,
-        'document': _text(handover.document), **_changed(handover)})
+    _HANDOVER.insert(connection, [handover])
 
 
 def update(connection: sa.Connection, before: handovers.Handover,
@@ -61,19 +86,10 @@ def update(connection: sa.Connection, before: handovers.Handover,
     :param before: the handover as it was read.
     :raises Conflict: the row has changed since.
     """
-    # UPDATE handovers SET acts = ?, dirty = ?, settles_at = ?, settled = ?,
-    #     phase = ?
-    #   WHERE node_uuid = ? AND holder = ? AND settles_at = ? AND settled = ?
-    #     AND dirty = ? AND phase = ?
-    row_counts.check(connection.execute(
-        sa.update(tables.handovers)
-        .where(_h.node_uuid == before.node_uuid, _h.holder == before.holder,
-               _h.settles_at == before.settles_at,
-               _h.settled == before.settled, _h.dirty == before.dirty,
-               _h.phase == before.phase.value, _h.acts == _acts(before))
-        .values(_changed(after) if after.document == before.document else {
-            'document': _text(after.document), **_changed(after)})),
-        1, 'the handover of a node')
+    # The document may be long.
+    more = {} if after.document == before.document else {
+        'document': _text(after.document)}
+    _HANDOVER.update(connection, before, after, None, **more)
 
 
 def delete_of_node(connection: sa.Connection,
@@ -95,33 +111,3 @@ def delete(connection: sa.Connection,
             _h.holder.in_({each.uuid for each in bookings})))
 
 
-def _changed(handover: handovers.Handover) -> dict[str, Any]:
-    return {'acts': _acts(handover), 'dirty': handover.dirty,
-            'settles_at': handover.settles_at, 'settled': handover.settled,
-            'phase': handover.phase.value}
-
-
-def _acts(handover: handovers.Handover) -> str:
-    return json.dumps(sorted(handover.acts))
-
-
-def _of_row(row: sa.Row[Any]) -> handovers.Handover:
-    return handovers.Handover(
-        row.node_uuid, row.holder, _document(row.document),
-        frozenset(json.loads(row.acts)), row.dirty, row.settles_at,
-        handovers.Phase(row.phase), row.settled)
-
-
-def _text(document: handovers.Document | None) -> str | None:
-    return (None if document is None
-            else json.dumps(dataclasses.asdict(document)))
-
-
-def _document(text: str | None) -> handovers.Document | None:
-    if text is None:
-        return None
-    values: Mapping[str, Any] = json.loads(text)
-    return handovers.Document(values['node'], tuple(values['vifs']),
-                              values['targets'], values['connectors'],
-                              values['ports'], values['portgroups'],
-                              values['parts'])

@@ -18,12 +18,17 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import conditions
+from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 
 _r = tables.reservations.c
+_BOOKED = 'booked_'
+_HOLDERS = sa.select(_r.immediate, *db_reservations.RESERVATION.columns,
+                     *db_bookings.BOOKING.labelled(_BOOKED))
 
 
 def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime,
@@ -38,26 +43,16 @@ def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime,
     #   AND (it is live OR it has the node [OR it starts soon])
     held: node_reservation.Reservation | None = None
     bookings: list[leases.NodeBooking] = []
-    for row in connection.execute(sa.select(
-            _r.id, _r.uuid, _r.instance_uuid, _r.created_at, _r.updated_at,
-            _r.starts_at, _r.expires_at, _r.state, _r.project_id,
-            _r.immediate, _r.lease_reservation_id, _r.place, _r.lessee,
-            _r.acted
-    ).where(_r.node_uuid == node_uuid,
-            sa.or_(conditions.live(now), conditions.has_node(now),
-                   *([] if soon is None else [sa.and_(
-                       conditions.to_come(now), _r.starts_at <= soon)])))):
+    rows = connection.execute(_HOLDERS.where(
+        _r.node_uuid == node_uuid,
+        sa.or_(conditions.live(now), conditions.has_node(now),
+               *([] if soon is None else [sa.and_(
+                   conditions.to_come(now), _r.starts_at <= soon)]))))
+    reservation = db_reservations.RESERVATION.reader(rows)
+    booking = db_bookings.BOOKING.reader(rows, prefix=_BOOKED)
+    for row in rows:
         if row.immediate is not None:
-            held = node_reservation.Reservation(
-                uuid=row.uuid, node_uuid=node_uuid,
-                instance_uuid=row.instance_uuid, created_at=row.created_at,
-                updated_at=row.updated_at, expires_at=row.expires_at,
-                state=node_reservation.State(row.state),
-                project_id=row.project_id, id=row.id, acted=row.acted)
+            held = reservation(row)
         else:
-            bookings.append(leases.NodeBooking(
-                row.id, row.lease_reservation_id, row.place, node_uuid,
-                row.starts_at, row.expires_at,
-                leases.BookingState(row.state), row.lessee,
-                project_id=row.project_id, uuid=row.uuid))
+            bookings.append(booking(row))
     return held, bookings

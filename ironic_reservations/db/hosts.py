@@ -16,15 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import datetime
-from typing import Any
 import uuid as uuid_module
 
 import sqlalchemy as sa
 
 from ironic_reservations.db import row_counts
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
@@ -32,11 +31,7 @@ from ironic_reservations.model import mirrored_node
 _h = tables.hosts.c
 _c = tables.host_capabilities.c
 _p = tables.capabilities.c
-_HOSTS = sa.select(_h.id, _h.node_uuid, _h.reservable, _h.created_at,
-                   _h.updated_at, _h.excluded).order_by(_h.id)
-# NOTE: built once, since each request on the timeline needs it.
-_HOSTS_BY_NODE = _HOSTS.where(
-    _h.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+# SELECT host_id, name, value FROM host_capabilities ORDER BY name
 _CAPABILITIES = sa.select(_c.host_id, _c.name, _c.value).order_by(_c.name)
 _CAPABILITIES_BY_HOST = _CAPABILITIES.where(
     _c.host_id.in_(sa.bindparam('ids', expanding=True)))
@@ -68,6 +63,15 @@ class Row:
                            self.capabilities, self.excluded)
 
 
+_HOST = store.Rows(Row, tables.hosts, 'host {0.id}',
+                   as_read=('id', 'node_uuid'))
+# SELECT id, node_uuid, ... FROM hosts ORDER BY id
+_HOSTS = sa.select(*_HOST.columns).order_by(_h.id)
+# NOTE: built once, since each request on the timeline needs it.
+_HOSTS_BY_NODE = _HOSTS.where(
+    _h.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+
+
 @dataclasses.dataclass(frozen=True)
 class Property:
     """A name of capabilities, and the values that hosts have for it."""
@@ -96,29 +100,27 @@ def read(connection: sa.Connection, *, ids: Collection[int] | None = None,
         query = query.where(_h.id > after)
     if limit is not None:
         query = query.limit(limit)
-    rows = connection.execute(query, given).all()
+    result = connection.execute(query, given)
+    made, rows = _HOST.reader(result, 'capabilities'), result.all()
     if not rows:
         return []
     said = (connection.execute(_CAPABILITIES)
             if ids is node_uuids is after is limit is None
             else connection.execute(_CAPABILITIES_BY_HOST,
-                                    {'ids': [row[0] for row in rows]}))
+                                    {'ids': [row.id for row in rows]}))
     capabilities: dict[int, dict[str, str]] = {}
     for host_id, name, value in said:
         capabilities.setdefault(host_id, {})[name] = value
-    return [_row(row, capabilities.get(row[0], {})) for row in rows]
+    return [made(row, capabilities.get(row.id, {})) for row in rows]
 
 
 def read_node_uuids(connection: sa.Connection,
                     node_uuids: Collection[str]) -> frozenset[str]:
     """Return those of some nodes that are hosts."""
+    # SELECT node_uuid FROM hosts WHERE node_uuid IN (...)
     return frozenset(connection.execute(
         sa.select(_h.node_uuid).where(_h.node_uuid.in_(node_uuids))
     ).scalars())
-
-
-def _row(row: Sequence[Any], capabilities: Mapping[str, str]) -> Row:
-    return Row(row[0], row[1], row[2], row[3], row[4], capabilities, row[5])
 
 
 def insert(connection: sa.Connection, node_uuid: str,
@@ -128,11 +130,8 @@ def insert(connection: sa.Connection, node_uuid: str,
     :param excluded: whether the configuration closes it.
     :raises oslo_db.exception.DBDuplicateEntry: it is a host already.
     """
-    result = connection.execute(sa.insert(tables.hosts).values(
-        node_uuid=node_uuid, reservable=True, created_at=now,
-        excluded=excluded))
-    assert result.inserted_primary_key is not None
-    return int(result.inserted_primary_key[0])
+    return int(_HOST.insert_one(connection, Row(
+        0, node_uuid, True, now, None, excluded=excluded)))
 
 
 def update(connection: sa.Connection, host_id: int, node_uuid: str,
@@ -155,6 +154,10 @@ def write_capabilities(connection: sa.Connection, host_ids: Collection[int],
                        said: Mapping[str, str | None],
                        now: datetime.datetime) -> None:
     """Set capabilities of hosts; ``None`` removes one."""
+    # DELETE FROM host_capabilities WHERE host_id IN (...)
+    #   AND name IN (...)
+    # SELECT name FROM capabilities WHERE name IN (...)
+    # INSERT INTO capabilities ...; INSERT INTO host_capabilities ...
     if not said or not host_ids:
         return
     connection.execute(sa.delete(tables.host_capabilities).where(
@@ -190,6 +193,8 @@ def delete(connection: sa.Connection, host_id: int, node_uuid: str) -> None:
 def read_properties(connection: sa.Connection,
                     name: str | None = None) -> list[Property]:
     """Return the capabilities that hosts have, ordered by name."""
+    # SELECT id, name, ... FROM capabilities ORDER BY name
+    # SELECT DISTINCT name, value FROM host_capabilities ORDER BY value
     query = sa.select(_p.id, _p.name, _p.private, _p.created_at,
                       _p.updated_at).order_by(_p.name)
     said = sa.select(_c.name, _c.value).distinct().order_by(_c.value)
@@ -199,8 +204,10 @@ def read_properties(connection: sa.Connection,
     values: dict[str, list[str]] = {}
     for key, value in connection.execute(said):
         values.setdefault(key, []).append(value)
-    return [Property(*row, tuple(values[row[1]]))
-            for row in connection.execute(query) if row[1] in values]
+    rows = connection.execute(query)
+    made = store.record(Property).reader(rows, 'values')
+    return [made(row, tuple(values[row.name]))
+            for row in rows if row.name in values]
 
 
 def update_private(connection: sa.Connection, name: str, private: bool,
@@ -209,6 +216,7 @@ def update_private(connection: sa.Connection, name: str, private: bool,
 
     Callers who may manage hosts see it in any case.
     """
+    # UPDATE capabilities SET private = ?, updated_at = ? WHERE name = ?
     connection.execute(sa.update(tables.capabilities)
                        .where(_p.name == name)
                        .values(private=private, updated_at=now))

@@ -25,6 +25,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
@@ -33,8 +34,10 @@ _p = tables.in_flight_requests.c
 _r = tables.reservations.c
 _s = tables.leases.c
 _l = tables.lease_reservations.c
-_COLUMNS = tuple(_p[field.name] for field in
-                 dataclasses.fields(in_flight.InFlight))
+_REQUEST = store.Rows(
+    in_flight.InFlight, tables.in_flight_requests, 'a request in flight',
+    as_read=('id', 'node_uuid', 'token', 'expires_at', 'seen'),
+    changing=('seen', 'seen_at'))
 # SELECT node_uuid, MAX(expires_at) FROM in_flight_requests
 #   WHERE node_uuid IN (...) GROUP BY node_uuid
 # NOTE: also if that has passed: a request without an answer may still be
@@ -80,6 +83,7 @@ def insert(connection: sa.Connection, node_uuid: str, token: str,
     :param expires_at: when the answer is due at the latest.
     :param act: the act of a ticket, or :data:`.in_flight.CHANGE`.
     """
+    # INSERT INTO in_flight_requests (...) VALUES (...)
     # NOTE: passing values beside the statement costs SQLAlchemy much less.
     connection.execute(sa.insert(tables.in_flight_requests), {
         'node_uuid': node_uuid, 'token': token,
@@ -161,6 +165,8 @@ def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
 
 def void_ticket(connection: sa.Connection, token: str) -> bool:
     """Delete a ticket that has not been used; return whether it was."""
+    # DELETE FROM in_flight_requests WHERE token = ?
+    #   AND state = 'issued'
     return bool(connection.execute(
         sa.delete(tables.in_flight_requests)
         .where(_p.token == token,
@@ -172,6 +178,8 @@ def void_tickets(connection: sa.Connection, lease_id: str) -> int:
 
     :returns: how many there were.
     """
+    # DELETE FROM in_flight_requests WHERE lease_id = ?
+    #   AND state = 'issued'
     return connection.execute(
         sa.delete(tables.in_flight_requests)
         .where(_p.lease_id == lease_id,
@@ -181,6 +189,8 @@ def void_tickets(connection: sa.Connection, lease_id: str) -> int:
 def void_acts(connection: sa.Connection, node_uuid: str,
               acts: Collection[str]) -> None:
     """Delete the unused tickets for some acts on a node."""
+    # DELETE FROM in_flight_requests WHERE node_uuid = ?
+    #   AND act IN (...) AND state = 'issued'
     connection.execute(sa.delete(tables.in_flight_requests).where(
         _p.node_uuid == node_uuid, _p.act.in_(acts),
         _p.state == in_flight.State.ISSUED.value))
@@ -209,25 +219,16 @@ def delete(connection: sa.Connection, token: str, node_uuid: str) -> bool:
 
     :returns: ``False`` if it was gone, so that the node was not kept for it.
     """
+    # DELETE FROM in_flight_requests WHERE token = ? AND node_uuid = ?
     return bool(connection.execute(
         sa.delete(tables.in_flight_requests).where(
             _p.token == token, _p.node_uuid == node_uuid)).rowcount)
 
 
-def _as_read(row: in_flight.InFlight) -> sa.ColumnElement[bool]:
-    """Return the condition that a row is unchanged since it was read."""
-    return sa.and_(
-        _p.id == row.id, _p.node_uuid == row.node_uuid,
-        _p.token == row.token,
-        _p.expires_at == row.expires_at,
-        _p.seen.is_not_distinct_from(row.seen))
-
-
 def delete_as_read(connection: sa.Connection,
                    row: in_flight.InFlight) -> bool:
     """Delete a request whose outcome is known, if it is unchanged."""
-    return bool(connection.execute(
-        sa.delete(tables.in_flight_requests).where(_as_read(row))).rowcount)
+    return _REQUEST.try_delete(connection, row)
 
 
 def write_seen(connection: sa.Connection, row: in_flight.InFlight,
@@ -236,9 +237,8 @@ def write_seen(connection: sa.Connection, row: in_flight.InFlight,
 
     :param seen: ``None``: in no stable one.
     """
-    connection.execute(
-        sa.update(tables.in_flight_requests).where(_as_read(row))
-        .values(seen=seen, seen_at=None if seen is None else now))
+    _REQUEST.try_update(connection, row, dataclasses.replace(
+        row, seen=seen, seen_at=None if seen is None else now))
 
 
 def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
@@ -247,6 +247,8 @@ def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
 
     :param token: the request beside others.
     """
+    # SELECT id FROM in_flight_requests WHERE reservation_uuid = ?
+    #   AND token <> ? LIMIT 1
     return connection.execute(
         sa.select(_p.id).where(_p.reservation_uuid == reservation_uuid,
                                _p.token != token)
@@ -269,6 +271,8 @@ def delete_settled(connection: sa.Connection,
 
 def read_instances(connection: sa.Connection) -> frozenset[tuple[str, str]]:
     """Return the nodes and instances of allocations in flight."""
+    # SELECT node_uuid, instance_uuid FROM in_flight_requests
+    #   WHERE instance_uuid IS NOT NULL
     return frozenset((node, instance) for node, instance in
                      connection.execute(
                          sa.select(_p.node_uuid, _p.instance_uuid).where(
@@ -284,11 +288,11 @@ def read_overdue(connection: sa.Connection, now: datetime.datetime,
     # SELECT ... FROM in_flight_requests WHERE expires_at <= ?
     #   OR (instance_uuid IS NOT NULL AND act IS NULL)
     #   ORDER BY expires_at LIMIT ?
-    return [_in_flight(row) for row in connection.execute(
-        sa.select(*_COLUMNS)
+    return _REQUEST.all(connection.execute(
+        sa.select(*_REQUEST.columns)
         .where(sa.or_(_p.expires_at <= now, sa.and_(
             _p.instance_uuid.is_not(None), _p.act.is_(None))))
-        .order_by(_p.expires_at, _p.id).limit(limit))]
+        .order_by(_p.expires_at, _p.id).limit(limit)))
 
 
 def count_overdue(connection: sa.Connection, now: datetime.datetime
@@ -301,9 +305,3 @@ def count_overdue(connection: sa.Connection, now: datetime.datetime
                   sa.func.min(_p.expires_at, type_=tables.UTCDateTime))
         .where(_p.expires_at <= now)).one()
     return int(count), oldest
-
-
-def _in_flight(row: Any) -> in_flight.InFlight:
-    values = dict(row._mapping)
-    values['state'] = in_flight.State(values['state'])
-    return in_flight.InFlight(**values)

@@ -18,16 +18,16 @@ instances is a row of ``reservations``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Sequence
 import dataclasses
 import json
 from typing import Any
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import row_counts
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
@@ -35,22 +35,43 @@ from ironic_reservations.model import instance_reservations
 _i = tables.instance_reservations.c
 _l = tables.lease_reservations.c
 _r = tables.reservations.c
-#: The columns that :func:`of_row` takes.
-COLUMNS = (_i.id, _i.reservation_id, _i.vcpus, _i.memory_mb, _i.disk_gb,
-            _i.amount, _i.affinity, _i.flavor_id, _i.aggregate_id,
-            _i.server_group_id, _i.source_flavor_id, _i.request)
+_ASKED = store.Rows(
+    instance_reservations.InstanceReservation, tables.instance_reservations,
+    'an instance reservation', apart=('request', 'flavor'),
+    as_read=('id', 'reservation_id', 'vcpus', 'memory_mb', 'disk_gb',
+             'amount'),
+    changing=('vcpus', 'memory_mb', 'disk_gb', 'amount', 'affinity',
+              'flavor_id', 'aggregate_id', 'server_group_id',
+              'source_flavor_id'))
+
+
+def labelled(prefix: str = '') -> tuple[sa.ColumnElement[Any], ...]:
+    """Return the columns that :func:`reader` reads."""
+    return (*_ASKED.labelled(prefix), _i.request.label(f'{prefix}request'))
+
+
+def reader(result: sa.CursorResult[Any], prefix: str = ''
+           ) -> Callable[[sa.Row[Any]],
+                         instance_reservations.InstanceReservation]:
+    """Return what makes an instance reservation of a row."""
+    made = _ASKED.reader(result, 'request', 'flavor', prefix=prefix)
+    request = store.values_of(result, f'{prefix}request')
+    return lambda row: made(row, *_read(request(row)))
+
+
 # NOTE: the statements are built once: building one takes longer than all else
 # that SQLAlchemy does for a few rows.
-_ALL = sa.select(*COLUMNS)
+_ALL = sa.select(*labelled())
+# SELECT ... FROM instance_reservations WHERE reservation_id IN
+#   (SELECT id FROM lease_reservations WHERE lease_id IN (...))
 _OF_LEASES = _ALL.where(_i.reservation_id.in_(
     sa.select(_l.id).where(
         _l.lease_id.in_(sa.bindparam('leases', expanding=True)))))
+# SELECT ... FROM instance_reservations WHERE reservation_id IN
+#   (SELECT lease_reservation_id FROM reservations WHERE node_uuid IN (...))
 _OF_NODES = _ALL.where(_i.reservation_id.in_(
     sa.select(_r.lease_reservation_id).where(
         _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))))
-_INSERT = sa.insert(tables.instance_reservations)
-_ASKED = 'an instance reservation'
-
 _Found = dict[str, instance_reservations.InstanceReservation]
 
 
@@ -61,16 +82,11 @@ def insert_many(
 
     :raises oslo_db.exception.DBDuplicateEntry: one of them exists already.
     """
-    rows = [{'id': each.id, 'reservation_id': each.reservation_id,
-             'vcpus': each.vcpus, 'memory_mb': each.memory_mb,
-             'disk_gb': each.disk_gb, 'amount': each.amount,
-             'affinity': each.affinity, 'flavor_id': each.flavor_id,
-             'aggregate_id': each.aggregate_id,
-             'server_group_id': each.server_group_id,
-             'source_flavor_id': each.source_flavor_id,
-             'request': _written(each)} for each in made]
-    if rows:
-        connection.execute(_INSERT, rows)
+    made = list(made)
+    if made:
+        connection.execute(_ASKED.inserting, [
+            {**_ASKED.values(each), 'request': _written(each)}
+            for each in made])
 
 
 def read_of_leases(connection: sa.Connection,
@@ -111,21 +127,7 @@ def update(connection: sa.Connection,
     :param before: as it was read.
     :raises Conflict: it has changed since.
     """
-    # UPDATE instance_reservations SET ... WHERE id = ? AND reservation_id = ?
-    #   AND vcpus = ? AND memory_mb = ? AND disk_gb = ? AND amount = ?
-    row_counts.check(connection.execute(
-        sa.update(tables.instance_reservations)
-        .where(_i.id == before.id,
-               _i.reservation_id == before.reservation_id,
-               _i.vcpus == before.vcpus, _i.memory_mb == before.memory_mb,
-               _i.disk_gb == before.disk_gb, _i.amount == before.amount)
-        .values(vcpus=after.vcpus, memory_mb=after.memory_mb,
-                disk_gb=after.disk_gb, amount=after.amount,
-                affinity=after.affinity, flavor_id=after.flavor_id,
-                aggregate_id=after.aggregate_id,
-                server_group_id=after.server_group_id,
-                source_flavor_id=after.source_flavor_id,
-                request=_written(after))), 1, _ASKED)
+    _ASKED.update(connection, before, after, request=_written(after))
 
 
 def delete_many(
@@ -138,28 +140,13 @@ def delete_many(
 
     :raises Conflict: one of them has been deleted already.
     """
-    if not gone:
-        return
-    # DELETE FROM instance_reservations WHERE id IN (...)
-    #   AND (id, reservation_id) IN ((?, ?), ...)
-    # NOTE: SQLite does not cascade by default. The first condition is for the
-    # index: MariaDB uses none for pairs.
-    row_counts.check(connection.execute(
-        sa.delete(tables.instance_reservations).where(
-            _i.id.in_([each.id for each in gone]),
-            sa.tuple_(_i.id, _i.reservation_id).in_(
-                [(each.id, each.reservation_id) for each in gone]))),
-        len(gone), _ASKED)
+    # SQLite does not cascade by default.
+    _ASKED.delete_all(connection, gone)
 
 
-def _found(rows: Iterable[Sequence[Any]]) -> _Found:
-    return {row[1]: of_row(row) for row in rows}
-
-
-def of_row(row: Sequence[Any]) -> instance_reservations.InstanceReservation:
-    """Return the instance reservation in the :data:`COLUMNS` of a row."""
-    return instance_reservations.InstanceReservation(*row[:11],
-                                                     *_read(row[11]))
+def _found(rows: sa.CursorResult[Any]) -> _Found:
+    made = reader(rows)
+    return {row.reservation_id: made(row) for row in rows}
 
 
 def _written(

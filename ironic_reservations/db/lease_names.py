@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
 
@@ -42,12 +43,11 @@ def read(connection: sa.Connection, node_uuids: Collection[str]
 
     :returns: by the ids of the lease reservations.
     """
-    return {row[0]: leases.NamedLease(
-        row[1], row[2], row[3], row[4], leases.LeaseStatus(row[5]), row[6],
-        row[7])
-        for row in connection.execute(_on(
-            node_uuids, _l.id, _s.id, _s.generation, _s.name, _s.project_id,
-            _s.status, _s.degraded, _s.user_id))}
+    rows = connection.execute(_on(
+        node_uuids, _l.id.label('reservation_id'), _s.id, _s.generation,
+        _s.name, _s.project_id, _s.status, _s.degraded, _s.user_id))
+    made = store.record(leases.NamedLease).reader(rows)
+    return {row.reservation_id: made(row) for row in rows}
 
 
 def read_by_reservation(connection: sa.Connection,
@@ -58,8 +58,9 @@ def read_by_reservation(connection: sa.Connection,
     :returns: by the ids of the lease reservations.
     """
     # SELECT ... FROM lease_reservations JOIN leases ON ... WHERE id IN (...)
-    return {row[0]: Name(*row[1:]) for row in connection.execute(
-        sa.select(_l.id, _s.id, _s.name, _s.user_id)
+    return {row.id: Name(row.lease_id, row.name, row.user_id)
+            for row in connection.execute(
+        sa.select(_l.id, _l.lease_id, _s.name, _s.user_id)
         .join_from(tables.lease_reservations, tables.leases,
                    _l.lease_id == _s.id)
         .where(_l.id.in_(reservation_ids)))}
@@ -71,7 +72,7 @@ def read_generations(connection: sa.Connection,
 
     :returns: by the ids of the lease reservations.
     """
-    return {row[0]: row[1] for row in connection.execute(_on(
+    return {row.id: row.generation for row in connection.execute(_on(
         node_uuids, _l.id, _s.generation))}
 
 

@@ -18,24 +18,32 @@ from collections.abc import Iterable
 import dataclasses
 import datetime
 import threading
+from typing import NamedTuple
 
 from ironic_reservations.model import leases
 
 #: The size of the cache in kilobytes: 5000 leases of one node each.
 _MOST = 35_000
 
-#: The values of a booking that can change: its id, its node, its start and end
-#: without a zone, its state, and both lessees.
-Brief = tuple[int, str, datetime.datetime, datetime.datetime, str,
-              str | None, str | None]
+
+class Brief(NamedTuple):
+    """The values of a booking that can change, with times without a zone."""
+
+    id: int
+    node_uuid: str
+    starts_at: datetime.datetime
+    ends_at: datetime.datetime
+    state: str
+    lessee: str | None
+    lessee_before: str | None
 
 
 def brief(booking: leases.NodeBooking) -> Brief:
     """Return the values of a booking that are compared with its row."""
-    return (booking.id, booking.node_uuid,
-            booking.starts_at.replace(tzinfo=None),
-            booking.ends_at.replace(tzinfo=None), booking.state.value,
-            booking.lessee, booking.lessee_before)
+    return Brief(booking.id, booking.node_uuid,
+                 booking.starts_at.replace(tzinfo=None),
+                 booking.ends_at.replace(tzinfo=None), booking.state.value,
+                 booking.lessee, booking.lessee_before)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

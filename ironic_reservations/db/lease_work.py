@@ -26,6 +26,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import claimed_rows
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
@@ -73,14 +74,15 @@ def take(connection: sa.Connection, lease_ids: Collection[str], token: str,
 
     :param token: a token that is never used again.
     """
+    # SELECT id, claimed_by, due_at, attempts FROM leases
+    #   WHERE id IN (...) AND claimed_by = ? ORDER BY due_at, id
     if not claimed_rows.take(connection, tables.leases, lease_ids, token,
                              _takeable(now), until):
         return []
-    return [Claim(row[0], token, row[1], row[2])
-            for row in connection.execute(
-                sa.select(_s.id, _s.due_at, _s.attempts)
-                .where(_s.id.in_(lease_ids), _s.claimed_by == token)
-                .order_by(_s.due_at, _s.id))]
+    return store.read(Claim, connection.execute(
+        sa.select(_s.id, _s.claimed_by.label('token'), _s.due_at, _s.attempts)
+        .where(_s.id.in_(lease_ids), _s.claimed_by == token)
+        .order_by(_s.due_at, _s.id)))
 
 
 def lock(connection: sa.Connection, lease_id: str,
@@ -108,8 +110,8 @@ def extend(connection: sa.Connection, claims: Collection[Claim],
             sa.update(tables.leases).where(mine)
             .values(claimed_until=until)).rowcount == len(claims):
         return frozenset(claims)
-    held = {(row[0], row[1]) for row in connection.execute(
-        sa.select(_s.id, _s.claimed_by).where(mine))}
+    held = set(connection.execute(
+        sa.select(_s.id, _s.claimed_by).where(mine)).tuples())
     return frozenset(claim for claim in claims
                      if (claim.id, claim.token) in held)
 
@@ -210,14 +212,15 @@ def read_short(connection: sa.Connection, now: datetime.datetime,
     #   JOIN lease_reservations ON ... JOIN leases ON ...
     #   WHERE state = 'planned' AND starts_at <= ? AND expires_at > ?
     #     AND (due_at > ? OR claimed_until > ?)
-    return [Short(*row) for row in connection.execute(
-        sa.select(_l.lease_id, _r.uuid, _r.node_uuid, _r.expires_at)
+    return store.read(Short, connection.execute(
+        sa.select(_l.lease_id, _r.uuid, _r.node_uuid,
+                  _r.expires_at.label('ends_at'))
         .join_from(tables.reservations, tables.lease_reservations,
                    _r.lease_reservation_id == _l.id)
         .join(tables.leases, _l.lease_id == _s.id)
         .where(_r.state == leases.BookingState.PLANNED.value,
                _r.starts_at <= now, _r.expires_at > now,
-               sa.or_(_s.due_at > until, _s.claimed_until > now)))]
+               sa.or_(_s.due_at > until, _s.claimed_until > now))))
 
 
 def read_awaited(connection: sa.Connection, now: datetime.datetime) -> bool:
@@ -287,12 +290,15 @@ def read_flags(connection: sa.Connection,
     :returns: by the id of the lease reservation: these and all that are
         flagged, or whose lease is.
     """
+    # SELECT id, lease_id, missing_resources, degraded
+    #   FROM lease_reservations JOIN leases ON ... WHERE status IN (...)
+    #   AND (degraded OR missing_resources OR id IN (...))
     live = [status.value for status in leases.LeaseStatus
             if not status.over and status is not leases.LeaseStatus.ERROR]
     flagged = sa.or_(_s.degraded, _l.missing_resources)
     if reservation_ids:
         flagged = sa.or_(flagged, _l.id.in_(reservation_ids))
-    return {row[0]: Flags(row[1], row[2], row[3])
+    return {row.id: Flags(row.lease_id, row.missing_resources, row.degraded)
             for row in connection.execute(
                 sa.select(_l.id, _l.lease_id, _l.missing_resources,
                           _s.degraded)
@@ -309,8 +315,8 @@ def count(connection: sa.Connection
     """
     # SELECT status, COUNT(*), COUNT(waiting) FROM leases
     #   WHERE status IN (...) GROUP BY status
-    return {leases.LeaseStatus(row[0]): (row[1], row[2])
-            for row in connection.execute(
+    return {leases.LeaseStatus(status): (every, waiting)
+            for status, every, waiting in connection.execute(
                 sa.select(_s.status, sa.func.count(),
                           sa.func.count(_s.waiting))
                 .where(_s.status.in_(db_leases.KEPT)).group_by(_s.status))}

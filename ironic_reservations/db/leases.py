@@ -26,7 +26,7 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import lease_parts
-from ironic_reservations.db import row_counts
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
@@ -34,31 +34,50 @@ from ironic_reservations.model import leases
 _s = tables.leases.c
 _l = tables.lease_reservations.c
 _e = tables.lease_events.c
-_LEASE = (_s.id, _s.name, _s.starts_at, _s.ends_at, _s.status, _s.created_at,
-          _s.before_end_at, _s.updated_at, _s.project_id, _s.user_id,
-          _s.degraded, _s.generation, _s.waiting, _s.between_from,
-          _s.between_until, _s.fix_before, _s.fix_at, _s.wanted_start,
-          _s.promised_start, _s.priority, _s.extensions)
+_LEASE = store.Rows(
+    leases.Lease, tables.leases, 'the lease', as_read=('id', 'generation'),
+    changing=('generation', 'name', 'start', 'end', 'before_end', 'status',
+              'degraded', 'waiting', 'updated_at', 'extensions'),
+    named={'start': 'starts_at', 'end': 'ends_at',
+           'before_end': 'before_end_at'},
+    decode={'extensions': lambda number: number or 0},
+    encode={'extensions': lambda number: number or None})
+_BETWEEN = store.Rows(
+    leases.Between, tables.leases, 'the open dates of a lease',
+    named={'earliest': 'between_from', 'latest': 'between_until'})
+_QUEUED = store.Rows(
+    leases.Queued, tables.leases, 'the place of a lease in the queue',
+    named={'wanted': 'wanted_start', 'promised': 'promised_start'})
+# The generation of the lease covers its reservations and events.
+_OF_LEASE = sa.bindparam('of_lease')
+_PART = store.Rows(
+    leases.LeaseReservation, tables.lease_reservations,
+    'a part of the lease', as_read=('id',), where=(_l.lease_id == _OF_LEASE,),
+    changing=('status', 'least', 'most', 'hypervisor_properties',
+              'resource_properties', 'before_end', 'missing_resources',
+              'resources_changed', 'updated_at'))
+_EVENT = store.Rows(
+    leases.Event, tables.lease_events, 'a part of the lease',
+    named={'type': 'event_type'}, as_read=('id',),
+    changing=('time', 'status', 'updated_at'),
+    where=(_e.lease_id == _OF_LEASE,))
+_COLUMNS = (*_LEASE.columns, *_BETWEEN.columns, *_QUEUED.columns)
 #: The columns that show whether a cached lease is up to date.
 _HEAD = (_s.id, _s.generation, _s.waiting)
-_RESERVATION = (_l.id, _l.status, _l.least, _l.most, _l.created_at,
-                _l.resource_id, _l.updated_at, _l.resource_type,
-                _l.hypervisor_properties, _l.resource_properties,
-                _l.before_end, _l.missing_resources, _l.resources_changed,
-                _l.lease_id)
-_EVENT = (_e.id, _e.event_type, _e.time, _e.status, _e.created_at,
-          _e.updated_at, _e.lease_id)
 # NOTE: the statements are built once: building one takes longer than all else
 # that SQLAlchemy does for a few rows.
 _IDS = sa.bindparam('ids', expanding=True)
-_BY_ID = sa.select(*_LEASE).where(_s.id.in_(_IDS)).order_by(_s.created_at,
-                                                            _s.id)
-_RESERVATIONS = sa.select(*_RESERVATION).where(
+# SELECT ... FROM leases WHERE id IN (...) ORDER BY created_at, id
+_BY_ID = sa.select(*_COLUMNS).where(_s.id.in_(_IDS)).order_by(_s.created_at,
+                                                              _s.id)
+# SELECT ... FROM lease_reservations WHERE lease_id IN (...) ORDER BY place
+_RESERVATIONS = sa.select(*_PART.columns, _l.lease_id).where(
     _l.lease_id.in_(_IDS)).order_by(_l.place)
 # NOTE: ``literal_column``, so that the ids are its only parameters. Events of
 # the same time are ordered by their kind: the warning before the end of a
 # short lease may be due at its start.
-_EVENTS = sa.select(*_EVENT).where(_e.lease_id.in_(_IDS)).order_by(
+_EVENTS = sa.select(*_EVENT.columns, _e.lease_id).where(
+    _e.lease_id.in_(_IDS)).order_by(
     _e.time, sa.case(*(
         (_e.event_type == sa.literal_column(f"'{kind.value}'"),
          sa.literal_column(str(place)))
@@ -68,26 +87,14 @@ _AS_READ = (_s.id.in_(_IDS), sa.tuple_(_s.id, _s.generation).in_(
     sa.bindparam('pairs', expanding=True)))
 _RAISE = sa.update(tables.leases).where(*_AS_READ).values(
     generation=sa.bindparam('written'))
+# DELETE FROM lease_events WHERE lease_id IN (...)
 _DELETE_EVENTS = sa.delete(tables.lease_events).where(_e.lease_id.in_(_IDS))
+# DELETE FROM lease_reservations WHERE lease_id IN (...)
 _DELETE_RESERVATIONS = sa.delete(tables.lease_reservations).where(
     _l.lease_id.in_(_IDS))
-_INSERT = sa.insert(tables.leases)
-_INSERT_RESERVATIONS = sa.insert(tables.lease_reservations)
-_INSERT_EVENTS = sa.insert(tables.lease_events)
-# NOTE: they set the columns whose values are given.
-_UPDATE = sa.update(tables.leases).where(
-    _s.id == sa.bindparam('of_id'), _s.generation == sa.bindparam('read'))
-_UPDATE_EVENT = sa.update(tables.lease_events).where(
-    _e.id == sa.bindparam('of_id'), _e.lease_id == sa.bindparam('of_lease'))
-_PART = 'a part of the lease'
-_STATUSES = {status.value: status for status in leases.LeaseStatus}
 #: The statuses of leases that still have something, or will.
 KEPT = tuple(status.value for status in leases.LeaseStatus
              if status is not leases.LeaseStatus.TERMINATED)
-_RESERVATION_STATUSES = {status.value: status
-                         for status in leases.ReservationStatus}
-_TYPES = {kind.value: kind for kind in leases.EventType}
-_EVENT_STATUSES = {status.value: status for status in leases.EventStatus}
 
 
 def read(connection: sa.Connection,
@@ -96,8 +103,8 @@ def read(connection: sa.Connection,
 
     If any of them has instances, it takes one more.
     """
-    rows = connection.execute(_BY_ID, {'ids': list(lease_ids)}).all()
-    return _whole(connection, rows)
+    return _whole(connection, connection.execute(
+        _BY_ID, {'ids': list(lease_ids)}))
 
 
 def read_of_reservation(connection: sa.Connection,
@@ -121,15 +128,17 @@ def read_page(connection: sa.Connection, project_id: str | None,
     :param known: a cache; it requires a connection whose queries see one
         consistent state.
     """
-    query = sa.select(*(_LEASE if known is None else _HEAD))
+    # SELECT ... FROM leases (JOIN those to be shown) WHERE project_id = ?
+    #   AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?
+    query = sa.select(*(_COLUMNS if known is None else _HEAD))
     if ended_since is not None:
         shown = _shown(project_id, marker, limit, ended_since)
         query = query.join(shown, shown.c.id == _s.id)
     elif project_id is not None:
         query = query.where(_s.project_id == project_id)
-    rows = connection.execute(_first(query, marker, limit)).all()
+    rows = connection.execute(_first(query, marker, limit))
     return (_whole(connection, rows) if known is None
-            else _listed(connection, rows, known))
+            else _listed(connection, rows.all(), known))
 
 
 def _first(query: sa.Select[Any], marker: leases.Lease | None,
@@ -168,20 +177,20 @@ def read_forgettable(connection: sa.Connection, before: datetime.datetime,
     #   AND due_at IS NULL ORDER BY updated_at LIMIT ?
     # NOTE: a lease that is due still has work to be done.
     return _whole(connection, connection.execute(
-        sa.select(*_LEASE)
+        sa.select(*_COLUMNS)
         .where(_s.status == leases.LeaseStatus.TERMINATED.value,
                _s.updated_at < before, _s.due_at.is_(None))
-        .order_by(_s.updated_at, _s.id).limit(limit)).all())
+        .order_by(_s.updated_at, _s.id).limit(limit)))
 
 
-def _listed(connection: sa.Connection, rows: Sequence[Sequence[Any]],
+def _listed(connection: sa.Connection, rows: Sequence[sa.Row[Any]],
             known: lease_parts.KnownParts) -> list[leases.Lease]:
     """Return whole leases, reading only what is not in the cache."""
-    kept = known.find((row[0], row[1]) for row in rows)
+    kept = known.find((row.id, row.generation) for row in rows)
     briefs = db_bookings.read_briefs(connection, kept) if kept else {}
     moved = [lease_id for lease_id, each in kept.items()
              if briefs.get(lease_id, frozenset()) != each.bookings]
-    lacking = [row[0] for row in rows if row[0] not in kept]
+    lacking = [row.id for row in rows if row.id not in kept]
     found = {lease_id: each.lease for lease_id, each in kept.items()}
     if lacking:
         found.update((lease.id, lease) for lease in read(connection, lacking))
@@ -193,12 +202,13 @@ def _listed(connection: sa.Connection, rows: Sequence[Sequence[Any]],
                     booked.get(each.id, ())))
                 for each in found[lease_id].reservations)))
             for lease_id in moved)
-    waits = [row for row in rows if found[row[0]].waiting != row[2]]
-    found.update((row[0], dataclasses.replace(found[row[0]], waiting=row[2]))
+    waits = [row for row in rows if found[row.id].waiting != row.waiting]
+    found.update((row.id, dataclasses.replace(found[row.id],
+                                              waiting=row.waiting))
                  for row in waits)
     known.keep(lease_parts.Listed.of(found[lease_id]) for lease_id in {
-        *lacking, *moved, *(row[0] for row in waits)})
-    return [found[row[0]] for row in rows]
+        *lacking, *moved, *(row.id for row in waits)})
+    return [found[row.id] for row in rows]
 
 
 def _booked(connection: sa.Connection, lease_ids: Collection[str]
@@ -211,31 +221,34 @@ def _booked(connection: sa.Connection, lease_ids: Collection[str]
 
 
 def _whole(connection: sa.Connection,
-           rows: Sequence[Sequence[Any]]) -> list[leases.Lease]:
+           result: sa.CursorResult[Any]) -> list[leases.Lease]:
+    made = _LEASE.reader(result, 'reservations', 'events', 'between', 'queued')
+    rows = result.all()
     if not rows:
         return []
-    ids = [row[0] for row in rows]
-    asked = connection.execute(_RESERVATIONS, {'ids': ids}).all()
+    ids = [row.id for row in rows]
+    asked = connection.execute(_RESERVATIONS, {'ids': ids})
+    part, parts = _PART.reader(asked, 'bookings', 'instances'), asked.all()
     sized = (db_instances.read_of_leases(connection, ids) if any(
-        row[7] in instance_reservations.KINDS for row in asked) else {})
+        row.resource_type in instance_reservations.KINDS for row in parts)
+        else {})
     events: dict[str, list[leases.Event]] = {}
-    for row in connection.execute(_EVENTS, {'ids': ids}):
-        events.setdefault(row[6], []).append(leases.Event(
-            row[0], _TYPES[row[1]], row[2], _EVENT_STATUSES[row[3]], row[4],
-            row[5]))
+    found = connection.execute(_EVENTS, {'ids': ids})
+    event, of_lease = _EVENT.reader(found), store.values_of(found, 'lease_id')
+    for row in found:
+        events.setdefault(of_lease(row), []).append(event(row))
     booked = _booked(connection, ids)
     reservations: dict[str, list[leases.LeaseReservation]] = {}
-    for row in asked:
-        reservations.setdefault(row[13], []).append(leases.LeaseReservation(
-            row[0], _RESERVATION_STATUSES[row[1]], *row[2:13],
-            tuple(booked.get(row[0], ())), sized.get(row[0])))
-    return [leases.Lease(
-        *row[:4], _STATUSES[row[4]], *row[5:13],
-        tuple(reservations.get(row[0], ())), tuple(events.get(row[0], ())),
-        None if row[13] is None else leases.Between(*row[13:17]),
-        None if row[17] is None else leases.Queued(*row[17:20]),
-        row[20] or 0)
-        for row in rows]
+    for row in parts:
+        reservations.setdefault(row.lease_id, []).append(part(
+            row, tuple(booked.get(row.id, ())), sized.get(row.id)))
+    return [made(
+        row, tuple(reservations.get(row.id, ())),
+        tuple(events.get(row.id, ())),
+        None if row.earliest is None else leases.Between(
+            row.earliest, row.latest, row.fix_before, row.fix_at),
+        None if row.wanted is None else leases.Queued(
+            row.wanted, row.promised, row.priority)) for row in rows]
 
 
 def read_starting(connection: sa.Connection, after: datetime.datetime,
@@ -245,8 +258,8 @@ def read_starting(connection: sa.Connection, after: datetime.datetime,
     # SELECT id, starts_at, user_id FROM leases
     #   WHERE status = 'PENDING' AND starts_at > ? AND starts_at <= ?
     #   ORDER BY starts_at, id
-    return [(row[0], row[1], row[2]) for row in connection.execute(
-        sa.select(_s.id, _s.starts_at, _s.user_id)
+    return [(lease_id, start, user) for lease_id, start, user
+            in connection.execute(sa.select(_s.id, _s.starts_at, _s.user_id)
         .where(_s.status == leases.LeaseStatus.PENDING.value,
                _s.starts_at > after, _s.starts_at <= until)
         .order_by(_s.starts_at, _s.id))]
@@ -258,6 +271,8 @@ def count_live(connection: sa.Connection, project_id: str | None,
 
     :param without: ids of leases to leave out.
     """
+    # SELECT COUNT(*) FROM leases WHERE status IN (...)
+    #   AND project_id = ? AND id NOT IN (...)
     # NOTE: a positive list, since a negation uses no index.
     live = [status.value for status in leases.LeaseStatus if not status.over]
     query = (sa.select(sa.func.count()).select_from(tables.leases)
@@ -296,35 +311,15 @@ def insert(connection: sa.Connection, lease: leases.Lease,
     :param due_at: when the reconciler has to work on it first.
     :raises oslo_db.exception.DBDuplicateEntry: the request was served before.
     """
-    connection.execute(_INSERT, {
-        'id': lease.id, 'generation': lease.generation, 'name': lease.name,
-        'project_id': lease.project_id, 'user_id': lease.user_id,
-        'starts_at': lease.start, 'ends_at': lease.end,
-        'before_end_at': lease.before_end, 'status': lease.status.value,
-        'degraded': lease.degraded, 'created_at': lease.created_at,
-        'updated_at': lease.updated_at, 'request_key': request_key,
-        'request_digest': request_digest, 'due_at': due_at, 'attempts': 0,
-        **_open(lease)})
-    connection.execute(_INSERT_RESERVATIONS, [
-        {'id': each.id, 'lease_id': lease.id, 'place': place,
-         'resource_type': each.resource_type,
-         'resource_id': each.resource_id, 'status': each.status.value,
-         'least': each.least, 'most': each.most,
-         'hypervisor_properties': each.hypervisor_properties,
-         'resource_properties': each.resource_properties,
-         'before_end': each.before_end,
-         'missing_resources': each.missing_resources,
-         'resources_changed': each.resources_changed,
-         'created_at': each.created_at, 'updated_at': each.updated_at}
+    _LEASE.insert(connection, [lease], request_key=request_key,
+                  request_digest=request_digest, due_at=due_at, attempts=0,
+                  **_open(lease))
+    connection.execute(_PART.inserting, [
+        {**_PART.values(each), 'lease_id': lease.id, 'place': place}
         for place, each in enumerate(lease.reservations)])
     db_instances.insert_many(connection, [
         each.instances for each in lease.reservations if each.instances])
-    if lease.events:
-        connection.execute(_INSERT_EVENTS, [
-            {'id': event.id, 'lease_id': lease.id,
-             'event_type': event.type.value, 'time': event.time,
-             'status': event.status.value, 'created_at': event.created_at,
-             'updated_at': event.updated_at} for event in lease.events])
+    _EVENT.insert(connection, lease.events, lease_id=lease.id)
 
 
 def update(connection: sa.Connection, before: leases.Lease,
@@ -337,68 +332,39 @@ def update(connection: sa.Connection, before: leases.Lease,
     :returns: its new generation; 0 if somebody else has changed it since.
     :raises Conflict: a part of it has changed since.
     """
-    # UPDATE leases SET generation = ?, ... WHERE id = ? AND generation = ?
     generation = db_generations.fresh()
-    if not connection.execute(_UPDATE, {
-            'of_id': before.id, 'read': before.generation,
-            'generation': generation, 'name': after.name,
-            'starts_at': after.start, 'ends_at': after.end,
-            'before_end_at': after.before_end, 'status': after.status.value,
-            'degraded': after.degraded, 'waiting': after.waiting,
-            'updated_at': after.updated_at,
-            'extensions': after.extensions or None, 'due_at': due_at,
-            **_open(after)}).rowcount:
+    if not _LEASE.try_update(
+            connection, before, dataclasses.replace(
+                after, generation=generation), due_at=due_at, **_open(after)):
         return 0
     old = {each.id: each for each in before.reservations}
-    # NOTE: the generation of the lease covers its reservations and events.
     for each in after.reservations:
+        was = old[each.id]
         if dataclasses.replace(each, bookings=()) != dataclasses.replace(
-                old[each.id], bookings=()):
-            row_counts.check(connection.execute(
-                sa.update(tables.lease_reservations)
-                .where(_l.id == each.id, _l.lease_id == before.id)
-                .values(status=each.status.value, least=each.least,
-                        most=each.most,
-                        hypervisor_properties=each.hypervisor_properties,
-                        resource_properties=each.resource_properties,
-                        before_end=each.before_end,
-                        missing_resources=each.missing_resources,
-                        resources_changed=each.resources_changed,
-                        updated_at=each.updated_at)), 1, _PART)
-        was = old[each.id].instances
-        if was and each.instances and each.instances != was:
-            db_instances.update(connection, was, each.instances)
+                was, bookings=()):
+            _PART.update(connection, was, each, of_lease=before.id)
+        if was.instances and each.instances != was.instances and (
+                each.instances):
+            db_instances.update(connection, was.instances, each.instances)
     known = {event.id: event for event in before.events}
     for event in after.events:
         if event != known[event.id]:
-            row_counts.check(connection.execute(_UPDATE_EVENT, {
-                'of_id': event.id, 'of_lease': before.id, 'time': event.time,
-                'status': event.status.value,
-                'updated_at': event.updated_at}), 1, _PART)
+            _EVENT.update(connection, known[event.id], event,
+                          of_lease=before.id)
     return generation
 
 
 def _open(lease: leases.Lease) -> dict[str, Any]:
     """Return the columns of open dates and of the queue."""
-    values: dict[str, Any] = dict.fromkeys((
-        'between_from', 'between_until', 'fix_before', 'fix_at',
-        'wanted_start', 'promised_start', 'priority'))
-    between, queued = lease.between, lease.queued
-    if between is not None:
-        values.update(
-            between_from=between.earliest, between_until=between.latest,
-            fix_before=between.fix_before, fix_at=between.fix_at)
-    if queued is not None:
-        values.update(wanted_start=queued.wanted,
-                      promised_start=queued.promised,
-                      priority=queued.priority)
-    return values
+    return {**_BETWEEN.values_or_nulls(lease.between),
+            **_QUEUED.values_or_nulls(lease.queued)}
 
 
 def read_of_reservations(connection: sa.Connection,
                          reservation_ids: Collection[str]
                          ) -> list[leases.Lease]:
     """Return the leases of lease reservations."""
+    # SELECT lease_id FROM lease_reservations WHERE id IN (...)
     ids = connection.execute(
         sa.select(_l.lease_id).where(_l.id.in_(reservation_ids))
     ).scalars().all()
@@ -438,7 +404,6 @@ def delete_many(connection: sa.Connection,
         each.instances for lease in gone for each in lease.reservations
         if each.instances])
     connection.execute(_DELETE_RESERVATIONS, given)
-    return connection.execute(
-        sa.delete(tables.leases).where(*_AS_READ),
-        {**given, 'pairs': [(lease.id, written) for lease in gone]}
-    ).rowcount == len(gone)
+    _LEASE.delete_all(connection, [
+        dataclasses.replace(lease, generation=written) for lease in gone])
+    return True

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import datetime
 import enum
@@ -29,8 +28,8 @@ import sqlalchemy as sa
 from ironic_reservations.db import changes
 from ironic_reservations.db import conditions
 from ironic_reservations.db import generations as db_generations
-from ironic_reservations.db import row_counts
 from ironic_reservations.db import row_queue
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import inventories
 from ironic_reservations.model import mirrored_node
@@ -40,28 +39,9 @@ from ironic_reservations.model import visibility
 
 _n = tables.nodes.c
 _r = tables.reservations.c
-_FACTS = ('name', 'resource_class', 'provision_state', 'instance_uuid',
-          'maintenance', 'retired', 'reservable', 'owner', 'lessee',
-          'properties', 'inventories', 'enrolled_at')
-_COLUMNS = (_n.uuid, _n.generation, *(_n[key] for key in _FACTS))
 #: What a pick needs of a node whose other facts are conditions already.
 _PICKED = (_n.uuid, _n.generation, _n.resource_class, _n.owner, _n.lessee)
 _UUIDS = sa.bindparam('uuids', expanding=True)
-# NOTE: the statements of requests are built once: building one takes longer
-# than all else that SQLAlchemy does for it.
-_NODES = sa.select(*_COLUMNS)
-_NODES_BY_UUID = _NODES.where(_n.uuid.in_(_UUIDS))
-_TRAITS = sa.select(tables.node_traits.c.node_uuid, tables.node_traits.c.trait)
-_TRAITS_BY_UUID = _TRAITS.where(tables.node_traits.c.node_uuid.in_(_UUIDS))
-
-
-def _node(row: Sequence[Any], traits: frozenset[str]) -> mirrored_node.Node:
-    return mirrored_node.Node(
-        uuid=row[0], generation=row[1], name=row[2], resource_class=row[3],
-        provision_state=row[4], instance_uuid=row[5], maintenance=row[6],
-        retired=row[7], reservable=row[8], owner=row[9], lessee=row[10],
-        properties=_properties(row[11]), inventories=_inventories(row[12]),
-        enrolled_at=row[13], traits=traits)
 
 
 def _properties(text: str | None) -> tuple[tuple[str, str], ...]:
@@ -76,6 +56,35 @@ def _inventories(text: str | None
                  for name, there in json.loads(text).items())
 
 
+def _of_properties(properties: Collection[tuple[str, str]]) -> str | None:
+    return json.dumps(dict(properties)) if properties else None
+
+
+def _of_inventories(
+        there: Collection[tuple[str, inventories.Inventory]] | None
+        ) -> str | None:
+    return None if there is None else json.dumps(
+        {name: dataclasses.asdict(each) for name, each in there})
+
+
+_NODE = store.Rows(
+    mirrored_node.Node, tables.nodes, 'node {0.uuid}',
+    as_read=('uuid', 'generation'),
+    decode={'properties': _properties, 'inventories': _inventories},
+    encode={'properties': _of_properties, 'inventories': _of_inventories})
+#: What Ironic says of a node.
+_FACTS = tuple(column.key for column in _NODE.columns
+               if column.key not in ('uuid', 'generation'))
+# SELECT uuid, generation, name, ... FROM nodes
+# NOTE: the statements of requests are built once: building one takes longer
+# than all else that SQLAlchemy does for it.
+_NODES = sa.select(*_NODE.columns)
+_NODES_BY_UUID = _NODES.where(_n.uuid.in_(_UUIDS))
+# SELECT node_uuid, trait FROM node_traits
+_TRAITS = sa.select(tables.node_traits.c.node_uuid, tables.node_traits.c.trait)
+_TRAITS_BY_UUID = _TRAITS.where(tables.node_traits.c.node_uuid.in_(_UUIDS))
+
+
 def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
                with_traits: bool = True) -> dict[str, mirrored_node.Node]:
     """Return nodes by their uuids, or all of them.
@@ -88,13 +97,15 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
     if uuids is not None:
         query, of_traits = _NODES_BY_UUID, _TRAITS_BY_UUID
         given = {'uuids': list(uuids)}
-    rows = connection.execute(query, given).all()
+    result = connection.execute(query, given)
+    made, uuid_of, rows = _NODE.reader(result, 'traits'), store.values_of(
+        result, 'uuid'), result.all()
     traits: dict[str, set[str]] = {}
     if with_traits and rows:
         for node_uuid, trait in connection.execute(of_traits, given):
             traits.setdefault(node_uuid, set()).add(trait)
-    return {row[0]: _node(row, frozenset(traits.get(row[0], ())))
-            for row in rows}
+    return {(uuid := uuid_of(row)): made(
+        row, frozenset(traits.get(uuid, ()))) for row in rows}
 
 
 def read_state_since(connection: sa.Connection,
@@ -267,7 +278,7 @@ def _candidates(shape: _Shape, hosts: bool, part: _Range,
     if by_uuid:
         related += _counted(_r.uuid == sa.bindparam('of_uuid'))
     start_at = sa.bindparam('start_at')
-    return sa.select(*_PICKED, related).where(
+    return sa.select(*_PICKED, related.label('related')).where(
         *_not_booked_now(shape, hosts), conditions.unbooked(conditions.NOW),
         _n.uuid >= start_at if part is _Range.BEHIND else _n.uuid < start_at
     ).order_by(_n.uuid).limit(sa.bindparam('most', type_=sa.Integer))
@@ -315,25 +326,27 @@ def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
     # nodes would cost more. The second one wraps round, for what the first
     # one lacks, which is nearly always nothing; as one statement, both
     # would cost MariaDB three times as much.
-    rows: list[sa.Row[Any]] = []
+    found: dict[str, mirrored_node.Node] = {}
+    related = False
     for part in _Range:
-        if len(rows) < limit:
-            rows += connection.execute(
+        if len(found) < limit:
+            rows = connection.execute(
                 _candidates(shape, hosts, part, uuid is not None),
-                {**given, 'most': limit - len(rows)}).all()
-    return Candidates(
-        {row[0]: mirrored_node.Node(
-            uuid=row[0], generation=row[1], resource_class=row[2],
-            owner=row[3], lessee=row[4], traits=wanted.traits)
-         for row in rows},
-        # NOTE: without a row, nothing was counted.
-        not rows or any(row[5] for row in rows))
+                {**given, 'most': limit - len(found)})
+            made = _NODE.reader(rows, 'traits')
+            for row in rows:
+                found[row.uuid] = made(row, wanted.traits)
+                related = related or bool(row.related)
+    # NOTE: without a row, nothing was counted.
+    return Candidates(found, related or not found)
 
 
 @functools.lru_cache(maxsize=64)
 def _promised(shape: _Shape, hosts: bool) -> sa.Select[Any]:
     """Return the statement of :func:`read_promised`, which is built once."""
-    return sa.select(*_COLUMNS).where(
+    # SELECT ... FROM nodes WHERE (it can be reserved now)
+    #   AND (it is booked for later) ORDER BY uuid
+    return sa.select(*_NODE.columns).where(
         *_not_booked_now(shape, hosts),
         sa.not_(conditions.unbooked(conditions.NOW))).order_by(_n.uuid)
 
@@ -349,11 +362,12 @@ def read_promised(connection: sa.Connection, wanted: NodeRequirements,
     """
     # SELECT ... FROM nodes WHERE (as for a candidate)
     #   AND (EXISTS (a lease to come) OR EXISTS (maintenance to come))
-    rows = list(connection.execute(
-        _promised(_Shape.of(wanted, sees), hosts),
-        _given(wanted, sees, now)))
-    rows.sort(key=lambda row: (row[0] < start_at, row[0]))
-    return {row[0]: _node(row, wanted.traits) for row in rows}
+    rows = connection.execute(_promised(_Shape.of(wanted, sees), hosts),
+                              _given(wanted, sees, now))
+    made = _NODE.reader(rows, 'traits')
+    found = [made(row, wanted.traits) for row in rows]
+    return {node.uuid: node for node in sorted(
+        found, key=lambda node: (node.uuid < start_at, node.uuid))}
 
 
 def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
@@ -384,16 +398,6 @@ def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
     return {cause: count for cause, count in rows}
 
 
-def _values(node: mirrored_node.Node) -> dict[str, Any]:
-    values = {key: getattr(node, key) for key in _FACTS}
-    values['properties'] = (json.dumps(dict(node.properties))
-                            if node.properties else None)
-    values['inventories'] = (None if node.inventories is None else json.dumps(
-        {name: dataclasses.asdict(there)
-         for name, there in node.inventories}))
-    return values
-
-
 def advance(connection: sa.Connection, uuid: str, generation: int,
             raised: int, node: mirrored_node.Node, now: datetime.datetime,
             let_through: str | None = None) -> bool:
@@ -405,7 +409,7 @@ def advance(connection: sa.Connection, uuid: str, generation: int,
     :param let_through: the token of the request that is let through.
     :returns: ``False`` if it has changed.
     """
-    given = {f'new_{key}': value for key, value in _values(node).items()
+    given = {f'new_{key}': value for key, value in _NODE.values(node).items()
              if key in _NEWER}
     given |= {'of_uuid': uuid, 'read': generation,
               'next_generation': raised, 'new_observed_at': now}
@@ -467,6 +471,7 @@ _ADVANCE_THROUGH = _ADVANCE.values(let_through=sa.case(
 
 # SELECT uuid, generation FROM nodes WHERE uuid IN (...)
 _GENERATIONS = sa.select(_n.uuid, _n.generation).where(_n.uuid.in_(_UUIDS))
+# SELECT uuid, owner FROM nodes WHERE uuid IN (...)
 _OWNERS = sa.select(_n.uuid, _n.owner).where(_n.uuid.in_(_UUIDS))
 
 
@@ -475,7 +480,7 @@ def read_generations(connection: sa.Connection,
     """Return the generations of nodes, by their uuids."""
     if not uuids:
         return {}
-    return {row[0]: row[1] for row in connection.execute(
+    return {uuid: generation for uuid, generation in connection.execute(
         _GENERATIONS, {'uuids': list(uuids)})}
 
 
@@ -536,16 +541,19 @@ _BUCKET_OF = (_n.id - _n.id % _BUCKET).label('bucket')
 #     AND node_uuid = ? AND generation = ?)
 #   FROM nodes GROUP BY 1
 _SUMS = sa.select(
-    _BUCKET_OF, sa.func.count(), sa.func.sum(_n.id),
-    sa.func.sum(_n.generation + _n.revision),
+    _BUCKET_OF, sa.func.count().label('nodes'),
+    sa.func.sum(_n.id).label('ids'),
+    sa.func.sum(_n.generation + _n.revision).label('versions'),
     *(sa.select(column).order_by(_c.seq.desc()).limit(1).scalar_subquery()
-      for column in (_c.seq, _c.node_uuid, _c.generation)),
-    sa.select(sa.func.min(_c.seq)).scalar_subquery(),
+      .label(column.key) for column in (_c.seq, _c.node_uuid, _c.generation)),
+    sa.select(sa.func.min(_c.seq)).scalar_subquery().label('oldest'),
     sa.select(sa.func.min(_c.seq)).where(
         _c.seq.between(sa.bindparam('first'), sa.bindparam('last')),
         _c.node_uuid == sa.bindparam('of_uuid'),
-        _c.generation == sa.bindparam('written')).scalar_subquery()
+        _c.generation == sa.bindparam('written')
+    ).scalar_subquery().label('found')
 ).group_by(_BUCKET_OF)
+# SELECT uuid, id, generation, revision FROM nodes
 _VERSIONS = sa.select(_n.uuid, _n.id, _n.generation, _n.revision)
 # NOTE: the range is for the index.
 _VERSIONS_OF = _VERSIONS.where(
@@ -582,12 +590,13 @@ def read_sums(connection: sa.Connection,
         'first': 0, 'last': 0, 'of_uuid': '', 'written': 0}).all()
     if not rows:
         return Sums({})
-    *last, oldest, found = rows[0][4:]
-    return Sums({int(row[0]): (int(row[1]), int(row[2]), int(row[3]))
-                 for row in rows},
-                None if last[0] is None else (last[0], last[1], last[2]),
-                landmark is not None and found is None
-                and (oldest or 0) <= landmark.known)
+    first = rows[0]
+    return Sums({int(row.bucket): (int(row.nodes), int(row.ids),
+                                   int(row.versions)) for row in rows},
+                None if first.seq is None else (
+                    first.seq, first.node_uuid, first.generation),
+                landmark is not None and first.found is None
+                and (first.oldest or 0) <= landmark.known)
 
 
 def read_versions(connection: sa.Connection,
@@ -601,7 +610,8 @@ def read_versions(connection: sa.Connection,
             else connection.execute(_VERSIONS_OF, {
                 'first': min(buckets), 'last': max(buckets) + _BUCKET - 1,
                 'buckets': list(buckets)}))
-    return {row[0]: (row[1], row[2], row[3]) for row in rows}
+    return {uuid: (number, generation, revision)
+            for uuid, number, generation, revision in rows}
 
 
 def bucket_of(number: int) -> int:
@@ -616,17 +626,15 @@ def insert_node(connection: sa.Connection, node: mirrored_node.Node,
 
     :param let_through: the token of the request that is let through.
     """
-    # INSERT INTO nodes (...) VALUES (...)
-    # NOTE: passing values beside the statement costs SQLAlchemy much less.
-    connection.execute(sa.insert(tables.nodes), {
-        'uuid': node.uuid, 'generation': db_generations.first(),
-        'observed_at': now, 'let_through': let_through, **_values(node)})
+    _NODE.insert(connection, [node], generation=db_generations.first(),
+                 observed_at=now, let_through=let_through)
     insert_traits(connection, {node.uuid: node.traits})
 
 
 def insert_traits(connection: sa.Connection,
                   traits: Mapping[str, Collection[str]]) -> None:
     """Write traits, given by node."""
+    # INSERT INTO node_traits (node_uuid, trait) VALUES (?, ?), ...
     rows = [{'node_uuid': uuid, 'trait': trait}
             for uuid, names in traits.items() for trait in sorted(names)]
     if rows:
@@ -640,6 +648,8 @@ def update_facts(connection: sa.Connection,
 
     :param now: when Ironic was asked; newer data is not overwritten.
     """
+    # UPDATE nodes SET observed_at = ?, revision = revision + ?, name = ?, ...
+    #   WHERE uuid = ? AND observed_at <= ?
     if not nodes:
         return
     changes.insert(connection, {node.uuid: None for node in nodes})
@@ -652,7 +662,8 @@ def update_facts(connection: sa.Connection,
                 revision=_n.revision + sa.bindparam('v_step'), **values),
         [{'k_uuid': node.uuid, 'v_now': now,
           'v_step': db_generations.step(),
-          **{'v_' + key: value for key, value in _values(node).items()}}
+          **{'v_' + key: value for key, value in _NODE.values(node).items()
+             if key in values}}
          for node in nodes])
 
 
@@ -678,6 +689,7 @@ def doubt(connection: sa.Connection, uuid: str,
 def replace_traits(connection: sa.Connection,
                    nodes: Collection[mirrored_node.Node]) -> None:
     """Replace the traits of nodes."""
+    # DELETE FROM node_traits WHERE node_uuid IN (...)
     if not nodes:
         return
     connection.execute(sa.delete(tables.node_traits).where(
@@ -692,6 +704,4 @@ def delete_node(connection: sa.Connection, uuid: str,
     :param generation: as this transaction has written it.
     :raises Conflict: it has another one.
     """
-    # DELETE FROM nodes WHERE uuid = ? AND generation = ?
-    row_counts.check(connection.execute(sa.delete(tables.nodes).where(
-        _n.uuid == uuid, _n.generation == generation)), 1, f'node {uuid}')
+    _NODE.delete(connection, mirrored_node.Node(uuid, generation))

@@ -19,7 +19,7 @@ import datetime
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import row_counts
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 
 _k = tables.observations.c
@@ -45,11 +45,17 @@ class Observation:
         return self.since if now - self.looked_at <= gap else None
 
 
+_OBSERVATION = store.Rows(
+    Observation, tables.observations, 'a check',
+    as_read=('since', 'looked_at'), changing=('since', 'looked_at'),
+    where=(_k.name == sa.bindparam('of_name'),))
+
+
 def read(connection: sa.Connection, name: str) -> Observation | None:
     """Return the checks of something, ``None`` if there were none."""
-    row = connection.execute(sa.select(_k.since, _k.looked_at).where(
-        _k.name == name)).one_or_none()
-    return None if row is None else Observation(*row)
+    # SELECT since, looked_at FROM observations WHERE name = ?
+    return _OBSERVATION.first(connection.execute(sa.select(
+        *_OBSERVATION.columns).where(_k.name == name)))
 
 
 def write(connection: sa.Connection, name: str,
@@ -60,25 +66,20 @@ def write(connection: sa.Connection, name: str,
     :raises Conflict: another process has written one since.
     """
     if before is None:
-        connection.execute(sa.insert(tables.observations).values(
-            name=name, **dataclasses.asdict(after)))
-        return
-    # UPDATE observations SET since = ?, looked_at = ?
-    #   WHERE name = ? AND since = ? AND looked_at = ?
-    row_counts.check(connection.execute(
-        sa.update(tables.observations)
-        .where(_k.name == name, _k.since == before.since,
-               _k.looked_at == before.looked_at)
-        .values(**dataclasses.asdict(after))), 1, 'a check')
+        _OBSERVATION.insert(connection, [after], name=name)
+    else:
+        _OBSERVATION.update(connection, before, after, of_name=name)
 
 
 def read_all(connection: sa.Connection,
              prefix: str) -> dict[str, Observation]:
     """Return the checks of all things whose names begin so, by name."""
     # SELECT name, since, looked_at FROM observations WHERE name LIKE ?
-    return {row[0]: Observation(row[1], row[2]) for row in connection.execute(
-        sa.select(_k.name, _k.since, _k.looked_at)
-        .where(_k.name.startswith(prefix, autoescape=True)))}
+    rows = connection.execute(
+        sa.select(_k.name, *_OBSERVATION.columns)
+        .where(_k.name.startswith(prefix, autoescape=True)))
+    made = _OBSERVATION.reader(rows)
+    return {row.name: made(row) for row in rows}
 
 
 def delete(connection: sa.Connection, names: Collection[str]) -> None:

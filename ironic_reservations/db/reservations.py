@@ -18,8 +18,6 @@ Rows that promise a node to a lease are in :mod:`.bookings`.
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
@@ -28,14 +26,19 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
-from ironic_reservations.db import row_counts
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import node_reservation
 
 _r = tables.reservations.c
-_COLUMNS = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.created_at,
-            _r.updated_at, _r.expires_at, _r.state, _r.project_id, _r.user_id,
-            _r.acted)
+#: The rows of reservations.
+RESERVATION = store.Rows(
+    node_reservation.Reservation, tables.reservations, 'reservation {0.uuid}',
+    as_read=('id', 'uuid', 'node_uuid', 'instance_uuid', 'project_id',
+             'created_at', 'expires_at', 'state', 'acted'),
+    changing=('expires_at', 'state', 'acted'),
+    where=(_r.immediate == 1,))
+_COLUMNS = RESERVATION.columns
 _n = tables.nodes.c
 #: The columns that clients are shown.
 # (SELECT CASE WHEN retired THEN ... END FROM nodes WHERE uuid = node_uuid)
@@ -43,6 +46,7 @@ _SHOWN = (*_COLUMNS, sa.select(conditions.suspended())
           .where(_n.uuid == _r.node_uuid)
           .correlate(tables.reservations).scalar_subquery()
           .label('unusable'))
+# SELECT ... FROM reservations WHERE uuid = ? AND immediate = 1
 # NOTE: the statements are built once: building one takes longer than all else
 # that SQLAlchemy does for it.
 _BY_UUID = sa.select(*_SHOWN).where(_r.uuid == sa.bindparam('uuid'),
@@ -51,31 +55,23 @@ _BY_UUID = sa.select(*_SHOWN).where(_r.uuid == sa.bindparam('uuid'),
 #   FROM reservations JOIN nodes ON nodes.uuid = node_uuid
 #   WHERE reservations.uuid = ? AND immediate = 1
 _WITH_GENERATION = sa.select(
-    *_COLUMNS, conditions.suspended(), _n.generation).join_from(
+    *_COLUMNS, conditions.suspended().label('unusable'), _n.generation
+).join_from(
         tables.reservations, tables.nodes, _r.node_uuid == _n.uuid).where(
             _r.uuid == sa.bindparam('uuid'), _r.immediate == 1)
+# SELECT ... FROM reservations WHERE immediate = 1
 _HELD = sa.select(*_COLUMNS).where(_r.immediate == 1)
 _HELD_OF = _HELD.where(
     _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
-_INSERT = sa.insert(tables.reservations)
 _STATES = {state.value: state for state in node_reservation.State}
 SORT_KEYS = ('uuid', 'node_uuid', 'instance_uuid', 'created_at', 'updated_at',
              'expires_at', 'state', 'project_id')
 
 
-def _reservation(row: Sequence[Any]) -> node_reservation.Reservation:
-    return node_reservation.Reservation(
-        id=row[0], uuid=row[1], node_uuid=row[2], instance_uuid=row[3],
-        created_at=row[4], updated_at=row[5], expires_at=row[6],
-        state=_STATES[row[7]], project_id=row[8], user_id=row[9],
-        acted=row[10], unusable=row[11] if len(row) > len(_COLUMNS) else None)
-
-
 def read_by_uuid(connection: sa.Connection,
                  uuid: str) -> node_reservation.Reservation | None:
     """Return a reservation, live or not."""
-    row = connection.execute(_BY_UUID, {'uuid': uuid}).one_or_none()
-    return None if row is None else _reservation(row)
+    return RESERVATION.first(connection.execute(_BY_UUID, {'uuid': uuid}))
 
 
 def read_being_made(connection: sa.Connection, uuid: str) -> bool:
@@ -93,8 +89,9 @@ def read_with_generation(connection: sa.Connection, uuid: str
 
     :returns: both of one moment; ``None`` if there is no such reservation.
     """
-    row = connection.execute(_WITH_GENERATION, {'uuid': uuid}).one_or_none()
-    return None if row is None else (_reservation(row), row.generation)
+    rows = connection.execute(_WITH_GENERATION, {'uuid': uuid})
+    made, row = RESERVATION.reader(rows), rows.one_or_none()
+    return None if row is None else (made(row), row.generation)
 
 
 def read_related(connection: sa.Connection, uuid: str | None,
@@ -111,8 +108,8 @@ def read_related(connection: sa.Connection, uuid: str | None,
         given['uuids'] = list(node_uuids)
     if uuid is not None:
         given['uuid'] = uuid
-    return [_reservation(row) for row in connection.execute(
-        _related(bool(node_uuids), uuid is not None), given)]
+    return RESERVATION.all(connection.execute(
+        _related(bool(node_uuids), uuid is not None), given))
 
 
 @functools.cache
@@ -142,7 +139,7 @@ def read_of_nodes(connection: sa.Connection,
     """
     rows = (connection.execute(_HELD) if node_uuids is None
             else connection.execute(_HELD_OF, {'uuids': list(node_uuids)}))
-    return {row[2]: _reservation(row) for row in rows}
+    return {each.node_uuid: each for each in RESERVATION.all(rows)}
 
 
 def insert(connection: sa.Connection,
@@ -153,17 +150,8 @@ def insert(connection: sa.Connection,
     :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
         instance has one already.
     """
-    result = connection.execute(_INSERT, {
-        'uuid': reservation.uuid, 'node_uuid': reservation.node_uuid,
-        'instance_uuid': reservation.instance_uuid,
-        'created_at': reservation.created_at,
-        'updated_at': reservation.updated_at,
-        'expires_at': reservation.expires_at,
-        'state': reservation.state.value,
-        'project_id': reservation.project_id,
-        'user_id': reservation.user_id, 'immediate': 1})
-    assert result.inserted_primary_key is not None
-    return dataclasses.replace(reservation, id=result.inserted_primary_key[0])
+    return dataclasses.replace(reservation, id=RESERVATION.insert_one(
+        connection, reservation, immediate=1))
 
 
 def delete_void(connection: sa.Connection,
@@ -204,40 +192,11 @@ def _read_expired(connection: sa.Connection, now: datetime.datetime,
                   ) -> list[node_reservation.Reservation]:
     # SELECT ... WHERE state = 'reserved' AND expires_at <= ? AND acted = ?
     #   ORDER BY expires_at LIMIT ?
-    return [_reservation(row) for row in connection.execute(
+    return RESERVATION.all(connection.execute(
         sa.select(*_COLUMNS)
         .where(_r.state == node_reservation.State.RESERVED.value,
                _r.expires_at <= now, _r.acted == acted)
-        .order_by(_r.expires_at).limit(limit))]
-
-
-_READ = (_r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.project_id,
-         _r.created_at, _r.expires_at, _r.state, _r.acted)
-
-
-def _read(reservation: node_reservation.Reservation) -> dict[str, Any]:
-    """Return the values of a row that :func:`_as_read` compares."""
-    return {f'read_{column.key}': getattr(reservation, column.key)
-            for column in _READ} | {'read_state': reservation.state.value}
-
-
-@functools.cache
-def _as_read(*nulls: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return the condition that a row is unchanged since it was read.
-
-    NOTE: the uuid is not enough, since clients choose it and may reuse one.
-    """
-    # id = ? AND uuid = ? AND node_uuid = ? AND instance_uuid = ?
-    #   AND project_id = ? AND created_at = ? AND expires_at = ? AND state = ?
-    #   AND acted = ? AND immediate = 1
-    return (*(column.is_(None) if column.key in nulls
-              else column == sa.bindparam(f'read_{column.key}')
-              for column in _READ), _r.immediate == 1)
-
-
-def _nulls(read: Mapping[str, Any]) -> list[str]:
-    return [name.removeprefix('read_') for name, value in read.items()
-            if value is None]
+        .order_by(_r.expires_at).limit(limit)))
 
 
 def delete(connection: sa.Connection,
@@ -247,10 +206,7 @@ def delete(connection: sa.Connection,
     :param reservation: as it was read.
     :raises Conflict: it has changed since.
     """
-    read = _read(reservation)
-    row_counts.check(connection.execute(sa.delete(tables.reservations).where(
-        *_as_read(*_nulls(read))), read), 1,
-        f'reservation {reservation.uuid}')
+    RESERVATION.delete(connection, reservation)
 
 
 def update(connection: sa.Connection, before: node_reservation.Reservation,
@@ -261,9 +217,14 @@ def update(connection: sa.Connection, before: node_reservation.Reservation,
     :param before: as it was read.
     :raises Conflict: it has changed since, or is not live any more.
     """
-    _update(connection, before, now, {
-        'expires_at': after.expires_at, 'state': after.state.value,
-        'acted': after.acted})
+    # UPDATE reservations SET ... WHERE (it is as it was read) AND
+    #   (state != 'reserved' OR expires_at > now)
+    RESERVATION.update(connection, before, after, _UPDATE_LIVE,
+                        now=now, updated_at=now)
+
+
+# NOTE: the uuid is not enough, since clients choose it and may reuse one.
+_UPDATE_LIVE = RESERVATION.updating.where(conditions.live(conditions.NOW))
 
 
 def update_state(connection: sa.Connection,
@@ -276,8 +237,9 @@ def update_state(connection: sa.Connection,
     :returns: the changed reservation.
     :raises Conflict: it has changed since, or is not live any more.
     """
-    _update(connection, reservation, now, {'state': state.value})
-    return dataclasses.replace(reservation, state=state, updated_at=now)
+    after = dataclasses.replace(reservation, state=state, updated_at=now)
+    update(connection, reservation, after, now)
+    return after
 
 
 def update_acted(connection: sa.Connection,
@@ -288,24 +250,13 @@ def update_acted(connection: sa.Connection,
     :param reservation: as it was read.
     :raises Conflict: it has changed since, or is not live any more.
     """
-    _update(connection, reservation, now, {'acted': True})
-
-
-def _update(connection: sa.Connection,
-            reservation: node_reservation.Reservation, now: datetime.datetime,
-            changed: Mapping[str, Any]) -> None:
-    # UPDATE reservations SET ... WHERE (it is as it was read) AND
-    #   (state != 'reserved' OR expires_at > now)
-    read = _read(reservation)
-    row_counts.check(connection.execute(
-        sa.update(tables.reservations)
-        .where(*_as_read(*_nulls(read)), conditions.live(now))
-        .values(updated_at=now, **changed), read), 1,
-        f'reservation {reservation.uuid}')
+    update(connection, reservation,
+           dataclasses.replace(reservation, acted=True), now)
 
 
 def read_starting(connection: sa.Connection) -> frozenset[str]:
     """Return the nodes whose reservations are in the state ``starting``."""
+    # SELECT node_uuid FROM reservations WHERE state = 'starting'
     return frozenset(connection.execute(
         sa.select(_r.node_uuid)
         .where(_r.state == node_reservation.State.STARTING.value)).scalars())
@@ -325,6 +276,8 @@ def read_live_node_uuids(connection: sa.Connection,
 def count_live(connection: sa.Connection,
                now: datetime.datetime) -> dict[node_reservation.State, int]:
     """Count the live reservations by state."""
+    # SELECT state, COUNT(*) FROM reservations WHERE (it is live)
+    #   GROUP BY state
     rows = connection.execute(
         sa.select(_r.state, sa.func.count()).where(conditions.live(now))
         .group_by(_r.state))
@@ -385,6 +338,8 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
     :param sort_key: one of :data:`SORT_KEYS`; the id breaks ties.
     :param marker: the last one of the previous page.
     """
+    # SELECT ... FROM reservations WHERE (it is live, and confirmed)
+    #   AND ... AND (it is behind the marker) ORDER BY ..., id LIMIT ?
     # NOTE: not those that keep their nodes only to have them put back.
     query = sa.select(*_SHOWN).where(conditions.live(now),
                                      ~conditions.being_made(), sa.or_(
@@ -407,7 +362,7 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
                              for key in keys))
     if limit is not None:
         query = query.limit(limit)
-    return [_reservation(row) for row in connection.execute(query)]
+    return RESERVATION.all(connection.execute(query))
 
 
 def _after(column: sa.Column[Any], marker: node_reservation.Reservation,

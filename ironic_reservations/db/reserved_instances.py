@@ -20,6 +20,7 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
 
@@ -54,15 +55,15 @@ def read_shares(connection: sa.Connection, now: datetime.datetime,
     #   WHERE resource_type IN (...) AND (state != 'planned'
     #     OR starts_at <= ?) GROUP BY lease_reservation_id, node_uuid, state
     query = sa.select(
-        _r.lease_reservation_id, _r.node_uuid, _r.state,
-        sa.func.max(_r.project_id), sa.func.count()
+        _r.lease_reservation_id.label('reservation_id'), _r.node_uuid,
+        _r.state, sa.func.max(_r.project_id).label('project_id'),
+        sa.func.count().label('count')
     ).select_from(tables.reservations.join(
         tables.lease_reservations, _l.id == _r.lease_reservation_id)
     ).where(_l.resource_type.in_(kinds), sa.or_(
         _r.state != leases.BookingState.PLANNED.value, _r.starts_at <= now)
     ).group_by(_r.lease_reservation_id, _r.node_uuid, _r.state)
-    return [Share(row[0], row[1], leases.BookingState(row[2]), row[3],
-                  row[4]) for row in connection.execute(query)]
+    return store.read(Share, connection.execute(query))
 
 
 def is_known(connection: sa.Connection, reservation_id: str) -> bool:

@@ -91,6 +91,7 @@ def write(connection: sa.Connection, digest: str, user_id: str | None,
 def delete(connection: sa.Connection, user_id: str | None,
            project_id: str | None) -> None:
     """Delete the token of a user in a project, if there is one."""
+    # DELETE FROM calendar_tokens WHERE owner = ?
     connection.execute(sa.delete(tables.calendar_tokens).where(
         _owned(user_id, project_id)))
 
@@ -112,6 +113,7 @@ def _holder(connection: sa.Connection,
         _c.user_id, _c.project_id, _c.roles, _c.created_at,
         _c.fingerprint)
         .where(condition)).one_or_none()
+    # SELECT user_id, project_id, roles, ... FROM calendar_tokens WHERE ...
     return None if row is None else Holder(
         row.user_id or None, row.project_id or None,
         frozenset(json.loads(row.roles)), row.created_at,

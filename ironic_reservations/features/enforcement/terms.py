@@ -27,7 +27,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
 
@@ -54,15 +54,18 @@ class SentTerms:
     terms: dict[str, Any]
 
 
+_SENT = store.Rows(
+    SentTerms, tables.enforcement_terms, 'the row of lease {0.lease_id}',
+    as_read=('lease_id', 'sequence'), changing=('sequence', 'terms'),
+    decode={'terms': json.loads}, encode={'terms': json.dumps})
+
+
 def read(connection: sa.Connection,
          lease_ids: Sequence[str]) -> dict[str, SentTerms]:
     """Return the terms that were sent of leases, by their ids."""
     # SELECT ... FROM enforcement_terms WHERE lease_id IN (...)
-    return {row.lease_id: SentTerms(row.lease_id, row.project_id, row.user_id,
-                               row.sequence, json.loads(row.terms))
-            for row in connection.execute(
-                tables.enforcement_terms.select()
-                .where(_e.lease_id.in_(lease_ids)))}
+    return {each.lease_id: each for each in _SENT.all(connection.execute(
+        sa.select(*_SENT.columns).where(_e.lease_id.in_(lease_ids))))}
 
 
 def replace(connection: sa.Connection, before: SentTerms | None,
@@ -75,28 +78,19 @@ def replace(connection: sa.Connection, before: SentTerms | None,
     :raises oslo_db.exception.DBDuplicateEntry: another process is writing the
         first row.
     """
-    if before is None:
-        if after is not None:
-            connection.execute(sa.insert(tables.enforcement_terms).values(
-                lease_id=after.lease_id, project_id=after.project_id,
-                user_id=after.user_id, sequence=after.sequence,
-                terms=json.dumps(after.terms)))
-        return
-    mine = (_e.lease_id == before.lease_id, _e.sequence == before.sequence)
-    done = connection.execute(
-        sa.delete(tables.enforcement_terms).where(*mine) if after is None
-        else sa.update(tables.enforcement_terms).where(*mine).values(
-            sequence=after.sequence, terms=json.dumps(after.terms)))
-    if not done.rowcount:
-        raise db_connection.Conflict(
-            f'another process has changed the row of lease {before.lease_id}')
+    if before is not None and after is not None:
+        _SENT.update(connection, before, after)
+    elif before is not None:
+        _SENT.delete(connection, before)
+    elif after is not None:
+        _SENT.insert(connection, [after])
 
 
 def read_classes(connection: sa.Connection, node_uuids: Collection[str]
                  ) -> dict[str, str]:
     """Return the resource classes of nodes; empty without one."""
     # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
-    return {row[0]: row[1] or '' for row in connection.execute(
+    return {uuid: name or '' for uuid, name in connection.execute(
         sa.select(_n.uuid, _n.resource_class)
         .where(_n.uuid.in_(node_uuids)))} if node_uuids else {}
 

@@ -19,6 +19,7 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.history import values as lease_history
 from ironic_reservations.features.usage import periods as usage_periods
@@ -86,25 +87,24 @@ def read_bookings(connection: sa.Connection,
     """Return the bookings of a lease, ordered by place."""
     # SELECT ... FROM reservations JOIN lease_reservations ON ...
     #   WHERE lease_id = ? ORDER BY (both places)
-    return [Booking(row[0], row[1], leases.BookingState(row[2]), *row[3:])
-            for row in connection.execute(
-                sa.select(_r.uuid, _r.node_uuid, _r.state, _r.created_at,
-                          _r.updated_at, _r.bound_at, _r.warned_at)
-                .join_from(tables.reservations, tables.lease_reservations,
-                           _r.lease_reservation_id == _l.id)
-                .where(_l.lease_id == lease_id)
-                .order_by(_l.place, _r.place))]
+    return store.read(Booking, connection.execute(
+        sa.select(_r.uuid, _r.node_uuid, _r.state, _r.created_at,
+                  _r.updated_at, _r.bound_at, _r.warned_at)
+        .join_from(tables.reservations, tables.lease_reservations,
+                   _r.lease_reservation_id == _l.id)
+        .where(_l.lease_id == lease_id)
+        .order_by(_l.place, _r.place)))
 
 
 def read_periods(connection: sa.Connection, lease_id: str) -> list[Period]:
     """Return the periods of a lease, ordered by id."""
     # SELECT ... FROM usage_periods WHERE lease_id = ? AND kind IN (...)
     #   ORDER BY id
-    return [Period(*row) for row in connection.execute(
+    return store.read(Period, connection.execute(
         sa.select(_p.booking_uuid, _p.kind, _p.resource_class, _p.starts_at,
                   _p.ended_at, _p.hosts)
         .where(_p.lease_id == lease_id, _p.kind.in_(_PERIODS))
-        .order_by(_p.id))]
+        .order_by(_p.id)))
 
 
 def read_notices(connection: sa.Connection, lease_id: str) -> list[Notice]:
@@ -114,8 +114,10 @@ def read_notices(connection: sa.Connection, lease_id: str) -> list[Notice]:
     """
     # SELECT ... FROM outbox WHERE lease_id = ? AND kind IN (...)
     #   AND channel IN (...) ORDER BY created_at, id
-    return [Notice(row[0], notices.Kind(row[1]), row[2], lease_history.Sent(
-        notices.Channel(row[3]), _OUTCOMES.get(row[4]), row[5]))
+    return [Notice(
+        row.notice_id, notices.Kind(row.kind), row.created_at,
+        lease_history.Sent(notices.Channel(row.channel),
+                           _OUTCOMES.get(row.outcome), row.done_at))
         for row in connection.execute(
             sa.select(_o.notice_id, _o.kind, _o.created_at, _o.channel,
                       _o.outcome, _o.done_at)

@@ -24,7 +24,7 @@ import datetime
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import row_counts
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 
 _c = tables.claims.c
@@ -37,15 +37,6 @@ _REQUEST = 'request '
 #: enough that no two are the same.
 _NAME = 64
 _UNDONE = f'{_REQUEST}undone '
-
-# SELECT owner, expires_at FROM claims WHERE name = ?
-_KEPT = (sa.select(_c.owner, _c.expires_at)
-         .where(_c.name == sa.bindparam('name')))
-# ... UNION ALL SELECT id || ' 0 ' || request_digest, NULL FROM leases
-#   WHERE request_key = ?
-_KEPT_OF_LEASE = sa.union_all(_KEPT, sa.select(
-    _s.id + ' 0 ' + _s.request_digest, sa.null())
-    .where(_s.request_key == sa.bindparam('key')))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +84,20 @@ class Made:
         return self.until is None or self.until > now
 
 
+_MADE = store.Rows(Made, tables.claims, 'the key of a request',
+                   named={'until': 'expires_at'}, as_read=('owner', 'until'),
+                   changing=('owner', 'until'),
+                   where=(_c.name == sa.bindparam('of_name'),))
+# SELECT owner, expires_at FROM claims WHERE name = ?
+_KEPT = (sa.select(*_MADE.columns)
+         .where(_c.name == sa.bindparam('name')))
+# ... UNION ALL SELECT id || ' 0 ' || request_digest, NULL FROM leases
+#   WHERE request_key = ?
+_KEPT_OF_LEASE = sa.union_all(_KEPT, sa.select(
+    _s.id + ' 0 ' + _s.request_digest, sa.null())
+    .where(_s.request_key == sa.bindparam('key')))
+
+
 def name_of(kind: str, key: str) -> str:
     """Return the name of the row for a key.
 
@@ -110,8 +115,8 @@ def read(connection: sa.Connection, kind: str, key: str) -> Made | None:
     given = {'name': name_of(kind, key)}
     if kind == LEASE:
         given['key'] = key
-    made = [Made(*row) for row in connection.execute(
-        _KEPT_OF_LEASE if kind == LEASE else _KEPT, given)]
+    made = _MADE.all(connection.execute(
+        _KEPT_OF_LEASE if kind == LEASE else _KEPT, given))
     return min(made, key=lambda each: each.until is not None, default=None)
 
 
@@ -121,8 +126,7 @@ def insert(connection: sa.Connection, kind: str, key: str,
 
     :raises oslo_db.exception.DBDuplicateEntry: it has made something before.
     """
-    connection.execute(sa.insert(tables.claims).values(
-        name=name_of(kind, key), owner=made.owner, expires_at=made.until))
+    _MADE.insert(connection, [made], name=name_of(kind, key))
 
 
 def replace(connection: sa.Connection, kind: str, key: str,
@@ -132,25 +136,19 @@ def replace(connection: sa.Connection, kind: str, key: str,
     :param read_before: what it had made, as it was read.
     :raises Conflict: that is no longer what it has made.
     """
-    # UPDATE claims SET owner = ?, expires_at = ?
-    #   WHERE name = ? AND owner = ? AND expires_at = ?
-    row_counts.check(connection.execute(
-        sa.update(tables.claims)
-        .where(_c.name == name_of(kind, key),
-               _c.owner == read_before.owner,
-               _c.expires_at == read_before.until)
-        .values(owner=made.owner, expires_at=made.until)), 1,
-        'the key of a request')
+    _MADE.update(connection, read_before, made, of_name=name_of(kind, key))
 
 
 def insert_undone(connection: sa.Connection, number: int,
                   until: datetime.datetime) -> None:
     """Write that the reservation with this row id came to nothing."""
+    # INSERT INTO claims (name, owner, expires_at) VALUES (?, ?, ?)
     connection.execute(sa.insert(tables.claims).values(
         name=f'{_UNDONE}{number}', owner='', expires_at=until))
 
 
 def read_undone(connection: sa.Connection, number: int) -> bool:
     """Return whether the reservation with this row id came to nothing."""
+    # SELECT name FROM claims WHERE name = ?
     return connection.execute(sa.select(_c.name).where(
         _c.name == f'{_UNDONE}{number}')).one_or_none() is not None

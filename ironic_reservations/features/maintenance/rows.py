@@ -19,33 +19,33 @@ the same transaction, and passes the rows as they were read.
 from __future__ import annotations
 
 from collections.abc import Collection
+import dataclasses
 import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import row_counts
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import maintenance
 
 _w = tables.maintenance_windows.c
 _m = tables.maintenance_nodes.c
-_NODE = (_m.window_id, _m.node_uuid, _m.starts_at, _m.ends_at, _m.state)
-_WINDOW = (_w.id, _w.name, _w.reason, _w.starts_at, _w.ends_at, _w.drain,
-           _w.created_at, _w.updated_at, _w.project_id, _w.user_id)
-_OVER = maintenance.State.OVER.value
+_NODE = store.Rows(
+    maintenance.NodeWindow, tables.maintenance_nodes,
+    'a node of a maintenance window',
+    as_read=('window_id', 'node_uuid', 'state'),
+    changing=('starts_at', 'ends_at', 'state'))
+_WINDOW = store.Rows(
+    maintenance.Window, tables.maintenance_windows, 'a maintenance window',
+    as_read=('id', 'updated_at'), changing=('ends_at', 'updated_at'))
 # NOTE: a list, since PostgreSQL uses no index for "<> 'over'".
 _STANDS = _m.state.in_([state.value for state in maintenance.State
                         if state is not maintenance.State.OVER])
 # SELECT ... FROM maintenance_nodes WHERE state IN (...) ORDER BY starts_at
-_STANDING = sa.select(*_NODE).where(_STANDS).order_by(_m.starts_at, _m.id)
+_STANDING = sa.select(*_NODE.columns).where(_STANDS).order_by(
+    _m.starts_at, _m.id)
 _STANDING_ON = _STANDING.where(
     _m.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
-
-
-def _node(row: Any) -> maintenance.NodeWindow:
-    return maintenance.NodeWindow(row[0], row[1], row[2], row[3],
-                                  maintenance.State(row[4]))
 
 
 def read(connection: sa.Connection, ids: Collection[str] | None = None
@@ -54,28 +54,29 @@ def read(connection: sa.Connection, ids: Collection[str] | None = None
 
     :param ids: ``None``: all.
     """
-    query = sa.select(*_WINDOW).order_by(_w.starts_at, _w.id)
-    nodes = sa.select(*_NODE).order_by(_m.id)
+    # SELECT ... FROM maintenance_windows WHERE id IN (...)
+    #   ORDER BY starts_at, id
+    # SELECT ... FROM maintenance_nodes WHERE window_id IN (...) ORDER BY id
+    query = sa.select(*_WINDOW.columns).order_by(_w.starts_at, _w.id)
+    nodes = sa.select(*_NODE.columns).order_by(_m.id)
     if ids is not None:
         query = query.where(_w.id.in_(ids))
         nodes = nodes.where(_m.window_id.in_(ids))
     found: dict[str, list[maintenance.NodeWindow]] = {}
-    for row in connection.execute(nodes):
-        found.setdefault(row[0], []).append(_node(row))
-    return [maintenance.Window(
-        row.id, row.name, row.reason, row.starts_at, row.ends_at,
-        row.created_at, row.drain, row.updated_at, row.project_id,
-        row.user_id, tuple(found.get(row.id, ())))
-        for row in connection.execute(query)]
+    for each in _NODE.all(connection.execute(nodes)):
+        found.setdefault(each.window_id, []).append(each)
+    rows = connection.execute(query)
+    made = _WINDOW.reader(rows, 'nodes')
+    return [made(row, tuple(found.get(row.id, ()))) for row in rows]
 
 
 def read_purposes(connection: sa.Connection, ids: Collection[str]
                   ) -> dict[str, maintenance.Purpose]:
     """Return the names and reasons of windows, by id."""
     # SELECT id, name, reason FROM maintenance_windows WHERE id IN (...)
-    return {row.id: maintenance.Purpose(row.id, row.name, row.reason)
-            for row in connection.execute(sa.select(
-                _w.id, _w.name, _w.reason).where(_w.id.in_(ids)))}
+    return {each.id: each for each in store.read(
+        maintenance.Purpose, connection.execute(sa.select(
+            _w.id, _w.name, _w.reason).where(_w.id.in_(ids))))}
 
 
 def read_of_nodes(connection: sa.Connection,
@@ -89,8 +90,7 @@ def read_of_nodes(connection: sa.Connection,
             else connection.execute(_STANDING_ON,
                                     {'uuids': list(node_uuids)}))
     found: dict[str, tuple[maintenance.NodeWindow, ...]] = {}
-    for row in rows:
-        each = _node(row)
+    for each in _NODE.all(rows):
         found[each.node_uuid] = (*found.get(each.node_uuid, ()), each)
     return found
 
@@ -104,13 +104,14 @@ def read_due(connection: sa.Connection, now: datetime.datetime
     # SELECT ..., reason, drain FROM maintenance_nodes
     #   JOIN maintenance_windows ON ...
     #   WHERE state IN (...) AND starts_at <= ? ORDER BY starts_at
-    query = sa.select(*_NODE, _w.reason, _w.drain).join_from(
-        tables.maintenance_nodes, tables.maintenance_windows,
-        _m.window_id == _w.id).where(
-            _STANDS, _m.starts_at <= now).order_by(
-                _m.starts_at, _m.id)
-    return [(_node(row), row[5], bool(row[6]))
-            for row in connection.execute(query)]
+    rows = connection.execute(
+        sa.select(*_NODE.columns, _w.reason, _w.drain).join_from(
+            tables.maintenance_nodes, tables.maintenance_windows,
+            _m.window_id == _w.id).where(
+                _STANDS, _m.starts_at <= now).order_by(
+                    _m.starts_at, _m.id))
+    made = _NODE.reader(rows)
+    return [(made(row), row.reason, row.drain) for row in rows]
 
 
 def read_postponed(connection: sa.Connection, now: datetime.datetime
@@ -124,13 +125,15 @@ def read_postponed(connection: sa.Connection, now: datetime.datetime
     #   JOIN maintenance_windows ON ...
     #   WHERE state = 'planned' AND maintenance_nodes.starts_at > ? AND drain
     #     AND maintenance_nodes.starts_at > maintenance_windows.starts_at
-    return [(_node(row), row[5]) for row in connection.execute(
-        sa.select(*_NODE, _w.starts_at.label('wanted')).join_from(
+    rows = connection.execute(
+        sa.select(*_NODE.columns, _w.starts_at.label('wanted')).join_from(
             tables.maintenance_nodes, tables.maintenance_windows,
             _m.window_id == _w.id).where(
                 _m.state == maintenance.State.PLANNED.value,
                 _m.starts_at > now, _w.drain, _m.starts_at > _w.starts_at)
-        .order_by(_m.starts_at, _m.id))]
+        .order_by(_m.starts_at, _m.id))
+    made = _NODE.reader(rows)
+    return [(made(row), row.wanted) for row in rows]
 
 
 def count_late(connection: sa.Connection, now: datetime.datetime) -> int:
@@ -145,15 +148,8 @@ def count_late(connection: sa.Connection, now: datetime.datetime) -> int:
 
 def insert(connection: sa.Connection, window: maintenance.Window) -> None:
     """Write a new window with its nodes."""
-    connection.execute(sa.insert(tables.maintenance_windows).values(
-        id=window.id, name=window.name, reason=window.reason,
-        starts_at=window.starts_at, ends_at=window.ends_at,
-        drain=window.drain, created_at=window.created_at,
-        project_id=window.project_id, user_id=window.user_id))
-    connection.execute(sa.insert(tables.maintenance_nodes), [
-        {'window_id': each.window_id, 'node_uuid': each.node_uuid,
-         'starts_at': each.starts_at, 'ends_at': each.ends_at,
-         'state': each.state.value} for each in window.nodes])
+    _WINDOW.insert(connection, [window])
+    _NODE.insert(connection, window.nodes)
 
 
 def update_state(connection: sa.Connection, there: maintenance.NodeWindow,
@@ -163,7 +159,7 @@ def update_state(connection: sa.Connection, there: maintenance.NodeWindow,
     :param there: as it was read.
     :raises Conflict: it has changed since.
     """
-    _update(connection, there, {'state': state.value})
+    _NODE.update(connection, there, dataclasses.replace(there, state=state))
 
 
 def end(connection: sa.Connection, there: maintenance.NodeWindow,
@@ -175,9 +171,9 @@ def end(connection: sa.Connection, there: maintenance.NodeWindow,
     :param there: as it was read.
     :raises Conflict: it has changed since.
     """
-    ended = {'ends_at': max(there.starts_at, now)}
-    _update(connection, there, ended if there.written
-            else {**ended, 'state': _OVER})
+    _NODE.update(connection, there, dataclasses.replace(
+        there, ends_at=max(there.starts_at, now),
+        state=there.state if there.written else maintenance.State.OVER))
 
 
 def move(connection: sa.Connection, there: maintenance.NodeWindow,
@@ -187,7 +183,8 @@ def move(connection: sa.Connection, there: maintenance.NodeWindow,
     :param there: as it was read.
     :raises Conflict: it has changed since.
     """
-    _update(connection, there, {'starts_at': starts_at, 'ends_at': ends_at})
+    _NODE.update(connection, there, dataclasses.replace(
+        there, starts_at=starts_at, ends_at=ends_at))
 
 
 def write_end(connection: sa.Connection, window: maintenance.Window,
@@ -197,24 +194,8 @@ def write_end(connection: sa.Connection, window: maintenance.Window,
     :param window: as it was read.
     :raises Conflict: somebody has ended it since.
     """
-    # UPDATE maintenance_windows SET ends_at = ?
-    #   WHERE id = ? AND updated_at = ? (or IS NULL)
-    row_counts.check(connection.execute(
-        sa.update(tables.maintenance_windows).where(
-            _w.id == window.id, _w.updated_at == window.updated_at)
-        .values(ends_at=ends_at)), 1, 'a maintenance window')
-
-
-def _update(connection: sa.Connection, there: maintenance.NodeWindow,
-            changed: dict[str, Any]) -> None:
-    # UPDATE maintenance_nodes SET ... WHERE window_id = ? AND node_uuid = ?
-    #   AND state = ?
-    row_counts.check(connection.execute(
-        sa.update(tables.maintenance_nodes).where(
-            _m.window_id == there.window_id,
-            _m.node_uuid == there.node_uuid,
-            _m.state == there.state.value).values(**changed)), 1,
-        'a node of a maintenance window')
+    _WINDOW.update(connection, window, dataclasses.replace(
+        window, ends_at=ends_at))
 
 
 def end_window(connection: sa.Connection, window: maintenance.Window,
@@ -224,13 +205,8 @@ def end_window(connection: sa.Connection, window: maintenance.Window,
     :param window: as it was read.
     :raises Conflict: somebody else has changed it since.
     """
-    # UPDATE maintenance_windows SET ends_at = ?, updated_at = ?
-    #   WHERE id = ? AND updated_at = ? (or IS NULL)
-    row_counts.check(connection.execute(
-        sa.update(tables.maintenance_windows).where(
-            _w.id == window.id, _w.updated_at == window.updated_at)
-        .values(ends_at=max(window.starts_at, now), updated_at=now)), 1,
-        'a maintenance window')
+    _WINDOW.update(connection, window, dataclasses.replace(
+        window, ends_at=max(window.starts_at, now), updated_at=now))
 
 
 def read_forgettable(connection: sa.Connection, before: datetime.datetime,
@@ -282,5 +258,7 @@ def _nodes_with(condition: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
     NOTE: they are counted, since NOT EXISTS has PostgreSQL read the nodes of
     all windows.
     """
+    # SELECT COUNT(*) FROM maintenance_nodes
+    #   WHERE window_id = maintenance_windows.id AND ...
     return sa.select(sa.func.count()).where(
         _m.window_id == _w.id, condition).scalar_subquery()

@@ -63,17 +63,16 @@ def read(connection: sa.Connection, lease_ids: Collection[str],
             sa.select(_l.lease_id, _r.uuid, _r.node_uuid, _n.resource_class,
                       _u.since, _r.warned_at,
                       sa.case((db_usage_periods.deployed(_r.uuid), 1),
-                              else_=0), sa.case((free, 1), else_=0))
+                              else_=0).label('deployed'),
+                      sa.case((free, 1), else_=0).label('free'))
             .select_from(_nodes().outerjoin(
                 tables.usable_bookings, _u.booking_uuid == _r.uuid))
             .where(_l.lease_id.in_(lease_ids),
                    _r.state != leases.BookingState.ENDING.value)):
-        since, warned_at = row[4:6]
-        if since is not None:
-            since = max(since, unbroken)
-        found.setdefault(row[0], []).append(no_show.Seat(
-            *row[1:4], since, warned_at, bool(row[6]), bool(row[7]),
-            warned_at))
+        since = None if row.since is None else max(row.since, unbroken)
+        found.setdefault(row.lease_id, []).append(no_show.Seat(
+            row.uuid, row.node_uuid, row.resource_class, since, row.warned_at,
+            bool(row.deployed), bool(row.free), row.warned_at))
     return found
 
 
@@ -138,7 +137,7 @@ def read_over(connection: sa.Connection
     #   WHERE reservations.uuid IS NULL
     usable = sa.select(_r.uuid).select_from(_nodes()).where(
         _unused()).subquery()
-    return [(row[0], row[1]) for row in connection.execute(
+    return [(uuid, since) for uuid, since in connection.execute(
         sa.select(_u.booking_uuid, _u.since).select_from(
             tables.usable_bookings.outerjoin(
                 usable, usable.c.uuid == _u.booking_uuid))
@@ -151,6 +150,7 @@ def begin(connection: sa.Connection, booking_uuids: Collection[str],
 
     :raises Conflict: another process has written it for one of them.
     """
+    # INSERT INTO usable_bookings (booking_uuid, since) VALUES (?, ?), ...
     if booking_uuids:
         connection.execute(sa.insert(tables.usable_bookings), [
             {'booking_uuid': uuid, 'since': now} for uuid in booking_uuids])

@@ -30,13 +30,15 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import claimed_rows
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import notices
 
 _c = tables.outbox.c
-_COLUMNS = (_c.id, _c.notice_id, _c.channel, _c.target, _c.kind, _c.lease_id,
-            _c.project_id, _c.user_id, _c.payload, _c.created_at, _c.attempts,
-            _c.sequence)
+_NOTICE = store.Rows(
+    notices.Notice, tables.outbox, 'a notice',
+    decode={'kind': notices.kind_of, 'payload': json.loads},
+    encode={'kind': lambda kind: kind.value, 'payload': json.dumps})
 #: How many ids one statement names.
 _PIECE = 500
 #: The maximum length of a stored error.
@@ -84,20 +86,15 @@ def insert(connection: sa.Connection,
     known = read_known(connection, [each.id for each in written])
     new = [each for each in written if each.id not in known]
     if new:
-        connection.execute(sa.insert(tables.outbox), [
-            {'id': each.id, 'notice_id': each.notice_id,
-             'channel': each.channel.value, 'target': each.target,
-             'kind': each.kind.value, 'lease_id': each.lease_id,
-             'project_id': each.project_id, 'user_id': each.user_id,
-             'payload': json.dumps(each.payload),
-             'created_at': each.created_at, 'due_at': each.created_at,
-             'attempts': each.attempts, 'sequence': each.sequence}
+        connection.execute(_NOTICE.inserting, [
+            {**_NOTICE.values(each), 'due_at': each.created_at}
             for each in new])
 
 
 def read_known(connection: sa.Connection,
                ids: Collection[str]) -> set[str]:
     """Return those of some ids that exist, sent or not."""
+    # SELECT id FROM outbox WHERE id IN (...)
     wanted, known = list(ids), set[str]()
     for first in range(0, len(wanted), _PIECE):
         known.update(connection.scalars(sa.select(_c.id).where(
@@ -116,8 +113,8 @@ def count_written(connection: sa.Connection, kind: notices.Kind,
     #   WHERE lease_id IN (...) AND kind = ? AND created_at > ?
     #   GROUP BY lease_id
     wanted = sorted(lease_ids)
-    return {row[0]: row[1] for first in range(0, len(wanted), _PIECE)
-            for row in connection.execute(
+    return {lease_id: count for first in range(0, len(wanted), _PIECE)
+            for lease_id, count in connection.execute(
                 sa.select(_c.lease_id,
                           sa.func.count(_c.notice_id.distinct()))
                 .where(_c.lease_id.in_(wanted[first:first + _PIECE]),
@@ -135,9 +132,9 @@ def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
     # SELECT notice_id, COUNT(due_at), MAX(done_at) FROM outbox
     #   WHERE notice_id IN (...) GROUP BY notice_id
     wanted = list(notice_ids)
-    return {row[0]: None if row[1] else row[2]
+    return {notice_id: None if due else done
             for first in range(0, len(wanted), _PIECE)
-            for row in connection.execute(
+            for notice_id, due, done in connection.execute(
                 sa.select(_c.notice_id, sa.func.count(_c.due_at),
                           sa.func.max(_c.done_at))
                 .where(_c.notice_id.in_(wanted[first:first + _PIECE]))
@@ -202,14 +199,18 @@ def read_digest(connection: sa.Connection, target: str,
     :returns: urgent notices first, then the oldest, whether or not they are
         due or claimed; and ``None`` if there has been no mail.
     """
+    # SELECT id, kind, created_at, due_at, (claimed) FROM outbox
+    #   WHERE channel = 'mail' AND target = ? AND due_at IS NOT NULL
+    #   AND kind IN (...) ORDER BY (urgent ones first), created_at, id LIMIT ?
+    # SELECT MAX(done_at) FROM outbox WHERE channel = 'mail'
+    #   AND target = ? AND outcome = 'delivered'
     mine = (_c.channel == notices.Channel.MAIL.value, _c.target == target)
-    waiting = [Due(row[0], notices.Kind(row[1]), *row[2:])
-               for row in connection.execute(
-                   sa.select(_c.id, _c.kind, _c.created_at, _c.due_at,
-                             sa.not_(_nobodys(now)))
-                   .where(*mine, _c.due_at.is_not(None), _c.kind.in_(_KINDS))
-                   .order_by(sa.case((_c.kind.in_(_URGENT), 0), else_=1),
-                             _c.created_at, _c.id).limit(limit))]
+    waiting = store.read(Due, connection.execute(
+        sa.select(_c.id, _c.kind, _c.created_at, _c.due_at,
+                  sa.not_(_nobodys(now)).label('claimed'))
+        .where(*mine, _c.due_at.is_not(None), _c.kind.in_(_KINDS))
+        .order_by(sa.case((_c.kind.in_(_URGENT), 0), else_=1),
+                  _c.created_at, _c.id).limit(limit)))
     last = connection.scalar(sa.select(sa.func.max(_c.done_at)).where(
         *mine, _c.outcome == notices.Outcome.DELIVERED.value))
     return waiting, last
@@ -222,12 +223,15 @@ def take(connection: sa.Connection, ids: Collection[str], token: str,
 
     :param token: a token that is never used again.
     """
+    # SELECT ... FROM outbox WHERE id IN (...) AND claimed_by = ?
+    #   ORDER BY (urgent) DESC, due_at, id
     if not claimed_rows.take(connection, tables.outbox, ids, token,
                              _takeable(now), until):
         return []
-    return [_notice(row) for row in connection.execute(
-        sa.select(*_COLUMNS).where(_c.id.in_(ids), _c.claimed_by == token)
-        .order_by(*_order(_c.due_at)))]
+    return _NOTICE.all(connection.execute(
+        sa.select(*_NOTICE.columns)
+        .where(_c.id.in_(ids), _c.claimed_by == token)
+        .order_by(*_order(_c.due_at))))
 
 
 def finish(connection: sa.Connection, ids: Collection[str], token: str,
@@ -254,6 +258,8 @@ def put_off(connection: sa.Connection, ids: Collection[str], token: str,
     :param token: of their claim.
     :param complaint: why they could not be sent.
     """
+    # UPDATE outbox SET due_at = ?, attempts = attempts + 1, ...
+    #   WHERE id IN (...) AND claimed_by = ?
     connection.execute(
         sa.update(tables.outbox)
         .where(_c.id.in_(ids), _c.claimed_by == token)
@@ -284,6 +290,9 @@ def any_old(connection: sa.Connection,
         up.
     :param purged: notices that were done before this are purged.
     """
+    # SELECT id FROM outbox WHERE due_at IS NOT NULL AND created_at < ? AND ...
+    #   LIMIT 1
+    # SELECT id FROM outbox WHERE done_at < ? LIMIT 1
     # NOTE: two queries, so that each uses its index.
     return any(connection.execute(
         sa.select(_c.id).where(*which).limit(1)).first() is not None
@@ -301,10 +310,11 @@ def give_up(connection: sa.Connection,
     """
     # SELECT ... FROM outbox WHERE due_at IS NOT NULL AND created_at < ?
     #   AND (nobody's claim) ORDER BY created_at LIMIT ?
-    found = connection.execute(
-        sa.select(*_COLUMNS, _c.complaint)
+    result = connection.execute(
+        sa.select(*_NOTICE.columns, _c.complaint)
         .where(*_old(before), _nobodys(now), _c.kind.in_(_KINDS))
-        .order_by(_c.created_at).limit(limit)).all()
+        .order_by(_c.created_at).limit(limit))
+    made, found = _NOTICE.reader(result), result.all()
     if not found:
         return []
     ids = [row.id for row in found]
@@ -316,7 +326,7 @@ def give_up(connection: sa.Connection,
                 outcome=notices.Outcome.GIVEN_UP.value))
     given_up = set(connection.scalars(sa.select(_c.id).where(
         _c.id.in_(ids), _c.outcome == notices.Outcome.GIVEN_UP.value)))
-    return [(_notice(row[:-1]), row[-1]) for row in found
+    return [(made(row), row.complaint) for row in found
             if row.id in given_up]
 
 
@@ -326,6 +336,8 @@ def purge(connection: sa.Connection, before: datetime.datetime,
 
     :returns: how many rows were deleted.
     """
+    # SELECT id FROM outbox WHERE done_at < ? ORDER BY done_at LIMIT ?
+    # DELETE FROM outbox WHERE id IN (...) AND done_at < ?
     # NOTE: two statements, since MariaDB allows no LIMIT inside IN.
     ids = connection.scalars(
         sa.select(_c.id).where(_c.done_at < before)
@@ -345,8 +357,8 @@ def count_waiting(connection: sa.Connection
     """
     # SELECT channel, COUNT(*), MIN(created_at) FROM outbox
     #   WHERE due_at IS NOT NULL AND channel IN (...) GROUP BY channel
-    return {notices.Channel(row[0]): Waiting(row[1], row[2])
-            for row in connection.execute(
+    return {notices.Channel(channel): Waiting(count, since)
+            for channel, count, since in connection.execute(
                 sa.select(_c.channel, sa.func.count(),
                           sa.func.min(_c.created_at))
                 .where(_c.due_at.is_not(None), _c.channel.in_(_CHANNELS))
@@ -359,16 +371,10 @@ def count_given_up(connection: sa.Connection
 
     NOTE: channels that only the next release knows are left out.
     """
-    return {notices.Channel(row[0]): row[1] for row in connection.execute(
-        sa.select(_c.channel, sa.func.count())
+    # SELECT channel, COUNT(*) FROM outbox WHERE outcome = 'given_up'
+    #   AND channel IN (...) GROUP BY channel
+    return {notices.Channel(channel): count for channel, count
+            in connection.execute(sa.select(_c.channel, sa.func.count())
         .where(_c.outcome == notices.Outcome.GIVEN_UP.value,
                _c.channel.in_(_CHANNELS))
         .group_by(_c.channel))}
-
-
-def _notice(row: Sequence[object]) -> notices.Notice:
-    values: list[Any] = list(row)
-    values[2] = notices.Channel(values[2])
-    values[4] = notices.kind_of(str(values[4]))
-    values[8] = json.loads(str(values[8]))
-    return notices.Notice(*values)

@@ -20,6 +20,7 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.placement.decisions import hold_audit
 
@@ -41,9 +42,11 @@ class Drift:
 def read(connection: sa.Connection) -> dict[hold_audit.Kind, Drift]:
     """Return the results of the last audit by kind; empty if there was none.
     """
-    return {hold_audit.Kind(row[0]): Drift(*row[1:])
-            for row in connection.execute(sa.select(
-                _d.kind, _d.found, _d.remaining, _d.audited_at))}
+    # SELECT kind, found, remaining, audited_at FROM placement_drift
+    rows = connection.execute(sa.select(
+        _d.kind, _d.found, _d.remaining, _d.audited_at))
+    made = store.record(Drift).reader(rows)
+    return {hold_audit.Kind(row.kind): made(row) for row in rows}
 
 
 def write(connection: sa.Connection,
@@ -53,6 +56,7 @@ def write(connection: sa.Connection,
     :raises oslo_db.exception.DBDuplicateEntry: another audit is writing its
         results.
     """
+    # DELETE FROM placement_drift; INSERT INTO placement_drift ...
     connection.execute(sa.delete(tables.placement_drift))
     connection.execute(sa.insert(tables.placement_drift), [
         {'kind': kind.value, **dataclasses.asdict(one)}

@@ -20,7 +20,6 @@ so that one of two concurrent changes fails.
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Sequence
 import dataclasses
 import datetime
 import json
@@ -31,27 +30,27 @@ import sqlalchemy as sa
 from ironic_reservations.db import conditions
 from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import instance_reservations as db_instances
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import node_reservation
 
 _h = tables.holds.c
 _r = tables.reservations.c
-_COLUMNS = (_h.id, _h.consumer_uuid, _h.node_uuid, _h.owner,
-            _h.project_id, _h.user_id, _h.state, _h.created_at, _h.deadline,
-            _h.confirmed, _h.instance_uuid, _h.generation, _h.resources,
-            _h.exclusive)
-_STATES = {state.value: state for state in holds.HoldState}
+_HOLD = store.Rows(
+    holds.Hold, tables.holds, 'a hold', as_read=('id', 'generation'),
+    changing=('state', 'deadline', 'confirmed', 'consumer_uuid',
+              'instance_uuid', 'generation'),
+    named={'amounts': 'resources'},
+    decode={'amounts': lambda text: tuple(sorted(json.loads(text).items()))},
+    encode={'amounts': lambda amounts: json.dumps(dict(amounts))})
+_HOLDS = sa.select(*_HOLD.columns)
+_PROMISE = store.Rows(
+    holds.Promise, tables.reservations, 'a promise', named={'owner': 'uuid'})
+_OF_PROMISE = 'of_promise_'
+_ASKED = 'asked_'
 #: The value of ``live`` of an exclusive hold.
 _WHOLE = 'node'
-
-
-def _hold(row: Any) -> holds.Hold:
-    return holds.Hold(
-        row.id, row.consumer_uuid, row.node_uuid, row.owner,
-        tuple(sorted(json.loads(row.resources).items())), row.project_id,
-        row.user_id, _STATES[row.state], row.created_at, row.deadline,
-        row.confirmed, row.instance_uuid, row.generation, row.exclusive)
 
 
 def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
@@ -62,22 +61,16 @@ def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
     :raises oslo_db.exception.DBDuplicateEntry: the node is held already, or
         the consumer is not a new one.
     """
-    generation = db_generations.fresh()
-    result = connection.execute(sa.insert(tables.holds).values(
-        consumer_uuid=hold.consumer_uuid, node_uuid=hold.node_uuid,
-        owner=hold.owner, resources=json.dumps(hold.resources),
-        exclusive=hold.exclusive, project_id=hold.project_id,
-        user_id=hold.user_id, instance_uuid=hold.instance_uuid,
-        state=hold.state.value, confirmed=hold.confirmed,
-        created_at=hold.created_at, deadline=hold.deadline,
-        generation=generation, live=_live(hold)))
-    assert result.inserted_primary_key is not None
-    return dataclasses.replace(hold, id=result.inserted_primary_key[0],
-                               generation=generation)
+    made = dataclasses.replace(hold, generation=db_generations.fresh())
+    return dataclasses.replace(made, id=_HOLD.insert_one(
+        connection, made, live=_live(hold)))
 
 
-def _live(hold: holds.Hold | holds.Promise) -> str:
+def _live(hold: holds.Hold | holds.Promise) -> str | None:
     """Return the value of which a host has at most one row."""
+    if isinstance(hold, holds.Hold) and (
+            hold.state is holds.HoldState.RELEASING):
+        return None
     return _WHOLE if hold.exclusive else hold.owner
 
 
@@ -90,33 +83,20 @@ def change(connection: sa.Connection, hold: holds.Hold,
     :returns: the new hold; ``None`` if it had changed since it was read.
     :raises oslo_db.exception.DBDuplicateEntry: another hold has that consumer.
     """
-    # UPDATE holds SET ..., generation = ? WHERE id = ? AND generation = ?
     after = dataclasses.replace(hold, generation=db_generations.fresh(),
                                 **changed)
-    done = connection.execute(
-        sa.update(tables.holds)
-        .where(_h.id == hold.id, _h.generation == hold.generation)
-        .values(state=after.state.value, deadline=after.deadline,
-                live=(None if after.state is holds.HoldState.RELEASING
-                      else _live(after)),
-                confirmed=after.confirmed,
-                consumer_uuid=after.consumer_uuid,
-                instance_uuid=after.instance_uuid, updated_at=now,
-                generation=after.generation)).rowcount
-    return after if done else None
+    return after if _HOLD.try_update(
+        connection, hold, after, updated_at=now, live=_live(after)) else None
 
 
 def delete(connection: sa.Connection, hold: holds.Hold) -> bool:
     """Delete a hold; return ``False`` if it had changed since it was read."""
-    return bool(connection.execute(sa.delete(tables.holds).where(
-        _h.id == hold.id, _h.generation == hold.generation)).rowcount)
+    return _HOLD.try_delete(connection, hold)
 
 
 def read(connection: sa.Connection, hold_id: int) -> holds.Hold | None:
     """Return a hold, ``None`` if it is gone."""
-    row = connection.execute(
-        sa.select(*_COLUMNS).where(_h.id == hold_id)).one_or_none()
-    return None if row is None else _hold(row)
+    return _HOLD.first(connection.execute(_HOLDS.where(_h.id == hold_id)))
 
 
 def read_of_node(connection: sa.Connection,
@@ -125,9 +105,8 @@ def read_of_node(connection: sa.Connection,
 
     At most one of them is live; on a shared host, at most one for each owner.
     """
-    return [_hold(row) for row in connection.execute(
-        sa.select(*_COLUMNS).where(_h.node_uuid == node_uuid)
-        .order_by(_h.id))]
+    return _HOLD.all(connection.execute(
+        _HOLDS.where(_h.node_uuid == node_uuid).order_by(_h.id)))
 
 
 def read_live(connection: sa.Connection,
@@ -140,10 +119,9 @@ def read_live(connection: sa.Connection,
     # SELECT ... FROM holds WHERE node_uuid IN (...) AND live IN (...)
     where = {(promise.node_uuid, _live(promise)): promise.owner
              for promise in promises}
-    there = (_hold(row) for row in connection.execute(
-        sa.select(*_COLUMNS).where(
-            _h.node_uuid.in_({node for node, _ in where}),
-            _h.live.in_({live for _, live in where}))))
+    there = _HOLD.all(connection.execute(_HOLDS.where(
+        _h.node_uuid.in_({node for node, _ in where}),
+        _h.live.in_({live for _, live in where}))))
     return {where[key]: hold for hold in there
             if (key := (hold.node_uuid, _live(hold))) in where}
 
@@ -160,14 +138,13 @@ def supersede(connection: sa.Connection, node_uuid: str,
 def read_of_owners(connection: sa.Connection,
                    owners: Collection[str]) -> list[holds.Hold]:
     """Return the holds of reservations, also those being released."""
-    return [_hold(row) for row in connection.execute(
-        sa.select(*_COLUMNS).where(_h.owner.in_(owners)).order_by(_h.id))]
+    return _HOLD.all(connection.execute(
+        _HOLDS.where(_h.owner.in_(owners)).order_by(_h.id)))
 
 
 def read_all(connection: sa.Connection) -> list[holds.Hold]:
     """Return all holds, ordered by id."""
-    return [_hold(row) for row in connection.execute(
-        sa.select(*_COLUMNS).order_by(_h.id))]
+    return _HOLD.all(connection.execute(_HOLDS.order_by(_h.id)))
 
 
 def read_left_over(connection: sa.Connection, now: datetime.datetime,
@@ -177,10 +154,9 @@ def read_left_over(connection: sa.Connection, now: datetime.datetime,
     #   ORDER BY deadline LIMIT ?
     working = [state.value for state in holds.HoldState
                if state is not holds.HoldState.ACTIVE]
-    return [_hold(row) for row in connection.execute(
-        sa.select(*_COLUMNS)
-        .where(_h.state.in_(working), _h.deadline <= now)
-        .order_by(_h.deadline, _h.id).limit(limit))]
+    return _HOLD.all(connection.execute(
+        _HOLDS.where(_h.state.in_(working), _h.deadline <= now)
+        .order_by(_h.deadline, _h.id).limit(limit)))
 
 
 def release(connection: sa.Connection, owners: Collection[str],
@@ -239,17 +215,18 @@ def release_forsaken(connection: sa.Connection, now: datetime.datetime,
         # NOTE: a hold that has changed meanwhile is left to the next call. The
         # first condition is for the index: MariaDB uses none for pairs.
         _release(connection, sa.and_(
-            _h.id.in_([row[0] for row in forsaken]),
+            _h.id.in_([row.id for row in forsaken]),
             sa.tuple_(_h.id, _h.generation).in_(
-                [tuple(row) for row in forsaken])), now, now)
+                [(row.id, row.generation) for row in forsaken])), now, now)
     return len(forsaken)
 
 
 def count(connection: sa.Connection) -> dict[holds.HoldState, int]:
     """Return the number of holds by state."""
     # SELECT state, COUNT(*) FROM holds GROUP BY state
-    return {_STATES[row[0]]: row[1] for row in connection.execute(
-        sa.select(_h.state, sa.func.count()).group_by(_h.state))}
+    return {holds.HoldState(state): number for state, number
+            in connection.execute(sa.select(
+                _h.state, sa.func.count()).group_by(_h.state))}
 
 
 def read_deployed(connection: sa.Connection,
@@ -262,32 +239,31 @@ def read_deployed(connection: sa.Connection,
     #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
     #   WHERE holds.state = 'active' AND holds.instance_uuid IS NULL
     #     AND immediate = 1 AND reservations.state = 'in_use' LIMIT ?
-    return [(_hold(row),
-             holds.Promise(*row[len(_COLUMNS):]))
-            for row in connection.execute(
-                sa.select(*_COLUMNS, _r.uuid, _r.node_uuid, _r.instance_uuid,
-                          _r.project_id, _r.user_id)
-                .join_from(tables.holds, tables.reservations, sa.and_(
-                    _r.uuid == _h.owner, _r.node_uuid == _h.node_uuid))
-                .where(_h.state == holds.HoldState.ACTIVE.value,
-                       _h.instance_uuid.is_(None), _r.immediate == 1,
-                       _r.state == node_reservation.State.IN_USE.value)
-                .order_by(_h.id).limit(limit))]
+    rows = connection.execute(
+        _HOLDS.add_columns(*_PROMISE.labelled(_OF_PROMISE))
+        .join_from(tables.holds, tables.reservations, sa.and_(
+            _r.uuid == _h.owner, _r.node_uuid == _h.node_uuid))
+        .where(_h.state == holds.HoldState.ACTIVE.value,
+               _h.instance_uuid.is_(None), _r.immediate == 1,
+               _r.state == node_reservation.State.IN_USE.value)
+        .order_by(_h.id).limit(limit))
+    hold = _HOLD.reader(rows)
+    promise = _PROMISE.reader(rows, prefix=_OF_PROMISE)
+    return [(hold(row), promise(row)) for row in rows]
 
 
 def read_consumer(connection: sa.Connection,
                   consumer_uuid: str) -> holds.Hold | None:
     """Return the hold with a consumer, ``None`` without one."""
-    row = connection.execute(sa.select(*_COLUMNS).where(
-        _h.consumer_uuid == consumer_uuid)).one_or_none()
-    return None if row is None else _hold(row)
+    return _HOLD.first(connection.execute(_HOLDS.where(
+        _h.consumer_uuid == consumer_uuid)))
 
 
 # SELECT ... FROM reservations LEFT OUTER JOIN nodes ON nodes.uuid = node_uuid
 #     AND inventories IS NOT NULL LEFT OUTER JOIN instance_reservations ON ...
 _PROMISES = sa.select(
-    _r.id, _r.uuid, _r.node_uuid, _r.instance_uuid, _r.project_id,
-    _r.user_id, tables.nodes.c.id, *db_instances.COLUMNS
+    _r.id, *_PROMISE.columns, tables.nodes.c.id.label('compute_host'),
+    *db_instances.labelled(_ASKED)
 ).select_from(
     tables.reservations
     .outerjoin(tables.nodes, sa.and_(
@@ -298,14 +274,16 @@ _PROMISES = sa.select(
                == _r.lease_reservation_id))
 
 
-def _promise(row: Sequence[Any]) -> holds.Promise:
-    on_compute_host, instances = row[6] is not None, row[7:]
-    if not on_compute_host or instances[0] is None:
-        return holds.Promise(*row[1:6])
-    owner, node_uuid, instance_uuid, project_id, user_id = row[1:6]
-    return holds.Promise(
-        owner, node_uuid, instance_uuid, project_id, user_id,
-        db_instances.of_row(instances).need.amounts, exclusive=False)
+def _promises(connection: sa.Connection,
+              query: sa.Select[Any]) -> dict[int, holds.Promise]:
+    """Return promises by the ids of their rows."""
+    rows = connection.execute(query)
+    promise = _PROMISE.reader(rows)
+    shared = _PROMISE.reader(rows, 'amounts', 'exclusive')
+    asked = db_instances.reader(rows, prefix=_ASKED)
+    return {row.id: promise(row) if row.compute_host is None
+            or row.asked_id is None
+            else shared(row, asked(row).need.amounts, False) for row in rows}
 
 
 def read_promises(connection: sa.Connection, now: datetime.datetime,
@@ -318,11 +296,10 @@ def read_promises(connection: sa.Connection, now: datetime.datetime,
         sa.or_(conditions.live(now), conditions.has_node(now)))
     if node_uuid is not None:
         query = query.where(_r.node_uuid == node_uuid)
-    return [_promise(row) for row in connection.execute(query)]
+    return [*_promises(connection, query).values()]
 
 
 def read_promises_of(connection: sa.Connection, ids: Collection[int]
                      ) -> dict[int, holds.Promise]:
     """Return the promises of bookings, by booking id."""
-    return {row[0]: _promise(row) for row in connection.execute(
-        _PROMISES.where(_r.id.in_(ids)))}
+    return _promises(connection, _PROMISES.where(_r.id.in_(ids)))

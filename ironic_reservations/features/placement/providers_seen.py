@@ -26,6 +26,7 @@ import enum
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 
 _s = tables.providers_seen.c
@@ -57,12 +58,15 @@ class Seen:
     fingerprint: str | None
 
 
+_SEEN = store.Rows(Seen, tables.providers_seen, 'a provider')
+
+
 def read(connection: sa.Connection) -> dict[str, Seen]:
     """Return the states of providers, by uuid."""
-    return {row.provider_uuid: Seen(row.generation, Kind(row.kind),
-                                    row.fingerprint)
-            for row in connection.execute(sa.select(
-                _s.provider_uuid, _s.generation, _s.kind, _s.fingerprint))}
+    # SELECT provider_uuid, generation, kind, fingerprint FROM providers_seen
+    rows = connection.execute(sa.select(_s.provider_uuid, *_SEEN.columns))
+    made = _SEEN.reader(rows)
+    return {row.provider_uuid: made(row) for row in rows}
 
 
 def write(connection: sa.Connection, seen: Mapping[str, Seen],
@@ -71,15 +75,15 @@ def write(connection: sa.Connection, seen: Mapping[str, Seen],
 
     :param gone: providers whose rows are to be deleted.
     """
+    # DELETE FROM providers_seen WHERE provider_uuid IN (...)
+    # INSERT INTO providers_seen (...) VALUES (...), ...
     stale = sorted({*seen, *gone})
     for start in range(0, len(stale), _BATCH):
         connection.execute(sa.delete(tables.providers_seen).where(
             _s.provider_uuid.in_(stale[start:start + _BATCH])))
     if seen:
-        connection.execute(sa.insert(tables.providers_seen), [
-            {'provider_uuid': uuid, 'generation': one.generation,
-             'kind': one.kind.value, 'fingerprint': one.fingerprint,
-             'seen_at': now}
+        connection.execute(_SEEN.inserting, [
+            {**_SEEN.values(one), 'provider_uuid': uuid, 'seen_at': now}
             for uuid, one in sorted(seen.items())])
 
 

@@ -95,11 +95,12 @@ def add(connection: sa.Connection, lease: leases.Lease,
     # SELECT uuid, resource_class, inventories IS NULL FROM nodes
     #   WHERE uuid IN (...)
     there = connection.execute(
-        sa.select(_n.uuid, _n.resource_class, _n.inventories.is_(None)).where(
+        sa.select(_n.uuid, _n.resource_class,
+                  _n.inventories.is_(None).label('node')).where(
             _n.uuid.in_({booking.node_uuid for booking in bookings}))).all()
-    classes = {row[0]: row[1] for row in there}
+    classes = {row.uuid: row.resource_class for row in there}
     db_usage_periods.keep(connection, lease, bookings, {
-        row[0]: row[1] or '' for row in there if row[2]})
+        row.uuid: row.resource_class or '' for row in there if row.node})
     asked = {each.id: each for each in lease.reservations}
     found: dict[tuple[str, str], Usage] = {}
     for booking in bookings:
@@ -122,9 +123,9 @@ def _write(connection: sa.Connection, usages: Iterable[Usage]) -> None:
         return
     # SELECT reservation_id, resource_class FROM lease_usage
     #   WHERE reservation_id IN (...)
-    there = {(row[0], row[1]) for row in connection.execute(
+    there = set(connection.execute(
         sa.select(_u.reservation_id, _u.resource_class)
-        .where(_u.reservation_id.in_({key[0] for key in rows})))}
+        .where(_u.reservation_id.in_({ident for ident, _ in rows}))).tuples())
     new = [row for key, row in rows.items() if key not in there]
     more = [_named(row) for key, row in rows.items() if key in there]
     if new:

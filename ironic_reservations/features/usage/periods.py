@@ -29,6 +29,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.usage import values as usage
 from ironic_reservations.model import leases
@@ -81,8 +82,10 @@ def read_unrecorded(connection: sa.Connection, now: datetime.datetime,
     #     AND (it is occupied) AND NOT EXISTS (a row that is running)
     running = sa.exists().where(_p.booking_uuid == _r.uuid, _p.running == 1)
     query = (
-        sa.select(_r.uuid, _l.id, _l.lease_id, _r.project_id,
-                  sa.func.coalesce(_n.resource_class, ''))
+        sa.select(_r.uuid.label('booking_uuid'),
+                  _l.id.label('reservation_id'), _l.lease_id, _r.project_id,
+                  sa.func.coalesce(_n.resource_class, '').label(
+                      'resource_class'))
         .join_from(tables.reservations, tables.lease_reservations,
                    _r.lease_reservation_id == _l.id)
         .join(tables.nodes, _r.node_uuid == _n.uuid)
@@ -91,7 +94,7 @@ def read_unrecorded(connection: sa.Connection, now: datetime.datetime,
                _n.inventories.is_(None), ~running))
     query = query.where(conditions.occupied() if node_uuid is None
                         else _r.node_uuid == node_uuid)
-    return [Deployment(*row) for row in connection.execute(query)]
+    return store.read(Deployment, connection.execute(query))
 
 
 def read_over(connection: sa.Connection) -> list[str]:
@@ -120,6 +123,7 @@ def begin(connection: sa.Connection, those: Collection[Deployment],
     :param lasts: whether they still are.
     :raises Conflict: another process has written it for one of them.
     """
+    # INSERT INTO usage_periods (booking_uuid, ...) VALUES (...), ...
     if those:
         connection.execute(sa.insert(tables.usage_periods), [
             {**dataclasses.asdict(each), 'kind': DEPLOYED, 'starts_at': now,
@@ -136,7 +140,7 @@ def note_no_shows(connection: sa.Connection, lease: leases.Lease,
     node has been deployed.
     """
     # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
-    classes: dict[str, str] = {row[0]: row[1] or '' for row in (
+    classes = {uuid: name or '' for uuid, name in (
         connection.execute(sa.select(_n.uuid, _n.resource_class).where(
             _n.uuid.in_({each.node_uuid for each in bookings}))))}
     counts = collections.Counter(
@@ -281,9 +285,10 @@ def _read_live(connection: sa.Connection, begin: datetime.datetime,
         _r.lessee.is_not(None)), 1), else_=0)
     columns = (_r.project_id, sa.func.coalesce(_n.resource_class, ''),
                _r.starts_at, _r.expires_at, begun)
-    return [usage.Spell(row[0], row[1], row[2], row[3], row[5], True,
-                        row[3] if row[4] else None)
-            for row in connection.execute(
+    return [usage.Spell(project_id, name, start, end, hosts, True,
+                        end if begun else None)
+            for project_id, name, start, end, begun, hosts
+            in connection.execute(
                 sa.select(*columns, sa.func.count())
                 .join_from(tables.reservations, tables.nodes,
                            _r.node_uuid == _n.uuid)
@@ -303,8 +308,9 @@ def count_now(connection: sa.Connection, now: datetime.datetime
     # SELECT resource_class, COUNT(*), COUNT(usage_periods.id)
     #   FROM reservations JOIN nodes ON ... LEFT JOIN usage_periods ON ...
     #   WHERE state = 'bound' AND expires_at > ? GROUP BY resource_class
-    return {row[0] or '': (row[1], row[2]) for row in connection.execute(
-        sa.select(_n.resource_class, sa.func.count(), sa.func.count(_p.id))
+    return {name or '': (nodes, deployed) for name, nodes, deployed
+            in connection.execute(sa.select(
+        _n.resource_class, sa.func.count(), sa.func.count(_p.id))
         .select_from(tables.reservations.join(
             tables.nodes, _r.node_uuid == _n.uuid).outerjoin(
                 tables.usage_periods, sa.and_(
