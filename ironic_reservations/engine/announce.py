@@ -82,8 +82,8 @@ class Announcer:
         #: Who did what, for those who have to account for it.
         self.audit = audit.Audit(conf, self._notifier)
 
-    def tell(self, event: str, reservation: node_reservation.Reservation,
-             reason: str | None = None) -> None:
+    def notify(self, event: str, reservation: node_reservation.Reservation,
+               reason: str | None = None) -> None:
         """Send a notification.
 
         A failure is logged: what was promised stays promised.
@@ -100,8 +100,8 @@ class Announcer:
             self._send(event, lambda: carried.payload(reservation, reason),
                        f'reservation for instance {reservation.instance_uuid}')
 
-    def tell_lease(self, event: str, lease: leases.Lease,
-                   reason: str | None = None) -> None:
+    def notify_lease(self, event: str, lease: leases.Lease,
+                     reason: str | None = None) -> None:
         """Send a notification about a lease.
 
         A failure is logged: what was promised stays promised.

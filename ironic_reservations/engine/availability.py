@@ -87,11 +87,12 @@ class Caller:
     allowed: limits.Limits
 
 
-def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
-         resource_class: str | None = None, hypervisor_properties: str = '',
-         resource_properties: str = '', count: int | None = None,
-         duration: int | None = None, slots: int | None = None,
-         caller: Caller = Caller(None, limits.NONE)) -> Availability:
+def count_free(engine: Engine, start: datetime.datetime,
+               end: datetime.datetime, resource_class: str | None = None,
+               hypervisor_properties: str = '',
+               resource_properties: str = '', count: int | None = None,
+               duration: int | None = None, slots: int | None = None,
+               caller: Caller = Caller(None, limits.NONE)) -> Availability:
     """Count the free hosts of each resource class over time.
 
     :param resource_class: of one class only.

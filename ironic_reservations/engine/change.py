@@ -341,7 +341,7 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
     memory = {} if memory is None else memory
     unsure: list[Planned[_T]] = []
 
-    def look() -> Planned[_T] | None:
+    def committed() -> Planned[_T] | None:
         with engine.database.read() as connection:
             found = db_changes.has(connection, ident)
         return unsure[-1] if unsure and found else None
@@ -364,15 +364,16 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
             raise
         except errors.ReservationError as exc:
             # It may be refused because of its own COMMIT.
-            if unsure and (found := look()) is not None:
+            if unsure and (found := committed()) is not None:
                 return found
             refused(exc)
             raise
-        if unsure and planned.change is None and (found := look()) is not None:
+        if (unsure and planned.change is None
+                and (found := committed()) is not None):
             return found
         return planned
 
-    done = retry.until_committed(attempt, look)
+    done = retry.until_committed(attempt, committed)
     if done.change is not None and not dry_run:
         with retry.committed():
             _follow(done.change)

@@ -45,7 +45,7 @@ _BREATH = 0.2
 
 
 def until_committed(attempt: Callable[[], _T],
-                    look: Callable[[], _T | None] | None = None,
+                    find: Callable[[], _T | None] | None = None,
                     repeatable: bool = False) -> _T:
     """Repeat an attempt until it commits; return its result.
 
@@ -57,7 +57,7 @@ def until_committed(attempt: Callable[[], _T],
     certain: after any failure, the earlier COMMIT may still take effect.
 
     :param attempt: takes a new snapshot, plans and commits.
-    :param look: returns the result of an earlier attempt of this request, or
+    :param find: returns the result of an earlier attempt of this request, or
         ``None`` if there is none; for requests that it makes safe to repeat.
     :param repeatable: whether the request is safe to repeat without a look.
     :raises Contention: other requests, or a lock, were in the way for too
@@ -70,8 +70,8 @@ def until_committed(attempt: Callable[[], _T],
         pause = random.uniform(0, _PAUSE * min(count, 50))
         limit, why = _OUTRUN, ''
         try:
-            if unsure is not None and look is not None:
-                found = look()
+            if unsure is not None and find is not None:
+                found = find()
                 if found is not None:
                     return found
             return attempt()
@@ -81,7 +81,7 @@ def until_committed(attempt: Callable[[], _T],
             if isinstance(exc, connection.Locked):
                 limit = _LOCKED
         except errors.OutcomeUnknown as exc:
-            if unsure is not None or not (repeatable or look):
+            if unsure is not None or not (repeatable or find):
                 raise
             unsure, pause = exc, _BREATH
         except errors.ReservationError as exc:
@@ -117,18 +117,18 @@ def committed() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def found_if_lost(look: Callable[[], bool]) -> Iterator[None]:
+def found_if_lost(find: Callable[[], bool]) -> Iterator[None]:
     """Go on after a write whose COMMIT was not answered, if it took effect.
 
     For changes that are made once in a pass: the next pass finds nothing to
     do, so nobody would be notified of the change.
 
-    :param look: returns whether the change is in the database.
+    :param find: returns whether the change is in the database.
     :raises OutcomeUnknown: it is not, or not yet.
     """
     try:
         yield
     except errors.OutcomeUnknown:
         time.sleep(_BREATH)
-        if not look():
+        if not find():
             raise

@@ -66,8 +66,8 @@ class Unfinished(Generic[_Claim]):
             self._claims.update(dict.fromkeys(
                 claims, (now + wait, now + wait + ttl)))
 
-    def let_go(self, drop: Callable[[list[_Claim]], None], now: float,
-               at_once: bool = False) -> None:
+    def release_due(self, drop: Callable[[list[_Claim]], None], now: float,
+                    at_once: bool = False) -> None:
         """Release the claims that are due; those that fail are tried again.
 
         :param drop: gives claims back in the database.

@@ -47,8 +47,8 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.in_flight import boundaries
 from ironic_reservations.engine.in_flight import refusal_messages
-from ironic_reservations.engine.in_flight import turns
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.features.placement import proof as placement_proof
 from ironic_reservations.lifecycle import admit as planner_admit
@@ -145,7 +145,7 @@ def admit(
     permitted = functools.cache(permitted)
 
     def plan() -> change.Planned[InFlightRequest]:
-        deadline = hand_over_by(engine)
+        deadline = send_deadline(engine)
         now = engine.clock()
         with engine.database.read() as connection:
             node = db_nodes.read_nodes(
@@ -156,7 +156,7 @@ def admit(
                 connection, node_uuid, now)
             needed = required or act is planner_admit.Act.USE and (
                 _closed(engine, connection, node_uuid))
-        dates = turns.of_node(held, promised, windows)
+        dates = boundaries.of_node(held, promised, windows)
         leased = dataclasses.replace(
             leases.of_node(promised, now), maintained=maintenance.of_node(
                 windows, now))
@@ -272,7 +272,7 @@ def begin(engine: Engine, node: mirrored_node.Node,
     :param now: the time of the decision.
     :param deadline: see :class:`InFlightRequest`.
     :param dates: the instants at which the decision may become wrong, as
-        :func:`.turns.of_node` returns them.
+        :func:`.boundaries.of_node` returns them.
     :param void: an ended reservation of the node.
     :param confirmed: whether the node was read from Ironic.
     :param room: the moves of leases that were promised the node.
@@ -338,7 +338,7 @@ def _being_freed(node_uuid: str) -> errors.Contention:
         'deployed there now. Nothing was changed; try again in a minute.')
 
 
-def hand_over_by(engine: Engine) -> float:
+def send_deadline(engine: Engine) -> float:
     """Return the time by which a request that begins now must be handed over.
 
     It is taken before anything is read, by a timer that cannot be set, so that
@@ -350,7 +350,7 @@ def hand_over_by(engine: Engine) -> float:
     return engine.timer() + float(engine.conf.guard.in_flight_timeout) / 2
 
 
-def may_be_gone(engine: Engine, admitted: InFlightRequest) -> bool:
+def is_expired(engine: Engine, admitted: InFlightRequest) -> bool:
     """Return whether the node may not be kept for a request any more.
 
     NOTE: a reconciler looks at its row after the other half, not before.
@@ -373,7 +373,7 @@ def write_later(engine: Engine, admitted: InFlightRequest,
     LOG.warning('The outcome of a request for node %s could not be recorded. '
                 'The process tries again every few seconds, and then leaves '
                 'it to the reconciler: %s', admitted.node_uuid, exc)
-    engine.unwritten.leave(_kept_until(engine, admitted), write)
+    engine.unwritten.keep_for_later(_kept_until(engine, admitted), write)
 
 
 def check_in_time(engine: Engine, admitted: InFlightRequest) -> None:
@@ -409,7 +409,7 @@ def check_timer(engine: Engine, deadline: float, what: str) -> None:
         'Ironic; try again.')
 
 
-def doubt(engine: Engine, admitted: InFlightRequest) -> None:
+def mark_uncertain(engine: Engine, admitted: InFlightRequest) -> None:
     """Record that the outcome of a request in Ironic is unknown.
 
     The node is promised to nobody until the reconciler has found out.
@@ -508,12 +508,12 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
             return change.Planned(not gone)
         closing = change.Change(
             now, difference.Difference(seen.of_nodes([known])), opaque=True)
-        doubt = functools.partial(db_nodes.doubt, uuid=admitted.node_uuid,
-                                  now=now)
+        mark_outdated = functools.partial(
+            db_nodes.doubt, uuid=admitted.node_uuid, now=now)
         if gone:
             # The process that has deleted the row has asked Ironic, and its
             # answer is newer.
-            closing.statements.append(doubt)
+            closing.statements.append(mark_outdated)
             return change.Planned(False, closing)
         closing.first.append(check_there)
         if shown is not None:
@@ -522,7 +522,7 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
                 now=shown.asked_at))
         elif succeeded:
             # It is no longer as the mirror shows it; the next poll tells.
-            closing.statements.append(doubt)
+            closing.statements.append(mark_outdated)
         if uses:
             closing.events = [change.Used(admitted.node_uuid, succeeded or (
                 node is not None and node_condition.occupied(node)))]

@@ -32,7 +32,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.in_flight import turns
+from ironic_reservations.engine.in_flight import boundaries
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.lifecycle import admit as planner_admit
@@ -74,7 +74,7 @@ def hold(engine: Engine, request: pick.NodeRequest,
             'OpenStack-Baremetal-Reservation.')
 
     def plan_one() -> change.Planned[admission.InFlightRequest]:
-        deadline = admission.hand_over_by(engine)
+        deadline = admission.send_deadline(engine)
         now = engine.clock()
         if proof is None:
             return _hold_any(engine, request, sees, observer, now, deadline)
@@ -99,7 +99,7 @@ def hold(engine: Engine, request: pick.NodeRequest,
                                   leases.of_node(promised, now))
         return admission.begin(
             engine, node, held, request.instance_uuid, now, deadline,
-            turns.of_node(held, promised), room=room)
+            boundaries.of_node(held, promised), room=room)
     return admission.let_through(engine, plan_one)
 
 
@@ -124,7 +124,7 @@ def _hold_any(
 ) -> change.Planned[admission.InFlightRequest]:
     need = plan.Need(bare=True)
     with engine.database.read() as connection:
-        view = plan.look(engine, connection, request, sees, now, need)
+        view = plan.read_view(engine, connection, request, sees, now, need)
     with engine.hard_requests.bounded(engine.conf, sees.project_id):
         choice = pick_and_confirm.choose(engine, request, view, sees,
                                          observer, need)
@@ -154,12 +154,12 @@ def _hold_leased(
                               lease_reservation_id=mine[0].reservation_id)
     need = plan.Need(max(booking.ends_at for booking in mine))
     with engine.database.read() as connection:
-        view = plan.look(engine, connection, request, sees, now, need)
+        view = plan.read_view(engine, connection, request, sees, now, need)
     choice = pick_and_confirm.choose(engine, request, view, sees, observer,
                                      need)
     return admission.begin(
         engine, choice.node, None, request.instance_uuid, now, deadline,
-        turns.of_node(None, mine), confirmed=choice.view.confirmed,
+        boundaries.of_node(None, mine), confirmed=choice.view.confirmed,
         lease_reservation_id=request.lease_reservation_id,
         starting=admission.unbound(
             [booking for booking in mine

@@ -162,7 +162,7 @@ def settle_change(engine: Engine, admitted: admission.InFlightRequest,
     :raises OutcomeUnknown: it is not known who holds it.
     """
     with report_if_lost(admitted):
-        holding = protect.look(engine, admitted.node_uuid)
+        holding = protect.read_holding(engine, admitted.node_uuid)
         try:
             holding.check(asked)
         except errors.ReservationError as exc:
@@ -244,13 +244,13 @@ def _tell(engine: Engine, node_uuid: str,
         'promised to somebody else: the process was stopped inside of Ironic '
         'for longer than [guard] in_flight_timeout. %s', node_uuid, what)
     if held is not None:
-        engine.announcer.tell(announce.UPDATE, held, announce.OVERTAKEN)
+        engine.announcer.notify(announce.UPDATE, held, announce.OVERTAKEN)
     elif leased.holder is not None:
         with engine.database.read() as connection:
             found = db_leases.read_of_reservation(connection, leased.holder)
         for lease in found:
-            engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
-                                        announce.OVERTAKEN)
+            engine.announcer.notify_lease(announce.LEASE_UPDATE, lease,
+                                          announce.OVERTAKEN)
 
 
 def _overtaken(admitted: admission.InFlightRequest,

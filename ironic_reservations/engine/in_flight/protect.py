@@ -25,8 +25,8 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import boundaries
 from ironic_reservations.engine.in_flight import refusal_messages
-from ironic_reservations.engine.in_flight import turns
 from ironic_reservations.lifecycle import protect
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
@@ -120,7 +120,7 @@ class Holding:
                 there.bookings, there.now)
 
 
-def look(engine: Engine, node_uuid: str) -> Holding:
+def read_holding(engine: Engine, node_uuid: str) -> Holding:
     """Read the holders of a node."""
     # NOTE: taken before anything is read, since a process does not notice
     # that it was stopped.
@@ -130,7 +130,7 @@ def look(engine: Engine, node_uuid: str) -> Holding:
     with engine.database.read() as connection:
         held, bookings = holders.read(connection, node_uuid, now, soon)
     return Holding(node_uuid, now, held, tuple(bookings), min(
-        begun + FRESH, _next(turns.of_node(held, bookings), now, begun)))
+        begun + FRESH, _next(boundaries.of_node(held, bookings), now, begun)))
 
 
 def keep(engine: Engine, node_uuid: str,
@@ -145,7 +145,7 @@ def keep(engine: Engine, node_uuid: str,
     """
     def plan() -> change.Planned[admission.InFlightRequest]:
         begun = engine.timer()
-        deadline = admission.hand_over_by(engine)
+        deadline = admission.send_deadline(engine)
         now = engine.clock()
         soon = now + datetime.timedelta(seconds=deadline - begun + _APART)
         with engine.database.read() as connection:
@@ -154,7 +154,7 @@ def keep(engine: Engine, node_uuid: str,
             held, bookings = holders.read(connection, node_uuid, now, soon)
             void = None if held is not None else db_reservations.read_of_nodes(
                 connection, (node_uuid,)).get(node_uuid)
-        dates = turns.of_node(held, bookings)
+        dates = boundaries.of_node(held, bookings)
         if not asked.actor.administers:
             deadline = min(deadline, _next(dates, now, begun))
         holding = Holding(node_uuid, now, held, tuple(bookings), deadline)

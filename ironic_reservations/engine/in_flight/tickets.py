@@ -117,7 +117,7 @@ def _void(engine: Engine, ticket: Ticket) -> bool:
         LOG.info('The ticket for node %s could not be closed; it is tried '
                  'again every few seconds until it ends by itself: %s',
                  ticket.node_uuid, exc)
-        engine.unwritten.leave(
+        engine.unwritten.keep_for_later(
             engine.timer() + float(engine.conf.guard.in_flight_timeout),
             attempt)
         return False
@@ -145,7 +145,7 @@ def take(engine: Engine, token: str, node_uuid: str,
         that no ticket is good for.
     :raises TicketInvalid: it is not good for that, or not any more.
     """
-    deadline = admission.hand_over_by(engine)
+    deadline = admission.send_deadline(engine)
 
     def attempt() -> bool:
         now = engine.clock()

@@ -37,7 +37,7 @@ from ironic_reservations.model import mirrored_node
 LOG = log.getLogger(__name__)
 
 #: Longer than a conductor tries to get the lock of a node, in seconds.
-BETWEEN_LOOKS = 10.0
+BETWEEN_CHECKS = 10.0
 #: More than are ever under way at a time.
 _MOST = 1000
 
@@ -54,7 +54,8 @@ class Uncertain:
         self._waits: dict[int, str] = {}
         self._silent: dict[str, str] = {}
 
-    def look(self, goes_on: Callable[[], bool] = lambda: True) -> None:
+    def settle_overdue(self,
+                       goes_on: Callable[[], bool] = lambda: True) -> None:
         """Look at all that should have had an answer by now.
 
         :param goes_on: asked before each; ``False`` ends it.
@@ -69,7 +70,7 @@ class Uncertain:
             if not goes_on():
                 return
             try:
-                why = self._look_at(row)
+                why = self._close_if_known(row)
             except db_connection.Conflict as exc:
                 LOG.debug('Node %s is looked at again: %s', row.node_uuid,
                           exc)
@@ -84,7 +85,7 @@ class Uncertain:
                         row.node_uuid, why)
         self._waits = waits
 
-    def _look_at(self, row: in_flight.InFlight) -> str | None:
+    def _close_if_known(self, row: in_flight.InFlight) -> str | None:
         """Close a request if possible; return what it waits for otherwise."""
         if row.state is in_flight.State.ISSUED:
             # NOTE: a ticket that is too old is good for nothing.
@@ -101,7 +102,7 @@ class Uncertain:
                 return self._settle(row, self._ironic.node(row.node_uuid),
                                     now)
         if not row.due(now, self._engine.conf.guard.rpc_timeout,
-                       BETWEEN_LOOKS):
+                       BETWEEN_CHECKS):
             return None
         silent = self._ask_conductor(row.node_uuid)
         if silent is not None:

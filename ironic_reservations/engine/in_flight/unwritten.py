@@ -28,7 +28,7 @@ from ironic_reservations.db import connection
 
 
 @dataclasses.dataclass(frozen=True)
-class _Left:
+class _Kept:
     until: float
     write: Callable[[], object]
 
@@ -41,9 +41,10 @@ class Unwritten:
     """
 
     def __init__(self) -> None:
-        self._left: collections.deque[_Left] = collections.deque()
+        self._kept: collections.deque[_Kept] = collections.deque()
 
-    def leave(self, until: float, write: Callable[[], object]) -> None:
+    def keep_for_later(self, until: float,
+                       write: Callable[[], object]) -> None:
         """Have something written later.
 
         :param until: by the timer; from then on the reconciler may look what
@@ -51,7 +52,7 @@ class Unwritten:
         :param write: names the request by its token, so that it may be done
             twice, and does nothing where somebody else was first.
         """
-        self._left.append(_Left(until, write))
+        self._kept.append(_Kept(until, write))
 
     def write(self, timer: clock.Timer) -> None:
         """Write all of it.
@@ -60,13 +61,13 @@ class Unwritten:
             the way; the rest waits, too.
         :raises Conflict: likewise.
         """
-        while self._left:
-            first = self._left.popleft()
+        while self._kept:
+            first = self._kept.popleft()
             if timer() >= first.until:
                 continue
             try:
                 first.write()
             except (errors.ReservationError, connection.Conflict):
                 # NOTE: behind the others, which it is not to hold up.
-                self._left.append(first)
+                self._kept.append(first)
                 raise

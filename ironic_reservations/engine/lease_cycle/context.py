@@ -79,7 +79,7 @@ class Context:
     :ivar due_at: when the lease was due, as it was claimed.
     :ivar holds: returns whether this worker still has the lease.
     :ivar claimed_by: the claim on the lease, as in its row.
-    :ivar looked_elsewhere: the bookings, with their nodes, for which another
+    :ivar searched: the bookings, with their nodes, for which another
         node has been searched.
     :ivar memory: of features, from one step to the next.
     """
@@ -89,7 +89,7 @@ class Context:
     due_at: datetime.datetime
     holds: Callable[[], bool]
     claimed_by: str = ''
-    looked_elsewhere: set[tuple[int, str]] = dataclasses.field(
+    searched: set[tuple[int, str]] = dataclasses.field(
         default_factory=set)
     memory: feature.Memory = dataclasses.field(default_factory=dict)
     # NOTE: what was said of conductors that do not answer; ``None``: of all.

@@ -51,8 +51,8 @@ _AGAIN = (lease_cycle.Act.CLEAR, lease_cycle.Act.MANAGE,
           lease_cycle.Act.PROVIDE, lease_cycle.Act.AGAIN)
 
 
-def tell_before_end(context: lease_context.Context,
-                    lease: leases.Lease) -> lease_context.Outcome:
+def notify_before_end(context: lease_context.Context,
+                      lease: leases.Lease) -> lease_context.Outcome:
     """Notify that the end of a lease is near.
 
     :raises Conflict: somebody has changed the lease meanwhile.
@@ -101,7 +101,7 @@ def _closed(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
 
 
 @dataclasses.dataclass
-class _Sorted:
+class _Progress:
     """The progress on nodes that are taken back.
 
     :ivar gone: bookings whose nodes are back.
@@ -130,15 +130,15 @@ class _Sorted:
             self.until = min(until, self.until or until)
 
 
-def take_back(context: lease_context.Context,
-              lease: leases.Lease) -> lease_context.Outcome:
+def reclaim(context: lease_context.Context,
+            lease: leases.Lease) -> lease_context.Outcome:
     """Take nodes back, as far as their states allow it.
 
     :raises Conflict: somebody has changed the lease meanwhile.
     :raises Lost: the lease is another worker's.
     """
     engine, now = context.engine, context.engine.clock()
-    found = _Sorted()
+    found = _Progress()
     with engine.database.read() as connection:
         known = db_nodes.read_nodes(
             connection, {booking.node_uuid for booking in lease.bookings},
@@ -178,9 +178,9 @@ def take_back(context: lease_context.Context,
                     and node.instance_uuid is not None):
                 # NOTE: it may be a server, which Nova has to delete.
                 continue
-            _take_back(context, booking, node,
-                       handed.get(booking.node_uuid), found,
-                       lease.puts_back)
+            _reclaim(context, booking, node,
+                     handed.get(booking.node_uuid), found,
+                     lease.puts_back)
         except ironic_client.Refused as exc:
             found.polled = True
             found.waits.append(lease_context.about(node, booking.node_uuid,
@@ -242,10 +242,10 @@ def _busy(context: lease_context.Context,
         return db_in_flight.read_busy(connection, ending)
 
 
-def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
-               node: mirrored_node.Node | None,
-               handover: handovers.Handover | None, found: _Sorted,
-               puts_back: bool) -> None:
+def _reclaim(context: lease_context.Context, booking: leases.NodeBooking,
+             node: mirrored_node.Node | None,
+               handover: handovers.Handover | None, found: _Progress,
+             puts_back: bool) -> None:
     uuid = booking.node_uuid
     kept = _restore_lessee(context, booking, node)
     view = _next(context, booking, node, handover, found, puts_back)
@@ -273,7 +273,7 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
 def _next(context: lease_context.Context, booking: leases.NodeBooking,
           node: mirrored_node.Node | None,
           handover: handovers.Handover | None,
-          found: _Sorted, puts_back: bool) -> lease_cycle.AtEnd:
+          found: _Progress, puts_back: bool) -> lease_cycle.AtEnd:
     """Return the next step for a node, and put back what can be."""
     options = context.engine.conf.leases
     action = lease_cycle.PUT_BACK if puts_back else options.end_action

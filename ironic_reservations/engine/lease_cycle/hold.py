@@ -17,19 +17,14 @@ If Placement is not enabled, these functions do nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-import sqlalchemy as sa
-
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.engine import Engine
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import hold_rows as db_holds
 from ironic_reservations.features.placement import holds as hold_cases
 from ironic_reservations.features.placement.decisions import holds
@@ -144,26 +139,3 @@ def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
     return Unheld(
         f'{"cannot be held" if promise.exclusive else "has no share to give"}'
         f' in Placement: {result.said.rstrip(".")}', True)
-
-
-def let_go(engine: Engine, connection: sa.Connection,
-           bookings: Collection[leases.NodeBooking]) -> list[str]:
-    """Record that the nodes of bookings are no longer held.
-
-    Comes before the bookings are deleted, in the same transaction;
-    :func:`take_back` follows after it.
-
-    :returns: the owners of the holds.
-    """
-    if engine.placement is None or not bookings:
-        return []
-    owners = [booking.uuid for booking in bookings]
-    db_holds.release(connection, owners, engine.clock(),
-                     hold_calls.deadline(engine))
-    return owners
-
-
-def take_back(engine: Engine, owners: Collection[str]) -> None:
-    """Delete holds that are no longer needed, now or later."""
-    if owners:
-        hold_release.take_back(engine, owners)

@@ -72,7 +72,7 @@ def end(context: lease_context.Context, lease: leases.Lease) -> Waits:
     """
     def take(each: leases.LeaseReservation) -> tuple[str, ...]:
         if lease.status.over:
-            return take_back(context, each.id, each.bookings)
+            return withdraw(context, each.id, each.bookings)
         there = [booking for booking in each.bookings
                  if booking.state is not leases.BookingState.PLANNED]
         return (_give(context, lease, each, there)
@@ -103,7 +103,7 @@ def finish(context: lease_context.Context, lease: leases.Lease) -> Waits:
     if lease.start > context.engine.clock():
         return {}
     return _each(_of(context, lease), 'cannot be taken back',
-                 lambda each: take_back(context, each.id, each.bookings))
+                 lambda each: withdraw(context, each.id, each.bookings))
 
 
 def _of(context: lease_context.Context,
@@ -127,7 +127,7 @@ def _give(context: lease_context.Context, lease: leases.Lease,
                   if each.instances is None else
                   lease_provider_flavors.of_instances(
                       each.instances, any(node.compute for node in nodes)))
-    return give(context, each.id, lease.project_id, bookings, flavor)
+    return offer(context, each.id, lease.project_id, bookings, flavor)
 
 
 def _crowded(context: lease_context.Context, reservation_id: str,
@@ -171,9 +171,9 @@ def _each(reservations: Collection[leases.LeaseReservation], what: str,
     return found
 
 
-def give(context: lease_context.Context, reservation_id: str,
-         project_id: str | None, bookings: Iterable[leases.NodeBooking],
-         flavor: machine.DesiredFlavor | None) -> tuple[str, ...]:
+def offer(context: lease_context.Context, reservation_id: str,
+          project_id: str | None, bookings: Iterable[leases.NodeBooking],
+          flavor: machine.DesiredFlavor | None) -> tuple[str, ...]:
     """Have a reservation offered on its hosts, and a flavor for it.
 
     Comes after the hosts are held, and before the bookings are written down
@@ -195,8 +195,8 @@ def give(context: lease_context.Context, reservation_id: str,
         reservation_id, project_id, {**lost, **counts}, True, flavor))
 
 
-def take_back(context: lease_context.Context, reservation_id: str,
-              bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
+def withdraw(context: lease_context.Context, reservation_id: str,
+             bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
     """Take back what a reservation had, after its servers.
 
     Comes before nodes are undeployed, so that Nova takes its servers down

@@ -63,7 +63,7 @@ class ShortLeases:
             return
         snapshot = engine.snapshots.snapshot(engine.database, now,
                                              compared=False)
-        free, held = self._look(snapshot)
+        free, held = self._changed_hosts(snapshot)
         woken = {each.lease_id for each in short
                  if free and _could_use(snapshot, each, free)}
         if woken:
@@ -72,8 +72,8 @@ class ShortLeases:
         # NOTE: not before, so that a change is not forgotten if this fails.
         self._states, self._held = snapshot.states, held
 
-    def _look(self, snapshot: snapshots.Snapshot
-              ) -> tuple[int, frozenset[int]]:
+    def _changed_hosts(self, snapshot: snapshots.Snapshot
+                       ) -> tuple[int, frozenset[int]]:
         """Return the hosts that have changed and are free, or only held."""
         before = self._states
         changed = [number for number in host_sets.members(snapshot.ready)

@@ -91,7 +91,7 @@ class _Observed:
             self.wanted[booking.id], dataclasses.replace(host, node=node))
 
     @property
-    def looked(self) -> seen.Seen:
+    def rests_on(self) -> seen.Seen:
         """The generations to commit on."""
         return seen.of_nodes(self.nodes.values())
 
@@ -110,17 +110,17 @@ def start(context: lease_context.Context,
                  if booking in giving or (
                      each.status is _PENDING
                      and booking.state is leases.BookingState.BOUND)]
-    observed = _look(engine, lease, concerned, now)
+    observed = _observe(engine, lease, concerned, now)
     if compute_mirror.refresh_before_start(engine, (
             observed.nodes[booking.node_uuid] for booking in giving
             if not booking.begun)):
-        observed = _look(engine, lease, concerned, now)
+        observed = _observe(engine, lease, concerned, now)
     seen = {uuid: node if node.compute else context.ironic.node(uuid)
             for uuid, node in observed.nodes.items()}
     views = {booking.id: _view(booking, seen[booking.node_uuid], observed,
                                now)
              for booking in concerned}
-    if _look_elsewhere(context, observed, seen, [
+    if _find_others(context, observed, seen, [
             booking for booking in giving
             if views[booking.id].why and not booking.begun]):
         return lease_context.Outcome(changed=True)
@@ -130,8 +130,8 @@ def start(context: lease_context.Context,
     unheld = lease_hold.take(context, binding, seen)
     # NOTE: once in a context, since nobody knows of another node that it can
     # be held before that is tried.
-    before = {ident for ident, _ in context.looked_elsewhere}
-    if _look_elsewhere(context, observed, seen, [
+    before = {ident for ident, _ in context.searched}
+    if _find_others(context, observed, seen, [
             booking for booking in binding
             if booking.id in unheld and unheld[booking.id].elsewhere
             and not booking.begun and booking.id not in before],
@@ -175,9 +175,9 @@ def start(context: lease_context.Context,
             for uuid, node in observed.nodes.items()))
 
 
-def _look(engine: Engine, lease: leases.Lease,
-          concerned: Collection[leases.NodeBooking],
-          now: datetime.datetime) -> _Observed:
+def _observe(engine: Engine, lease: leases.Lease,
+             concerned: Collection[leases.NodeBooking],
+             now: datetime.datetime) -> _Observed:
     """Read what stands on the nodes of bookings."""
     uuids = {booking.node_uuid for booking in concerned}
     own = {booking.id for booking in lease.bookings}
@@ -249,17 +249,17 @@ def _view_of_node(booking: leases.NodeBooking, node: mirrored_node.Node | None,
                                unready or lease_cycle.has(node, suits))
 
 
-def _look_elsewhere(context: lease_context.Context, observed: _Observed,
-                    seen: Mapping[str, mirrored_node.Node | None],
-                    homeless: Sequence[leases.NodeBooking],
-                    avoiding: bool = False) -> bool:
+def _find_others(context: lease_context.Context, observed: _Observed,
+                 seen: Mapping[str, mirrored_node.Node | None],
+                 homeless: Sequence[leases.NodeBooking],
+                 avoiding: bool = False) -> bool:
     """Return whether other nodes were found for those not ready."""
     new = [booking for booking in homeless
-           if (booking.id, booking.node_uuid) not in context.looked_elsewhere]
+           if (booking.id, booking.node_uuid) not in context.searched]
     if not new:
         return False
-    context.looked_elsewhere.update((booking.id, booking.node_uuid)
-                                    for booking in new)
+    context.searched.update((booking.id, booking.node_uuid)
+                            for booking in new)
     for uuid in {booking.node_uuid for booking in new}:
         # NOTE: the plan is made on the mirror, which has to know why the
         # node will not do.
@@ -318,7 +318,8 @@ def _write_intents(context: lease_context.Context, lease: leases.Lease,
         for booking in binding if booking.id in intents}
     return context.commit(
         lease, lease_context.with_bookings(_starting(lease, now), written),
-        observed.looked.only({booking.node_uuid for booking in written}), now)
+        observed.rests_on.only(
+            {booking.node_uuid for booking in written}), now)
 
 
 def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
@@ -382,7 +383,7 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
     # plans for the node do not matter to it.
     kept = {booking for booking in bound if booking.begun}
     with context.engine.database.read() as connection:
-        nodes = seen.read_again(connection, kept).also(observed.looked.only(
+        nodes = seen.read_again(connection, kept).also(observed.rests_on.only(
             {booking.node_uuid for booking in bound.keys() - kept}))
     written = context.commit(
         lease, lease_context.with_bookings(after, bound), nodes, now,

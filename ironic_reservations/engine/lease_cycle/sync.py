@@ -92,9 +92,9 @@ def _write_lessee(context: lease_context.Context,
 _STEPS: dict[lease_cycle.Task, Callable[
     [lease_context.Context, leases.Lease], lease_context.Outcome]] = {
         lease_cycle.Task.START: lease_start.start,
-        lease_cycle.Task.BEFORE_END: lease_end.tell_before_end,
+        lease_cycle.Task.BEFORE_END: lease_end.notify_before_end,
         lease_cycle.Task.CLOSE: lease_end.close,
-        lease_cycle.Task.TAKE_BACK: lease_end.take_back,
+        lease_cycle.Task.TAKE_BACK: lease_end.reclaim,
         lease_cycle.Task.FINISH: lease_end.finish,
         lease_cycle.Task.KEEP: _keep_lessee,
         lease_cycle.Task.NO_SHOW: lease_no_show.watch}

@@ -165,25 +165,25 @@ class _Picking:
         if len(view.snapshot.nodes) >= plan.FIRST:
             # NOTE: the mirror is outdated, so Ironic is asked for a list.
             outcome = self.among(
-                self._look_again(view, more=True),
+                self._read_more(view, more=True),
                 confirm.Confirmed(self._observer, one_by_one=0))
         if isinstance(outcome, pick.Refused):
-            promised = self._look_again(view, promised=True)
+            promised = self._read_more(view, promised=True)
             if promised.snapshot.nodes:
                 outcome = self.among(promised)
         if isinstance(outcome, pick.Refused) and self._observer is not None:
-            outcome = self.among(self._look_wider(view, self._observer))
+            outcome = self.among(self._free_in_ironic(view, self._observer))
         return outcome
 
-    def _look_again(self, view: plan.View, promised: bool = False,
-                    more: bool = False) -> plan.View:
+    def _read_more(self, view: plan.View, promised: bool = False,
+                   more: bool = False) -> plan.View:
         with self._engine.database.read() as connection:
-            return plan.look_by_class(
+            return plan.read_candidates(
                 self._engine, connection, self._request, self._sees,
                 view.snapshot.now, self._need, promised, more)
 
-    def _look_wider(self, view: plan.View,
-                    observer: ironic_client.Ironic) -> plan.View:
+    def _free_in_ironic(self, view: plan.View,
+                        observer: ironic_client.Ironic) -> plan.View:
         """Find a candidate that Ironic knows to be free, mirrored or not.
 
         NOTE: the rows are read after Ironic's list, so the list proves nothing

@@ -79,15 +79,15 @@ class View:
     confirmed: bool = False
 
 
-def look(engine: Engine, connection: sa.Connection, request: pick.NodeRequest,
-         sees: visibility.Visibility, now: datetime.datetime,
-         need: Need) -> View:
+def read_view(engine: Engine, connection: sa.Connection,
+              request: pick.NodeRequest, sees: visibility.Visibility,
+              now: datetime.datetime, need: Need) -> View:
     """Read all that a pick depends on, in a constant number of queries.
 
     Without a list, these are nodes that are not promised to leases.
     """
     if request.node_uuids is None:
-        return look_by_class(engine, connection, request, sees, now, need)
+        return read_candidates(engine, connection, request, sees, now, need)
     # NOTE: compute hosts cannot be reserved.
     nodes = {uuid: node for uuid, node in db_nodes.read_nodes(
         connection, request.node_uuids,
@@ -101,14 +101,14 @@ def look(engine: Engine, connection: sa.Connection, request: pick.NodeRequest,
     return view(nodes, related, busy, leased, barred, now, need)
 
 
-def look_by_class(engine: Engine,
-                  connection: sa.Connection,
-                  request: pick.NodeRequest,
-                  sees: visibility.Visibility,
-                  now: datetime.datetime,
-                  need: Need,
-                  promised: bool = False,
-                  more: bool = False) -> View:
+def read_candidates(engine: Engine,
+                    connection: sa.Connection,
+                    request: pick.NodeRequest,
+                    sees: visibility.Visibility,
+                    now: datetime.datetime,
+                    need: Need,
+                    promised: bool = False,
+                    more: bool = False) -> View:
     """Read what a pick without a list depends on.
 
     :param promised: all nodes that are promised to leases for later, instead

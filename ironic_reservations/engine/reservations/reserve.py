@@ -138,8 +138,8 @@ class _Request:
                                     request.project_id, now)
             need = plan.Need(_lasts(engine, request, now), unheld=self._unheld,
                              full=frozenset(full))
-            view = plan.look(engine, connection, request, self._sees, now,
-                             need)
+            view = plan.read_view(engine, connection, request, self._sees, now,
+                                  need)
             kept = known is not None and _exists(connection, known,
                                                  view.related, now)
             if self._tried:

@@ -184,7 +184,7 @@ class _Asked:
         self.serve()
         instance = self.reserve()
         node, = self.served.ironic.nodes()
-        held = protect.look(self.served.engine, node.uuid).held
+        held = protect.read_holding(self.served.engine, node.uuid).held
         self.assertEqual(instance, held.instance_uuid)
 
 

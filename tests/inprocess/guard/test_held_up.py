@@ -87,7 +87,7 @@ class HeldUpTestCase(asked.TestCase):
     def stand_still(self, *actions: Callable[[], Any],
                     seconds: float = LONG) -> None:
         """Have something happen right after each look at who has a node."""
-        real = protect.look
+        real = protect.read_holding
 
         def look(*known: Any) -> protect.Holding:
             seen = real(*known)
@@ -95,7 +95,7 @@ class HeldUpTestCase(asked.TestCase):
             for action in actions:
                 action()
             return seen
-        patch = mock.patch.object(protect, 'look', look)
+        patch = mock.patch.object(protect, 'read_holding', look)
         patch.start()
         self.addCleanup(patch.stop)
 

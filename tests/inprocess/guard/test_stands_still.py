@@ -55,7 +55,7 @@ class StandsStillTestCase(guarded.TestCase):
             for task in nodes.tasks:
                 task.due_at = 0.0
             nodes.one_pass()
-            requests.look()
+            requests.settle_overdue()
             self.world.clock.advance(30)
 
     def reserve(self):
@@ -327,10 +327,10 @@ class TestOldAnswer(StandsStillTestCase):
         self.deploy()
         requests = uncertain.Uncertain(self.engine, self.engine.ironic)
         self.world.clock.advance(LONG)
-        requests.look()
+        requests.settle_overdue()
         self.world.clock.advance(30)
         self.deployed_after('settled')
-        requests.look()
+        requests.settle_overdue()
         self.assertEqual([], self.world.in_flight())
         self.assert_not_free()
 

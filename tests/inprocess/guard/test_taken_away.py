@@ -344,7 +344,7 @@ class TestStandsStill(TakenAwayTestCase):
     def test_dead_process_keeps_the_node_until_it_is_known(self) -> None:
         protect.keep(self.engine, self.node, ANYBODY)
         self.world.clock.advance(TIMEOUT - 1)
-        uncertain.Uncertain(self.engine, self.world.ironic).look()
+        uncertain.Uncertain(self.engine, self.world.ironic).settle_overdue()
         self.assertEqual([reasons.BUSY], self.reasons())
         self.world.find_out()
         self.reserve()
@@ -392,7 +392,7 @@ class TestStandsStill(TakenAwayTestCase):
     def test_inside_of_ironic_and_the_node_is_anothers(self) -> None:
         """It stays, and is told."""
         told = []
-        self.engine.announcer.tell = lambda event, held, reason=None: (
+        self.engine.announcer.notify = lambda event, held, reason=None: (
             told.append(reason))
 
         def happens() -> None:
@@ -416,7 +416,7 @@ class TestStandsStill(TakenAwayTestCase):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
         guard = self.guard_of(self.ironic)
         for ask, lost in (
-                (self.ask, (protect, 'look')),
+                (self.ask, (protect, 'read_holding')),
                 (self.ask, (self.engine.database, 'read')),
                 (self.ask, (self.engine.database, 'write')),
                 (lambda: self.deploy(guard=guard),
