@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""InFlightRequests of allocations.
+"""Requests for allocations on their way to Ironic.
 
-The node is chosen here rather than later by Ironic, so that it is not one that
-is reserved or promised to somebody else.
+The node is chosen here rather than later by Ironic, since Ironic could choose
+a node that is reserved for or promised to somebody else.
 """
 
 from __future__ import annotations
@@ -52,9 +52,8 @@ def hold(engine: Engine, request: pick.NodeRequest,
          ) -> admission.InFlightRequest:
     """Choose the node that an allocation of Ironic gets, and keep it free.
 
-    Ironic binds the node later and asynchronously, so the request stays
-    until the node carries the instance, or Ironic has given the allocation
-    up.
+    Ironic binds the node later and asynchronously, so the request stays until
+    the node carries the instance, or the allocation has failed in Ironic.
 
     :param request: the allocation; its uuid is the ``instance_uuid``.
     :param proof: a reservation whose node the allocation gets, or a lease
@@ -62,10 +61,10 @@ def hold(engine: Engine, request: pick.NodeRequest,
     :param bearer: the caller who shows the proof.
     :raises NoNodeAvailable: no node is free; with ``reasons``.
     :raises ProofInvalid: there is no such live reservation.
-    :raises ReservationRequired: there is no proof, and there must be one.
+    :raises ReservationRequired: there is no proof, but one is required.
     :raises NodePromised: a lease needs the node of the reservation later.
-    :raises TooManyHardRequests: the project has too many that are hard.
-    :raises PlannerBusy: the process has too many.
+    :raises TooManyHardRequests: the project has too many hard requests.
+    :raises PlannerBusy: the process has too many hard requests.
     """
     if required and proof is None:
         raise errors.ReservationRequired(
@@ -105,7 +104,10 @@ def hold(engine: Engine, request: pick.NodeRequest,
 
 def _check_power(request: pick.NodeRequest, node: mirrored_node.Node,
                  observer: ironic_client.Ironic | None) -> None:
-    """Raise if Ironic would not allocate the node of a reservation."""
+    """Check that Ironic would allocate the node of a reservation.
+
+    :raises NoNodeAvailable: Ironic would not.
+    """
     seen = (observer.node(node.uuid)
             if request.powered and observer is not None else None)
     if seen is not None and seen.powered is False:
@@ -172,8 +174,8 @@ def _proven(connection: sa.Connection, proof: str
                        node_reservation.Reservation | None]:
     """Read a reservation and its node, in the order that a commit needs.
 
-    NOTE: the generation must be read before the bookings.  The reservation is
-    read twice, since it is needed to find the node.
+    The generation must be read before the bookings.  The reservation is read
+    twice, since its first row names the node.
     """
     found = db_reservations.read_by_uuid(connection, proof)
     if found is None:
