@@ -54,10 +54,10 @@ def renew(engine: Engine, uuid: str,
     :param ttl: the time to live from now, in seconds.
     :param allowed: the limits of the caller.
     :raises ReservationNotFound: there is none, or it has expired.
-    :raises ReservationLimit: it has been renewed for long enough.
+    :raises ReservationLimit: the limit for renewals is reached.
     :raises InvalidValue: the time is out of bounds.
-    :raises ExtensionRefused: a lease needs the node before that time, or
-        it is in maintenance then.
+    :raises ExtensionRefused: a lease needs the node before that time, or the
+        node is in maintenance then.
     :raises Contention: others changed the node each time.
     :raises OutcomeUnknown: it may or may not have been renewed.
     """
