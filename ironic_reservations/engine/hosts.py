@@ -331,8 +331,8 @@ def allocations(engine: Engine, lease_id: str | None = None,
 def properties(engine: Engine, with_private: bool) -> list[Property]:
     """Read the names of all capabilities, with their values.
 
-    :param with_private: whether to include those that only operators may
-        read.
+    :param with_private: whether to include the names that are hidden from
+        users.
     """
     with engine.database.read() as connection:
         return [each for each in db_hosts.read_properties(connection)

@@ -40,7 +40,7 @@ class Unheld:
     """A node that cannot be held now.
 
     :ivar why: the reason in words.
-    :ivar elsewhere: whether to try another node.
+    :ivar elsewhere: whether another node should be tried.
     """
 
     why: str
@@ -54,8 +54,8 @@ def take(context: lease_context.Context,
 
     :param seen: the nodes as Ironic shows them; compute hosts as mirrored.
     :returns: the nodes that cannot be held, by the id of the booking.
-    :raises Conflict: a booking is gone.
-    :raises Lost: the lease is another worker's.
+    :raises Conflict: a booking no longer exists.
+    :raises Lost: another worker has the lease.
     """
     engine = context.engine
     if engine.placement is None or not bookings:
@@ -90,7 +90,7 @@ def take(context: lease_context.Context,
             why := _unheld(booking, one, results[one.owner])
             if one.owner in results else failed) is not None})
         if failed is not None:
-            # NOTE: the others would run into the same time-outs.
+            # The others would run into the same time-outs.
             refused.update({booking.id: failed for left in parts[number + 1:]
                             for booking, _ in left})
             break
@@ -99,7 +99,7 @@ def take(context: lease_context.Context,
 
 def _wants(promise: holds.Promise,
            node: mirrored_node.Node) -> holds.Promise | Unheld:
-    """Return the amounts that a promise needs of a host, or why none."""
+    """Return a promise with its needs of a host, or the obstacle."""
     if node.compute:
         return promise if promise.amounts is not None else Unheld(
             'is shared by instances, so that nobody can have all of it', True)
@@ -114,7 +114,7 @@ def _wants(promise: holds.Promise,
 
 def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
             result: hold_cases.Result) -> Unheld | None:
-    """Return why a host is not held, if it is not."""
+    """Return the reason why a host is not held; ``None``: it is held."""
     match result.verdict:
         case _Verdict.HELD | _Verdict.INSTANCE:
             return None
@@ -131,8 +131,8 @@ def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
                 f'{"has" if others == 1 else "have"} of it, such as '
                 + result.consumers[0], True)
         case _Verdict.CLOSED if promise.exclusive:
-            # NOTE: Nova reserves the inventory of a node in use; it was used
-            # with the proof of the lease.
+            # NOTE: Nova reserves the inventory of a node in use; the node was
+            # used with the proof of the lease.
             return None if booking.begun else Unheld(
                 'is closed in Placement, so that Nova offers it to nobody',
                 True)

@@ -149,7 +149,7 @@ def wanted(connection: sa.Connection,
     if request.resource_class is not None:
         names = (request.resource_class,)
     if request.class_name is not None:
-        # NOTE: several classes of Ironic may be the same one in Placement.
+        # Several classes of Ironic may be the same one in Placement.
         names = tuple(name for name in db_nodes.read_classes(connection)
                       if (names is None or name in names)
                       and pick.is_of_class(name, request.class_name))
