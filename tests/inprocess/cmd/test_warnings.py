@@ -72,8 +72,7 @@ class WarningsTest(testtools.TestCase):
                                              re.MULTILINE))
 
     def test_threads_are_what_oslo_service_takes(self):
-        """oslo.service uses native threads instead of eventlet's green
-        threads."""
+        """oslo.service uses native threads, not those of eventlet."""
         done = self.run_code(
             '-W', 'ignore', '-c', 'import ironic_reservations.cmd.manage\n'
             'from oslo_service import backend\n'

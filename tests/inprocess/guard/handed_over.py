@@ -1,4 +1,5 @@
-"""Nodes of a real Ironic that a project leases, and what is left on them."""
+"""Nodes of a real Ironic that a project leases, and their values afterwards.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +14,14 @@ from tests.inprocess.guard import acts
 from tests.inprocess.guard import base
 from tools import enrolment
 
-#: Fields of a node that follow from its cleaning.
+#: Fields of a node that its cleaning changes.
 _PASSING = frozenset((
     'driver_internal_info', 'last_error', 'links', 'provision_updated_at',
     'reservation', 'updated_at', 'volume', 'ports', 'portgroups', 'states'))
 
 
 class HandedOverTestCase(acts.ActsTestCase):
-    """Leases of the project one, whose administrator acts on its node."""
+    """Leases of the project one; its administrator acts on the node."""
 
     holder = 'admin-of-one'
     operator = 'the-system'
@@ -68,7 +69,7 @@ class HandedOverTestCase(acts.ActsTestCase):
         return found
 
     def ended(self, *leases: dict[str, Any]) -> None:
-        """End leases, and wait until their nodes are back."""
+        """End leases, and wait until their nodes are put back."""
         self.as_(self.operator)
         for lease in leases:
             self.granted('DELETE', f'/v1/leases/{lease["id"]}',

@@ -1,4 +1,4 @@
-"""A node changes hands as it was, whatever its holder did."""
+"""A node is handed on in its former state, whatever its holder did."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
 
 
     def test_later_maintenance_of_the_operator_stays(self) -> None:
-        """It has no reason either, and was taken for the holder's."""
+        """It has no reason either, and was mistaken for the holder's."""
         node = self.ready()
         lease = self.lent(node)
         path = f'/v1/nodes/{node.uuid}/maintenance'
@@ -86,7 +86,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
 
 
     def test_who_had_it_writes_nothing_while_it_is_put_back(self) -> None:
-        """A key was let through unrecorded, and stayed."""
+        """The write of a key passed without a record, and the key stayed."""
         node = self.ready(**_LENT)
         before = self.whole(node)
         lease = self.lent(node)
@@ -96,13 +96,13 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.granted('PATCH', path, [
             {'op': 'add', 'path': '/extra/his', 'value': 1}])
         self.as_(self.operator)
-        # NOTE: with it the end waits.
+        # The maintenance makes the end wait.
         self.granted('PUT', f'{path}/maintenance', {'reason': 'a fan'})
         self.granted('DELETE', f'/v1/leases/{lease["id"]}',
                      headers=base.OURS)
         self.wait_for(lambda: 'maintenance' in str(
             self.lease(lease).get('waiting')))
-        # NOTE: as it is until the reconciler has come to it.
+        # The value stays until the reconciler puts it back.
         self.granted('PATCH', path, [
             {'op': 'add', 'path': '/lessee', 'value': lessee}])
         self.as_(self.holder)
@@ -115,7 +115,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.assertEqual(before, self.whole(node))
 
     def test_maintenance_that_ironic_refuses_changes_nothing(self) -> None:
-        """One refused reason made the holder's maintenance an operator's."""
+        """A refused reason turned the maintenance into an operator's."""
         node = self.ready()
         before = self.whole(node)
         lease = self.lent(node)
@@ -135,7 +135,8 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
 
 
 class HttpBasicTestCase(handed_over.HandedOverTestCase):
-    """Without projects: the holder is who does what a lessee may do."""
+    """Without projects, the holder is the user who does what a lessee may do.
+    """
 
     identity = base.WithUsers.identity
 
@@ -146,7 +147,7 @@ class HttpBasicTestCase(handed_over.HandedOverTestCase):
             reservations=base.WithUsers.reservations)
 
     def as_(self, name: str) -> None:
-        """Go on as the only user."""
+        """Continue as the only user."""
 
     def test_all_that_a_lessee_may_do_is_put_back(self) -> None:
         node = self.ready(**_LENT)
@@ -168,7 +169,7 @@ class HttpBasicTestCase(handed_over.HandedOverTestCase):
         self.granted('PATCH', path, [
             {'op': 'add', 'path': '/driver_info/his', 'value': 1}],
             headers=proof)
-        # NOTE: no lessee may do that, so it is an operator's.
+        # No lessee may do that, so the value is the operator's.
         self.granted('PATCH', path, [
             {'op': 'add', 'path': '/properties/cpus', 'value': 8}])
         self.ended(lease)
@@ -177,14 +178,14 @@ class HttpBasicTestCase(handed_over.HandedOverTestCase):
 
 
 class LesseeActsTestCase(handed_over.HandedOverTestCase):
-    """Each act of the table, by the role that Ironic's policies ask for."""
+    """Each act of the table, by the role that Ironic's policies require."""
 
     _found: dict[str, tuple[Any, Any, Any, Any]] = {}
 
     def _lives(self) -> dict[str, tuple[Any, Any, Any, Any]]:
         """Return the nodes before, during and after all lives.
 
-        NOTE: all at once, since each waits for seconds at its end.
+        All lives run at once, since each waits for seconds at its end.
         """
         if not self._found:
             begun = {}
@@ -231,7 +232,7 @@ class LesseeActsTestCase(handed_over.HandedOverTestCase):
         return str(lease['reservations'][0]['id'])
 
     def check(self, name: str) -> None:
-        """Check that nothing of a life is left."""
+        """Check that no value of a life is left."""
         before, _, after, answers = self._lives()[name]
         for reply in answers:
             self.assertTrue(200 <= reply.status < 300, reply)

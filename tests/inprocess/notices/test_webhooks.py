@@ -356,8 +356,7 @@ class TestSoon(_Case):
                          self.receiver.taken[1]['data']['start_date'])
 
     def test_told_again_only_where_it_has_slid(self):
-        """A lease that has moved to make room has a new start and a new
-        notice."""
+        """A lease that has moved to make room has another notice."""
         self.leasing.end(self.made)
         loose = create.create(self.engine, leasing.ask(
             3, 4, flexible=leases.Flexible(

@@ -112,7 +112,6 @@ class TestAsIronic(testtools.TestCase):
                 _callers(), ('ours', 'theirs', ''), _PAIRS.items()):
             values = {**dict(caller.to_policy_values().items()),
                       'project_name': caller.project_name}
-            # The target of Ironic's rule is "theirs", of our rule "ours".
             expected = theirs.authorize(
                 f'baremetal:allocation:{like}',
                 {'allocation.owner': owner, **values, **more}, values)
