@@ -175,8 +175,7 @@ class DoorTest(base.TestCase):
             self.assertIn('Cache-Control', answer.headers)
 
     def test_other_sites(self) -> None:
-        """They cannot make a browser change anything, or show the page in a
-        frame."""
+        """They cannot make a browser change anything or frame the page."""
         self.browser.send('GET', base.SESSION)
         for site in ('cross-site', 'same-site'):
             for method, path in (('POST', base.SESSION),

@@ -138,8 +138,7 @@ class HttpBasicTest(base.TestCase):
                          for each in (before, after)])
 
     def test_calendar_that_is_revoked_stays_so(self) -> None:
-        """This holds even if it was void at that time, and would be valid
-        again."""
+        """It stays so even if it was void then and would be valid again."""
         file = self.users.read_text()
         changed = {'username': 'olga', 'password': 'changed'}
         for end in ('DELETE', 'POST'):
