@@ -40,7 +40,8 @@ class TestReason(asking.AskingCase):
         health.check(self.served.engine)
 
     def _shown(self) -> tuple[bool, str | None]:
-        """Return what the lease shows, alone, in the list and changed."""
+        """Return the lease alone, in the list and in the answer to a change.
+        """
         shown = [
             self.ask('GET', self.path)['lease'],
             self.ask('GET', '/v1/leases')['leases'][0],

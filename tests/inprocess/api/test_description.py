@@ -32,7 +32,7 @@ from tests.inprocess.api import world
 
 
 def keys(datatype: Any) -> set[str]:
-    """Return the names of what a body or a query may have."""
+    """Return the names of the keys of a body or a query."""
     return {part.name for part in basic.wtypes.list_attributes(datatype)}
 
 

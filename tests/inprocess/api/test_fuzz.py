@@ -35,7 +35,7 @@ class _VersionedCase(testscenarios.WithScenarios, fuzzing.FuzzCase):
     minor: int | None
 
     def fuzz_nodes(self, refused: bool) -> None:
-        """Send what is made up about nodes, at a version."""
+        """Send generated requests about nodes, at a version."""
         for node in _NODES:
             self.world.ironic.add(uuid=node)
         if self.minor is not _ANY:

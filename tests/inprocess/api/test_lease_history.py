@@ -68,7 +68,7 @@ class TestBesideTheReleaseAfter(_TestCase):
                 lease_id=self.lease['id'], **columns))
 
     def tell(self, **columns: Any) -> list[Any]:
-        """Return what the history tells of a notice that is done with."""
+        """Return the history of an old notice."""
         now = self.served.clock()
         self.write(tables.outbox, **{
             'id': 'of-a-receiver', 'notice_id': 'of-an-event',

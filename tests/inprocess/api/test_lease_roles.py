@@ -52,7 +52,7 @@ class TestRoles(asking.AskingCase):
                          {'private': True})
 
     def test_members_see_what_is_free_and_not_the_hosts(self) -> None:
-        """Blazar hides hosts and allocations from members altogether."""
+        """Blazar: hosts and allocations are hidden from members."""
         self.book('01 10', '02 10')
         shown = self.ask('GET', f'/v1/availability?{_DAY}', who=asking.OTHER)
         (gold,) = shown['availability']['classes']
@@ -124,7 +124,7 @@ class TestRoles(asking.AskingCase):
             self.ask('GET', available(text))
 
     def test_who_may_look_may_not_end(self) -> None:
-        """esi-leap checks the policy of GET for DELETE."""
+        """esi-leap: DELETE checks the policy of GET."""
         self.allow('"reservation:lease:delete": "!"')
         path = f'/v1/leases/{self.book("01 10", "02 10")["id"]}'
         for who in (asking.MEMBER, asking.OPERATOR):

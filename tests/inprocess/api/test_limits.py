@@ -48,7 +48,7 @@ class _Served(asking.AskingCase):
     def _read(self, path: str = _PATH,
               who: dict[str, str] | None = None
               ) -> dict[str, tuple[Any, Any]]:
-        """Return what is allowed and used, by the limit."""
+        """Return limits and usage, by the limit."""
         told = self.ask('GET', path, who=who)['limits']
         return {each['limit']: (each['allowed'], each['used'])
                 for each in told['absolute']}

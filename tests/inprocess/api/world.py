@@ -70,7 +70,7 @@ class Ironic:
 
     def confirm(self, uuid: str,
                 with_traits: bool) -> mirrored_node.Node | None:
-        """Read one node to confirm what is known of it."""
+        """Read one node to confirm its facts."""
         return self.node(uuid)
 
     def nodes(self, **filters: str) -> Iterator[mirrored_node.Node]:
@@ -220,12 +220,12 @@ def request(application: wsgi.Application, method: str, path: str,
             document: Any = None, *, raw: bytes | None = None,
             version: str | None = LATEST, environ: Any = None,
             **headers: str) -> Answer:
-    """Send a request as no well-meaning client could, where need be.
+    """Send a request, including requests that no honest client sends.
 
     :param document: a body, as JSON.
-    :param raw: or a body as it is.
-    :param environ: what the WSGI environ holds besides.
-    :param headers: with underscores for hyphens.
+    :param raw: a body as it is.
+    :param environ: further values of the WSGI environ.
+    :param headers: the headers, with underscores for hyphens.
     """
     if document is not None:
         raw = json.dumps(document).encode()

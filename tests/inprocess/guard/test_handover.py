@@ -135,8 +135,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
 
 
 class HttpBasicTestCase(handed_over.HandedOverTestCase):
-    """Without projects, the holder is the user who does what a lessee may do.
-    """
+    """Without projects, the holder is the user with the acts of a lessee."""
 
     identity = base.WithUsers.identity
 

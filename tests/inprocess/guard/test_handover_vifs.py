@@ -165,7 +165,7 @@ class HandedOverVifsTest(VifsTestCase):
                                     now['mac_address'])
 
     def test_node_that_was_led_away(self) -> None:
-        """NOTE: Ironic does not unbind ports of a manageable node."""
+        """Ironic does not unbind ports of a manageable node."""
         life = self.life('managed')
         self.assertEqual(_unbound(life.port), life.at_end)
         self.assertEqual(life.before, life.after)

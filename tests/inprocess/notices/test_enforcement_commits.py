@@ -496,8 +496,7 @@ class TestCatchUp(_Case):
         self.assert_ended_at(0.7)
 
     def test_lease_extended_meanwhile_ended_at_its_own_end(self):
-        """The notification has the new end, not the one that was sent before.
-        """
+        """The notification has the new end, not the previous one."""
         made = self.leasing.create(1, 4)
         self._unknown(self.leasing.change, made, end=10)
         self._unknown(self.work_at, 1)
