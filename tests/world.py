@@ -468,9 +468,9 @@ class World(fixtures.Fixture):
         looks = uncertain.Uncertain(self.engine, self.ironic)
         self.clock.advance(self.conf.guard.in_flight_timeout
                            + self.conf.guard.rpc_timeout)
-        looks.look()
-        self.clock.advance(uncertain.BETWEEN_LOOKS)
-        looks.look()
+        looks.settle_overdue()
+        self.clock.advance(uncertain.BETWEEN_CHECKS)
+        looks.settle_overdue()
 
     def before_next_write(self, action: Callable[[], None]) -> None:
         """Have something happen between a plan and its commit, once."""

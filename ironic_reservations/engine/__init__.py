@@ -53,8 +53,8 @@ class Engine:
     :ivar placement: the client of Placement; ``None`` if nodes are not held.
     :ivar nova: the client of Nova; ``None`` if leases get no flavors.
     :ivar unsent: notices that this process has claimed and does not send.
-    :ivar asked_back: the leases that were told that their hosts are asked
-        back.
+    :ivar asked_back: the leases whose owners were notified that their hosts
+        are wanted back.
     :ivar key_limit: the numbers of requests with a key, by project.
     :ivar hard_requests: the requests that take long to plan, by project.
     :ivar ironic_api: the version of Ironic's API.
@@ -87,7 +87,7 @@ class Engine:
     features: tuple[feature.Feature, ...] = ()
 
     def serialized(self) -> Engine:
-        """Return this engine with a database that is used by one at a time."""
+        """Return this engine with a database for one thread at a time."""
         return dataclasses.replace(
             self, database=serialized.SerializedDatabase(self.database))
 

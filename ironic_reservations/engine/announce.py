@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Notifications of what became of a reservation or a lease.
+"""Notifications about reservations and leases.
 
-Over oslo.messaging, as the operator configures it; by default nobody is told
-and no broker is needed.
+They are sent with oslo.messaging, as the operator configures it; by default
+none are sent, and no broker is needed.
 """
 
 from __future__ import annotations
@@ -41,58 +41,57 @@ LEASE_UPDATE = 'lease.update'
 LEASE_DELETE = 'lease.delete'
 #: Nodes of a lease are released if nobody deploys them.
 NO_SHOW_WARNING = 'lease.no_show_warning'
-#: What happens to a lease by the clock.
+#: The events of a lease that come with the time.
 LEASE_EVENTS = {kind: f'lease.event.{kind.value}'
                 for kind in leases.EventType}
 
-#: Why a reservation ended that nobody took back.
+#: A reservation has reached its end without a request to delete it.
 EXPIRED = 'expired'
-#: Why a lease changed that nobody changed: it has fewer nodes than promised,
-#: or others.
+#: Without a request, a lease has fewer nodes than promised, or other ones.
 DEGRADED = 'degraded'
 REPLACED = 'replaced'
-#: Or its dates, which its owner left open, have changed, or do not any more.
+#: The dates of a lease, which its owner left open, have moved or are fixed.
 SLID = 'slid'
 FIXED = 'fixed'
 MOVED_EARLIER = 'moved_earlier'
-#: Nodes were released that nobody has deployed.
+#: Nodes that nobody had deployed were released.
 NO_SHOW = 'no_show'
-#: Nodes that a lease has are booked for maintenance.
+#: Nodes of a lease are booked for maintenance.
 MAINTENANCE = 'maintenance'
-#: The owner of nodes that a lease has wants them back after it.
+#: The owner of the nodes of a lease wants them back after it.
 ASKED_BACK = 'asked_back'
-#: A request that came late was carried out on a node of another's.
+#: Ironic has carried out a late request on a node of somebody else.
 OVERTAKEN = 'overtaken'
 
 
 class Announcer:
-    """Sends notifications about what has been committed.
+    """Sends notifications about committed changes.
 
     :param conf: the options of [oslo_messaging_notifications].
     """
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        # NOTE: this also registers the options.
+        # This also registers the options.
         transport = oslo_messaging.get_notification_transport(conf)
         self._notifier: Any = None
         if conf.oslo_messaging_notifications.driver:
-            # NOTE: a request must not wait for a bus that is down.
+            # A request must not wait for a bus that is down.
             self._notifier = oslo_messaging.Notifier(
                 transport, 'ironic-reservations', retry=0)
-        #: Who did what, for those who have to account for it.
+        #: Records each change and its author.
         self.audit = audit.Audit(conf, self._notifier)
 
-    def tell(self, event: str, reservation: node_reservation.Reservation,
-             reason: str | None = None) -> None:
-        """Send a notification.
+    def notify(self, event: str, reservation: node_reservation.Reservation,
+               reason: str | None = None) -> None:
+        """Send a notification about a reservation.
 
-        A failure is logged: what was promised stays promised.
+        A failure is only logged, since the change has been committed.
 
         :param event: one of the events above.
-        :param reason: why, where it was not by request.
+        :param reason: the cause of a change that nobody has requested.
         """
         if reason is not None:
-            # NOTE: what was asked for is recorded where it was asked.
+            # The API records the changes that a caller has requested.
             self.audit.record(
                 audit.Way.SERVICE, event.rpartition('.')[2], 'reservation',
                 audit.digest(reservation.uuid), code=reason, name=event)
@@ -100,14 +99,14 @@ class Announcer:
             self._send(event, lambda: carried.payload(reservation, reason),
                        f'reservation for instance {reservation.instance_uuid}')
 
-    def tell_lease(self, event: str, lease: leases.Lease,
-                   reason: str | None = None) -> None:
+    def notify_lease(self, event: str, lease: leases.Lease,
+                     reason: str | None = None) -> None:
         """Send a notification about a lease.
 
-        A failure is logged: what was promised stays promised.
+        A failure is only logged, since the change has been committed.
 
         :param event: one of the events above.
-        :param reason: why, where it was not by request.
+        :param reason: the cause of a change that nobody has requested.
         """
         if reason is not None or event in (NO_SHOW_WARNING,
                                            *LEASE_EVENTS.values()):

@@ -35,14 +35,14 @@ from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import offers
 
-#: How far ahead the earliest start is looked for.
+#: The search for the earliest start ends here.
 _AHEAD = datetime.timedelta(days=366)
 _MINUTE = datetime.timedelta(minutes=1)
 
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """A stretch of time over which as many hosts are free."""
+    """A span of time with a constant number of free hosts."""
 
     start: datetime.datetime
     end: datetime.datetime
@@ -53,8 +53,7 @@ class Span:
 class ClassAvailability:
     """The hosts of one resource class.
 
-    :ivar hosts: how many there are; those that cannot be used are never
-        free.
+    :ivar hosts: the number of hosts; unusable hosts are never free.
     """
 
     resource_class: str | None
@@ -66,9 +65,9 @@ class ClassAvailability:
 class Availability:
     """The free hosts in a window.
 
-    :ivar earliest: when as many hosts as were asked about can be had for as
-        long as was asked about.
-    :ivar slots: the first starts from which on they can be, if asked for.
+    :ivar earliest: the first instant from which the requested number of hosts
+        is free for the requested duration.
+    :ivar slots: the first starts at which that is so, if slots are requested.
     """
 
     classes: tuple[ClassAvailability, ...]
@@ -78,31 +77,32 @@ class Availability:
 
 @dataclasses.dataclass(frozen=True)
 class Caller:
-    """The project that would ask for a lease, and its limits.
+    """The project that would request a lease, and its limits.
 
-    :ivar allowed: the limits that hold for the caller.
+    :ivar allowed: the limits of the caller.
     """
 
     project_id: str | None
     allowed: limits.Limits
 
 
-def look(engine: Engine, start: datetime.datetime, end: datetime.datetime,
-         resource_class: str | None = None, hypervisor_properties: str = '',
-         resource_properties: str = '', count: int | None = None,
-         duration: int | None = None, slots: int | None = None,
-         caller: Caller = Caller(None, limits.NONE)) -> Availability:
+def count_free(engine: Engine, start: datetime.datetime,
+               end: datetime.datetime, resource_class: str | None = None,
+               hypervisor_properties: str = '',
+               resource_properties: str = '', count: int | None = None,
+               duration: int | None = None, slots: int | None = None,
+               caller: Caller = Caller(None, limits.NONE)) -> Availability:
     """Count the free hosts of each resource class over time.
 
-    :param resource_class: of one class only.
-    :param hypervisor_properties: of hosts that are like this, as a lease
-        asks for them.
-    :param count: find the earliest start, within a year of ``start``, for so
-        many hosts
-    :param duration: for so many seconds.
-    :param slots: find so many starts, so that the lease ends within the
-        window.
-    :param caller: who would get the leases.
+    :param resource_class: count hosts of this class only.
+    :param hypervisor_properties: count hosts with these properties only, in
+        the syntax of a lease.
+    :param count: the number of hosts for which to find the earliest start,
+        within a year of ``start``.
+    :param duration: the duration of that lease in seconds.
+    :param slots: the number of starts to find; the lease has to end within
+        the window.
+    :param caller: the caller who would get the lease.
     :raises InvalidValue: the window or the properties make no sense.
     """
     if end <= start:
@@ -182,7 +182,7 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
     """Return the first starts of leases that would be accepted."""
     begin, latest = window
     if begin <= snapshot.now:
-        # NOTE: so that what begins then can be asked for for a while.
+        # The first start leaves the caller some time to request it.
         begin = snapshot.now.replace(second=0, microsecond=0) + _MINUTE
     if latest - begin < duration or hosts.bit_count() < count:
         return ()
@@ -192,8 +192,8 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
             project = limit_checks.read(caller.allowed, connection,
                                         caller.project_id, snapshot.now)
     if resource_class is not None:
-        # NOTE: as text beside what was asked for it could be too long, or
-        # nested too deep.
+        # Added to the text of the request, the class could make it too long
+        # or nested too deep.
         project = project.of_class(resource_class)
 
     def permits(demands: Sequence[bookings.Demand]) -> bool:

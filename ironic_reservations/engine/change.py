@@ -68,13 +68,13 @@ class Cause(enum.Enum):
     FIXED = 'fixed'
     #: It has left the queue for an earlier start.
     MOVED_EARLIER = 'moved_earlier'
-    #: It is over by itself: its time has passed, or its node was freed.
+    #: It is over without a request: its end has passed, or its node is free.
     OVER = 'over'
     #: The reconciler takes a step at its start or its end.
     STEP = 'step'
     #: A request to Ironic uses the node.
     USED = 'used'
-    #: It has the node of a reservation that is over only to put it back.
+    #: Its reservation is over, and its node still has to be put back.
     PUT_BACK = 'put_back'
 
 
@@ -98,7 +98,7 @@ class Write(Generic[_A]):
 
 @dataclasses.dataclass(frozen=True)
 class Rehoused:
-    """Bookings that have moved off hosts on which they could not start.
+    """Bookings that have moved from hosts on which they could not start.
 
     :ivar reservation_ids: of their lease reservations.
     """
@@ -110,7 +110,7 @@ class Rehoused:
 class Used:
     """A node that Ironic has deployed, or may have.
 
-    :ivar lasts: whether it still is deployed.
+    :ivar lasts: whether it is still deployed.
     """
 
     node_uuid: str
@@ -119,7 +119,7 @@ class Used:
 
 @dataclasses.dataclass(frozen=True)
 class NodeGone:
-    """A node that is gone from Ironic, and is not mirrored any more.
+    """A node that Ironic no longer has and the mirror has deleted.
 
     :ivar seen_at: a time before Ironic was asked.
     """
@@ -130,7 +130,7 @@ class NodeGone:
 
 @dataclasses.dataclass(frozen=True)
 class Unused:
-    """Bookings that end since nobody has deployed their nodes."""
+    """Bookings that end because nobody has deployed their nodes."""
 
     lease: leases.Lease
     bookings: Collection[leases.NodeBooking]
@@ -138,12 +138,12 @@ class Unused:
 
 @dataclasses.dataclass(frozen=True)
 class Concern:
-    """A lease whose owner has to be notified of something else than a change.
+    """A lease whose owner gets a notice although the lease does not change.
 
     :ivar word: the reason, in notices and notifications.
     :ivar text: a sentence for the owner.
-    :ivar occurrence: tells apart notices of the same lease and reason;
-        ``None``: the change does.
+    :ivar occurrence: distinguishes notices of the same lease and reason;
+        ``None``: the id of the change does.
     :ivar details: more for the notice.
     :ivar notified: the name and the lease of the notification; ``None``: an
         update of the lease, for the reason.
@@ -164,23 +164,23 @@ class Change:
     :ivar planned_at: the time of the decision.
     :ivar difference: the nodes whose bookings change, with the generations
         that the plan rests on, and the bookings of others that move.
-    :ivar writes: the one that the request is for comes first.
-    :ivar snapshot: the snapshot that was planned on; ``None``: none was.
+    :ivar writes: the write that the request is for, then all others.
+    :ivar snapshot: the snapshot that the plan rests on, if any.
     :ivar subject: the id of the lease, or the uuid of the reservation, that
         the request is for.
     :ivar given: values that came with the request for features.
     :ivar first: checks in the transaction, before the rows are written.
     :ivar statements: writes of rows that belong to no lease.
-    :ivar opaque: whether the statements concern what the snapshot has of the
-        nodes.
+    :ivar opaque: whether the statements change values of the nodes that the
+        snapshot contains.
     :ivar let_through: a node, and the token of the request to Ironic that is
         let through to it.
-    :ivar events: what else features are notified of.
+    :ivar events: further events for the features.
     :ivar locks: the kinds and projects of limits, to be locked first.
     :ivar valid_until: the instant from which the decision would be wrong.
     :ivar parts: the shares of the features, filled by :func:`commit`.
-    :ivar row_ids: the ids of the rows of reservations, by uuid; those that
-        are inserted are added.
+    :ivar row_ids: the ids of the rows of reservations, by uuid; the ids of
+        inserted rows are added.
     :ivar lease_generations: the generations that leases get, by id; added when
         they are written.
     :ivar undone: whether the first write was undone after the commit.
@@ -215,7 +215,7 @@ class Change:
 
     @property
     def of_leases(self) -> list[Write[leases.Lease]]:
-        """The writes of leases that somebody was promised."""
+        """The writes of leases that a project has."""
         return [write for write in self.all_of_leases
                 if write.cause is not Cause.PUT_BACK]
 
@@ -239,13 +239,13 @@ class Change:
                     None)
 
     def wrong_from(self, *instants: datetime.datetime) -> None:
-        """Refuse to commit the change at or after any of some instants."""
+        """Refuse to commit the change from the first of these instants on."""
         self.valid_until = min(
             (each for each in (self.valid_until, *instants)
              if each is not None), default=None)
 
     def wrong_after(self, instant: datetime.datetime) -> None:
-        """Refuse to commit the change later than at an instant."""
+        """Refuse to commit the change after this instant."""
         self.wrong_from(instant + datetime.datetime.resolution)
 
 
@@ -257,7 +257,7 @@ def is_over_at_once(write: Write[leases.Lease]) -> bool:
 
 
 def is_fixed_ahead(change: Change, write: Write[leases.Lease]) -> bool:
-    """Return whether the dates are fixed of a lease that has not started."""
+    """Return whether a write fixes the dates of a lease before its start."""
     after = write.after
     return (write.cause is Cause.FIXED and after is not None
             and after.status is leases.LeaseStatus.PENDING
@@ -265,7 +265,7 @@ def is_fixed_ahead(change: Change, write: Write[leases.Lease]) -> bool:
 
 
 def is_done(write: Write[leases.Lease], kind: leases.EventType) -> bool:
-    """Return whether an event of a lease is done by a step."""
+    """Return whether a step completes an event of a lease."""
     return (write.cause is Cause.STEP and write.before is not None
             and write.after is not None and any(
                 event.type is kind and event.status is leases.EventStatus.DONE
@@ -275,7 +275,7 @@ def is_done(write: Write[leases.Lease], kind: leases.EventType) -> bool:
 
 
 def is_over(write: Write[leases.Lease]) -> bool:
-    """Return whether the last step of a lease is done."""
+    """Return whether a write is the last step of a lease."""
     return (write.cause is Cause.STEP and write.before is not None
             and not write.before.puts_back
             and (write.after is None or write.after.status
@@ -284,7 +284,7 @@ def is_over(write: Write[leases.Lease]) -> bool:
 
 def gone(change: Change) -> Iterator[tuple[leases.Lease,
                                            list[leases.NodeBooking]]]:
-    """Yield the leases of which steps delete bookings, with these."""
+    """Yield leases and the bookings that their steps delete."""
     for write in change.all_of_leases:
         if write.cause is Cause.STEP and write.before is not None:
             left = set() if write.after is None else {
@@ -294,7 +294,7 @@ def gone(change: Change) -> Iterator[tuple[leases.Lease,
 
 
 def is_broken(write: Write[leases.Lease]) -> bool:
-    """Return whether a lease lacks nodes that it had before."""
+    """Return whether a lease loses nodes by a write."""
     return (write.cause in (Cause.FLAGGED, Cause.STEP)
             and write.before is not None
             and write.after is not None and write.after.degraded
@@ -302,7 +302,7 @@ def is_broken(write: Write[leases.Lease]) -> bool:
 
 
 def ended(change: Change, write: Write[leases.Lease]) -> leases.Lease:
-    """Return the lease that a change ends, as others are shown it."""
+    """Return the lease that a change ends, as notifications show it."""
     lease = write.after or write.before
     assert lease is not None
     return dataclasses.replace(lease, status=leases.LeaseStatus.DELETING,
@@ -327,11 +327,11 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
               memory: feature_module.Memory | None = None) -> _T:
     """Plan a change and commit it; repeat that after a conflict.
 
-    :param plan: reads, and returns a result with its change.
+    :param plan: reads, decides, and returns a result with its change.
     :param dry_run: do everything but commit.
-    :param refused: called before a refusal is raised; may raise ``Conflict``
-        to have it planned again.
-    :param memory: of features, where it lasts for longer than this request.
+    :param refused: called before a refusal is raised; may raise ``Conflict``,
+        so that the request is planned again.
+    :param memory: the memory of features, if it outlasts this request.
     :raises Contention: others changed the same nodes each time.
     :raises OutcomeUnknown: it may or may not have been carried out.
     :raises Obstacle: a feature cannot use a node.
@@ -341,7 +341,7 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
     memory = {} if memory is None else memory
     unsure: list[Planned[_T]] = []
 
-    def look() -> Planned[_T] | None:
+    def committed() -> Planned[_T] | None:
         with engine.database.read() as connection:
             found = db_changes.has(connection, ident)
         return unsure[-1] if unsure and found else None
@@ -363,16 +363,17 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
         except errors.DatabaseUnavailable:
             raise
         except errors.ReservationError as exc:
-            # It may be refused because of its own COMMIT.
-            if unsure and (found := look()) is not None:
+            # A COMMIT of this request may be the reason of the refusal.
+            if unsure and (found := committed()) is not None:
                 return found
             refused(exc)
             raise
-        if unsure and planned.change is None and (found := look()) is not None:
+        if (unsure and planned.change is None
+                and (found := committed()) is not None):
             return found
         return planned
 
-    done = retry.until_committed(attempt, look)
+    done = retry.until_committed(attempt, committed)
     if done.change is not None and not dry_run:
         with retry.committed():
             _follow(done.change)
@@ -381,9 +382,9 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
 
 def carry_out_once(engine: Engine, change: Change,
                    memory: feature_module.Memory | None = None) -> bool:
-    """Commit a change that is not planned again after a conflict.
+    """Commit a change without a new plan after a conflict.
 
-    A COMMIT that was not answered is found.
+    A COMMIT that was not answered is found by the id of the request.
 
     :param memory: see :func:`carry_out`.
     :returns: whether it was committed.
@@ -397,10 +398,10 @@ def carry_out_once(engine: Engine, change: Change,
 
 
 def _follow(change: Change) -> None:
-    """Have the features do what follows the commit.
+    """Call the features after the commit.
 
-    Others are notified even if the request itself is undone: of everything
-    else that was committed with it.
+    If a feature has undone the request, notifications are sent all the same:
+    other leases may have changed with it.
     """
     try:
         for part in change.parts:
@@ -416,8 +417,8 @@ def _follow(change: Change) -> None:
 def commit(engine: Engine, change: Change) -> None:
     """Write a change in one transaction, with the shares of all features.
 
-    :raises Conflict: something that the plan rests on has changed, or an
-        instant has passed from which it would be wrong.
+    :raises Conflict: the rows behind the plan have changed, or the plan has
+        become wrong with the time.
     :raises OutcomeUnknown: it may or may not have been committed.
     """
     now, difference = change.planned_at, change.difference
@@ -454,7 +455,7 @@ def commit(engine: Engine, change: Change) -> None:
                     change.valid_until <= engine.clock()):
                 raise db_connection.Conflict(
                     f'since {change.valid_until} it would be wrong')
-        # What it cannot derive it reads when it is needed.
+        # Other values are read again when they are needed.
         if not (change.opaque or change.of_reservations
                 or difference.seen.fresh):
             raised = difference.seen.generations

@@ -36,9 +36,9 @@ def take(engine: Engine, name: str, owner: str, ttl: float) -> bool:
     """Take or renew a claim.
 
     :param owner: a name that no other process ever has.
-    :param ttl: its duration in seconds.
-    :returns: whether the claim is held by ``owner`` now.
-    :raises DatabaseUnavailable: it is not known whether it is.
+    :param ttl: the duration of the claim in seconds.
+    :returns: whether ``owner`` has the claim now.
+    :raises DatabaseUnavailable: it is not known whether the owner has it.
     :raises Conflict: another process was quicker.
     """
     now = engine.clock()
@@ -50,7 +50,7 @@ def take(engine: Engine, name: str, owner: str, ttl: float) -> bool:
 def drop(engine: Engine, name: str, owner: str) -> None:
     """Release a claim, so that another process can take it at once.
 
-    :raises DatabaseUnavailable: it is not known whether it was given back.
+    :raises DatabaseUnavailable: it is not known whether it was released.
     :raises Conflict: another process was quicker.
     """
     with engine.database.write() as connection:

@@ -42,10 +42,10 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
            difference: difference_module.Difference | None = None,
            let_through: tuple[str, str] | None = None,
            change_id: str | None = None) -> None:
-    """Raise the generations of nodes, and move the bookings of others.
+    """Write the generations of nodes and the moves of bookings of others.
 
-    Comes first in a transaction that writes bookings of these nodes: until it
-    ends, no other transaction can write any.
+    This comes first in a transaction that writes bookings of these nodes:
+    until the transaction ends, no other one can write bookings of them.
 
     :param seen: its step is used for the nodes of the difference, too.
     :param now: the time of the decision.
@@ -63,8 +63,8 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
         token = (let_through[1] if let_through and let_through[0] == uuid
                  else None)
         if not seen.generations[uuid]:
-            # NOTE: of two that begin to mirror the same node, the unique
-            # uuid lets one through.
+            # If two transactions add the same node, its unique uuid lets one
+            # of them through.
             db_nodes.insert_node(connection, node, now, token)
         elif not db_nodes.advance(connection, uuid, seen.generations[uuid],
                                   raised[uuid], node, now, token):
@@ -75,13 +75,13 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
             uuid: generation for uuid, generation in seen.generations.items()
             if uuid not in seen.fresh}, seen.step, let_through):
         raise db_connection.Conflict('a node has changed meanwhile')
-    # NOTE: an owner raises no generation.  What is read comes after the rows
-    # were written, so nobody changes it before the end of the transaction.
+    # A new owner raises no generation.  This transaction has locked the rows,
+    # so the owners that are read here stay until it ends.
     owners = {uuid: owner for uuid, owner in seen.owners.items()
               if uuid not in seen.fresh}
     if owners and db_nodes.read_owners(connection, owners.keys()) != owners:
         raise db_connection.Conflict('a node has another owner meanwhile')
-    # NOTE: a node that begins to be mirrored has never been promised.
+    # A node without a row has never been promised.
     db_changes.insert(connection, {
         uuid: raised[uuid] for uuid, generation in seen.generations.items()
         if generation}, change_id)

@@ -27,14 +27,14 @@ from ironic_reservations.model import node_reservation
 
 @dataclasses.dataclass(frozen=True)
 class Live:
-    """The numbers of what is not over.
+    """The numbers of live reservations, leases and requests.
 
     :ivar reservations: the number by state.
-    :ivar leases: the number, and how many of these wait for something, by
+    :ivar leases: the number of leases, and the number of waiting ones, by
         status.
     :ivar uncertain: the number of requests to Ironic whose outcome is unknown.
-    :ivar uncertain_for: seconds since the oldest of these should have been
-        answered.
+    :ivar uncertain_for: the seconds for which the answer to the oldest of
+        these requests is overdue.
     """
 
     reservations: Mapping[node_reservation.State, int]
@@ -46,7 +46,7 @@ class Live:
 def live(engine: Engine) -> Live:
     """Count reservations, leases and requests.
 
-    :raises DatabaseUnavailable: it cannot be known.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     now = engine.clock()
     with engine.database.read() as connection:

@@ -23,9 +23,9 @@ from ironic_reservations.model import requirements
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Check that the condition can be read.
+    """Check that the condition of the operator is valid.
 
-    :raises oslo_config.cfg.Error: it cannot.
+    :raises oslo_config.cfg.Error: it is not.
     """
     try:
         requirements.parse('', conf.leases.default_resource_properties)
@@ -41,14 +41,14 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def of(conf: cfg.ConfigOpts, resource_properties: str) -> str:
-    """Return a condition, or the operator's if it is none."""
+    """Return a condition; if it is empty, return the operator's."""
     default: str = conf.leases.default_resource_properties
     if not default:
         return resource_properties
     try:
         asked = requirements.parse('', resource_properties)
     except ValueError:
-        # NOTE: it is refused later, with its reservation.
+        # The check of its reservation refuses it later.
         return resource_properties
     return resource_properties if asked.terms else default
 

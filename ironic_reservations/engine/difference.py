@@ -30,9 +30,10 @@ class Difference:
     """The changes that a plan makes.
 
     :ivar seen: the nodes whose bookings change, with their generations.
-    :ivar homes: the new node of each booking of others that moves, by the
+    :ivar homes: the new nodes of the bookings of others that move, by the
         booking as it was read.
-    :ivar lost: the bookings of others that lose their node and get no other.
+    :ivar lost: the bookings of others that lose their node without getting
+        another.
     """
 
     seen: seen_module.Seen = dataclasses.field(
@@ -49,9 +50,9 @@ def compare(snapshot: snapshots.Snapshot,
             ) -> Difference:
     """Return the changes that a plan makes to nodes and to other bookings.
 
-    :param own: the planner's names of bookings that the caller writes itself.
-    :param renamed: bookings that were planned again under another name, by
-        that name.
+    :param own: the planner's names of the bookings that the caller writes.
+    :param renamed: bookings that have another name in the new plan, by that
+        name.
     """
     touched = list(timeline.differing(after, snapshot.timeline))
     there = {number: {each.id for each in snapshot.timeline.rows[number]}
@@ -61,7 +62,7 @@ def compare(snapshot: snapshots.Snapshot,
                if placed.id not in there[number] and placed.id not in own}
     rows: dict[str, leases.NodeBooking] = dict(renamed or {})
     for number in touched:
-        # NOTE: mostly nothing but a new lease arrives anywhere.
+        # Few hosts lose a booking of others; only their rows are needed.
         if not arrived.keys().isdisjoint(there[number]):
             for booking, _ in snapshot.host_state(number).promised:
                 rows[host_states.name(booking)] = booking

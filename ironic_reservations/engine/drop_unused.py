@@ -30,7 +30,7 @@ def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,
                 now: datetime.datetime) -> bool:
     """Delete a reservation unless its holder has used its proof.
 
-    The request that made it may be carried out again.
+    The same request may then make a reservation again.
 
     :returns: whether it was deleted.
     :raises Conflict: the bookings of its node have changed meanwhile.

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The only thing that the core knows of features.
+"""The interface between the core and the features.
 
-A feature is stateless.  An engine has a list of them, in the order in which
-they are asked.
+A feature is stateless.  An engine has a list of features, and calls them in
+this order.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from ironic_reservations.engine import change as change_module
     from ironic_reservations.engine import Engine
 
-#: What features remember from one attempt of a request to the next.
+#: Values that features keep from one attempt of a request to the next.
 Memory = MutableMapping[Hashable, object]
 
-#: Work of a loop, and its interval in seconds. It is given a function that
-#: says whether it may go on.
+#: A task of a loop, and its interval in seconds. The argument of the task is a
+#: function that returns whether the task may continue.
 DatesTask = tuple[Callable[[Callable[[], bool]], object], float]
 
 
@@ -50,17 +50,17 @@ class Part:
     def write(self, connection: sa.Connection) -> None:
         """Write rows and check again, after the rows of the change.
 
-        Whatever must not be lost if the process dies after the COMMIT is
+        A value that must survive the death of the process after the COMMIT is
         written here.
 
         :raises Conflict: the change has to be planned again.
         """
 
     def confirm(self) -> None:
-        """Do after the commit what has to be done before anyone is notified.
+        """Act after the commit and before the notifications are sent.
 
-        :raises Obstacle: a node cannot be used; what was committed for the
-            request has been undone.
+        :raises Obstacle: a node cannot be used; the commit for the request has
+            been undone.
         :raises ReservationError: the same, and no other node is tried.
         """
 
@@ -81,20 +81,20 @@ class Feature:
 
     def before(self, engine: Engine, change: change_module.Change,
                memory: Memory) -> None:
-        """Ask others before the transaction; also on a dry run.
+        """Ask other services before the transaction, also on a dry run.
 
-        :param memory: of the request, empty at its first attempt.
+        :param memory: the memory of the request, empty at its first attempt.
         :raises ReservationError: the change is refused.
         """
 
     def join(self, engine: Engine,
              change: change_module.Change) -> Part | None:
-        """Return the share of the feature in a change; ``None`` if none.
+        """Return the share of the feature in a change, or ``None``.
 
-        It may read, and may add locks, and instants at which the change
-        becomes wrong.
+        The feature may read, and may add locks, and instants from which the
+        change becomes wrong.
 
-        :raises Obstacle: it cannot use the node of a new reservation.
+        :raises Obstacle: the feature cannot use the node of a new reservation.
         """
         return None
 
@@ -102,15 +102,15 @@ class Feature:
                       reservation: node_reservation.Reservation) -> None:
         """Confirm a reservation that an earlier request has made.
 
-        :raises Conflict: it has changed.
-        :raises Obstacle: its node cannot be used; it has been ended.
+        :raises Conflict: the reservation has changed.
+        :raises Obstacle: its node cannot be used, and it has been ended.
         """
 
     def obstacles(self, engine: Engine,
                   request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
-        """Return nodes that cannot be reserved, as far as can be told at once.
+        """Return the nodes that are known not to be reservable.
 
-        It is called when several nodes were tried in vain.
+        It is called when a request has tried several nodes without success.
         """
         return {}
 
@@ -119,20 +119,20 @@ class Feature:
         return ()
 
     def dates(self, engine: Engine) -> Iterable[DatesTask]:
-        """Return tasks for leases whose dates may change, and intervals.
+        """Return the tasks for leases whose dates may change.
 
-        They share a loop and its claim.
+        The tasks of all features share a loop and its claim.
         """
         return ()
 
     def follow_nodes(self, engine: Engine) -> None:
-        """Do what follows from the states of nodes that were just mirrored."""
+        """React to the states of nodes after they were mirrored."""
 
     def clean_up(self, engine: Engine) -> None:
-        """Delete what is old."""
+        """Delete rows that are no longer needed."""
 
     def stop(self, engine: Engine) -> None:
-        """Give back what this process has claimed, since it ends."""
+        """Release the claims of this process, which is ending."""
 
     def gauges(self, engine: Engine) -> Iterable[Any]:
         """Return metrics (``api.gauges.Gauges``).

@@ -32,7 +32,7 @@ from ironic_reservations import errors
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import planning
 
-#: In how many seconds it is worth trying again.
+#: The seconds after which a client should try again.
 _AGAIN = 2
 
 _limits: contextvars.ContextVar[budget.Limits] = contextvars.ContextVar(
@@ -42,8 +42,8 @@ _limits: contextvars.ContextVar[budget.Limits] = contextvars.ContextVar(
 def limits() -> budget.Limits:
     """Return the limits for plans of the request that this thread serves.
 
-    NOTE: all its plans have to name them, since they share its work. Plans of
-    a reconciler have limits of their own.
+    All plans of a request share one budget. Plans of a reconciler have limits
+    of their own.
     """
     return _limits.get()
 
@@ -60,10 +60,10 @@ def offers() -> budget.Limits:
 
 
 def renew() -> None:
-    """Let the request that this thread serves cause its work once more.
+    """Renew the budget of the request that this thread serves.
 
-    NOTE: after a conflict, since another request made that work void. Whether
-    it is hard stays as it was.
+    After a conflict, its plan was void because of another request. A hard
+    request stays a hard one.
     """
     request = limits().request
     if request is not None:
@@ -71,10 +71,7 @@ def renew() -> None:
 
 
 class HardRequests:
-    """The hard requests that are being planned, by project.
-
-    NOTE: in this process: each has its own threads.
-    """
+    """The hard requests that this process is planning, by project."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -86,10 +83,10 @@ class HardRequests:
                 project_id: str | None) -> Iterator[None]:
         """Bound the work of the request that this thread serves.
 
-        Once its plans turn out to be hard, it is counted until it is answered.
+        A request with hard plans is counted until it is answered.
 
         :param conf: the options of [api].
-        :param project_id: of the caller; ``None`` if it has none.
+        :param project_id: the project of the caller, if any.
         :raises TooManyHardRequests: its project has too many.
         :raises PlannerBusy: the process has too many.
         """
@@ -107,7 +104,7 @@ class HardRequests:
                 _limits.reset(before)
 
     def _enter(self, conf: cfg.ConfigOpts, project_id: str | None) -> None:
-        # NOTE: one thread is left for all others, whatever the options say.
+        # One thread stays free for other requests, whatever the option is.
         most = max(1, min(conf.api.max_hard_requests, conf.api.threads - 1))
         own = conf.api.max_hard_requests_per_project
         with self._lock:
@@ -132,5 +129,5 @@ class HardRequests:
             self._all -= 1
             if project_id is not None:
                 self._by_project[project_id] -= 1
-                # NOTE: only projects that have any are remembered.
+                # This drops projects without hard requests.
                 self._by_project += collections.Counter()

@@ -48,11 +48,11 @@ def add(engine: Engine, name: str,
         capabilities: Mapping[str, str]) -> leases.Host:
     """Open one node of Ironic to leases, or one compute host of Nova.
 
-    :param name: of the node, or its uuid; or of the provider of the compute
-        host in Placement.
-    :raises HostNotFound: there is none such.
+    :param name: the name or uuid of the node, or the name of the provider of
+        the compute host in Placement.
+    :raises HostNotFound: there is no such node or compute host.
     :raises HostExists: it is a host already.
-    :raises InvalidValue: a capability has a name that is taken.
+    :raises InvalidValue: the name of a capability is reserved.
     """
     asked_at = engine.clock()
     node = engine.ironic.node(name) if engine.ironic is not None else None
@@ -77,7 +77,7 @@ def add_class(engine: Engine, resource_class: str,
     """Open all nodes of a resource class that are not open yet.
 
     :raises HostNotFound: Ironic has no node of that class.
-    :raises InvalidValue: a capability has a name that is taken.
+    :raises InvalidValue: the name of a capability is reserved.
     """
     asked_at = engine.clock()
     nodes = (list(engine.ironic.nodes(resource_class=resource_class))
@@ -148,7 +148,7 @@ def page(engine: Engine, limit: int | None = None, marker: int | None = None,
          ids: Collection[int] | None = None) -> list[leases.Host]:
     """Read hosts, in the order of their ids.
 
-    :param marker: the id of the last one of the page before.
+    :param marker: the id of the last host of the previous page.
     """
     with engine.database.snapshot() as connection:
         return _whole(connection, db_hosts.read(
@@ -181,11 +181,11 @@ def _unknown(ident: int | str) -> errors.HostNotFound:
 def find(engine: Engine, ident: str) -> leases.Host:
     """Read one host by its id, or by the uuid or the name of its node.
 
-    A name that a machine took over from another one is the name of the new
-    one only.
+    If a machine has replaced another one with the same name, the name belongs
+    to the new one.
 
-    :raises HostNotFound: there is none.
-    :raises InvalidValue: several have the name.
+    :raises HostNotFound: there is no such host.
+    :raises InvalidValue: several hosts have the name.
     """
     if ident.isascii() and ident.isdigit() and len(ident) < 10:
         return get(engine, int(ident))
@@ -212,7 +212,7 @@ def find(engine: Engine, ident: str) -> leases.Host:
 
 def _check_not_replaced(engine: Engine, host: leases.Host,
                         name: str) -> None:
-    """Check that the name of a node that is gone is not another one's now.
+    """Check that no other node has taken the name of a deleted node.
 
     :raises HostNotFound: Ironic has another node of that name.
     """
@@ -233,9 +233,9 @@ def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
     again; all others stay.
 
     :param changes: new values; ``None`` removes a capability.
-    :raises HostNotFound: there is none.
+    :raises HostNotFound: there is no such host.
     :raises HostDecided: the configuration closes it.
-    :raises InvalidValue: a capability has a name that is taken.
+    :raises InvalidValue: the name of a capability is reserved.
     """
     _check(changes)
 
@@ -262,8 +262,8 @@ def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
 def remove(engine: Engine, host_id: int) -> None:
     """Close a node, or a compute host, to leases for good.
 
-    :raises HostNotFound: there is none.
-    :raises HostInUse: leases have been promised it.
+    :raises HostNotFound: there is no such host.
+    :raises HostInUse: the host is promised to leases.
     :raises HostDecided: the configuration opens it.
     """
     def plan() -> change_module.Planned[None]:
@@ -311,8 +311,8 @@ def allocations(engine: Engine, lease_id: str | None = None,
                                 list[tuple[leases.NodeBooking, str]]]]:
     """Read hosts with their bookings, each with the id of its lease.
 
-    :param lease_id: leaves out bookings of other leases, and no host.
-    :param reservation_id: likewise.
+    :param lease_id: show bookings of this lease only; all hosts are shown.
+    :param reservation_id: show bookings of this lease reservation only.
     """
     with engine.database.snapshot() as connection:
         rows = db_hosts.read(
@@ -331,8 +331,8 @@ def allocations(engine: Engine, lease_id: str | None = None,
 def properties(engine: Engine, with_private: bool) -> list[Property]:
     """Read the names of all capabilities, with their values.
 
-    :param with_private: whether to include those that only operators may
-        read.
+    :param with_private: whether to include the names that are hidden from
+        users.
     """
     with engine.database.read() as connection:
         return [each for each in db_hosts.read_properties(connection)

@@ -45,7 +45,7 @@ def not_reviewed(newest: str) -> bool:
 
 
 def warning(newest: str) -> str:
-    """Return what a newer Ironic means for the operator."""
+    """Return the warning for the operator of a newer Ironic."""
     return (f'Ironic serves version {newest} of its API, and this release of '
             f'ironic-reservations covers it up to {ironic_versions.REVIEWED}. '
             'The guard refuses new kinds of changes of reserved and leased '

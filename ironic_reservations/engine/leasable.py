@@ -14,8 +14,8 @@
 
 With ``[leases] hosts = all`` each node of Ironic is a host.  It gets a row
 after it has been mirrored; if it is closed by name or trait, new leases do not
-get it.  All other code reads only the rows of hosts.  What the operator has
-set on a host is never changed here.
+get it.  All other code reads only the rows of hosts.  This module never
+changes values that the operator has set on a host.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _BATCH = 500
 
 
 class _Read(Protocol):
-    """A function that reads which nodes have to be changed."""
+    """A function that reads the nodes whose host rows have to change."""
 
     def __call__(self, connection: sa.Connection, *,
                  among: Collection[str] | None = None) -> list[str]:
-        """Return their uuids."""
+        """Return the uuids of these nodes."""
 
 
 class _Write(Protocol):
@@ -62,7 +62,7 @@ class _Write(Protocol):
     def __call__(self, connection: sa.Connection,
                  node_uuids: Collection[str], *,
                  now: datetime.datetime) -> None:
-        """Write them."""
+        """Write the host rows."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Rules:
             or not self.traits.isdisjoint(node.traits))
 
     def open(self, node: mirrored_node.Node) -> bool:
-        """Return whether a node is a host whatever the operator does."""
+        """Return whether a node is always a host by the configuration."""
         return self.everything and not node.compute and not self.close(node)
 
 
@@ -104,7 +104,7 @@ def rules(conf: cfg.ConfigOpts) -> Rules:
 def sync(engine: Engine) -> None:
     """Make the rows of hosts agree with the configuration.
 
-    A node that somebody else is changing is left for the next call.
+    The next call handles a node that another transaction is changing now.
     """
     here = rules(engine.conf)
     names, traits = sorted(here.names), sorted(here.traits)
@@ -139,12 +139,12 @@ def _batch(engine: Engine, node_uuids: Sequence[str], read: _Read,
 
     If it fails, each half of the nodes is tried, down to single nodes.
 
-    :returns: how many were changed.
+    :returns: the number of changed nodes.
     """
     now = engine.clock()
     with engine.database.read() as connection:
         there = seen.read(connection, node_uuids)
-        # Read after the generations, which the commit names.
+        # The commit names the generations, so they are read first.
         found = read(connection, among=node_uuids)
     if not found:
         return 0

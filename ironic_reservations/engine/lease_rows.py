@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Write a lease with its bookings, from what was read and what will be."""
+"""Write the difference between two states of a lease and its bookings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def write(connection: sa.Connection, before: leases.Lease | None,
     :param after: the lease as it will be; ``None``: it is deleted.
     :param due_at: when the reconciler has to work on it next.
     :param given: values that came with the request.
-    :returns: its new generation; ``None`` if its row is not updated.
+    :returns: the new generation of the lease; ``None`` if its row is not
+        updated.
     :raises Conflict: the lease or one of its bookings has changed since.
     """
     if before is None:

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What other services tell of promises that the database does not have.
+"""Find traces in other services of promises that the database has lost.
 
-After a fail-over that lost commits, or a restored backup, they still have what
-was written for the lost ones.
+After a fail-over that lost commits, or a restored backup, Ironic, Placement
+and Nova still have the values that were written for the lost promises.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ironic_reservations.model import mirrored_node
 
 
 class Kind(enum.StrEnum):
-    """What tells of a promise."""
+    """The kind of a trace."""
 
     #: A host has a lessee in Ironic.
     LESSEE = 'lessee'
@@ -54,11 +54,11 @@ _IN_PLACEMENT = frozenset((hold_audit.Kind.ORPHAN,
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Trace:
-    """What tells of a promise that is not in the database.
+    """A trace of a promise that is not in the database.
 
-    :ivar node_uuid: empty if it is not about a node.
-    :ivar detail: a sentence on what was seen,
-    :ivar remedy: and one on what to do.
+    :ivar node_uuid: empty if the trace is not on a node.
+    :ivar detail: a sentence about the trace.
+    :ivar remedy: a sentence with the action for the operator.
     """
 
     kind: Kind
@@ -68,13 +68,13 @@ class Trace:
 
 
 def find(engine: Engine) -> list[Trace]:
-    """Return what Ironic, Placement and Nova tell, in a stable order.
+    """Return the traces in Ironic, Placement and Nova, in a stable order.
 
-    Changes nothing.
+    Nothing is changed.
 
-    :raises IronicUnavailable: it cannot be known.
-    :raises PlacementUnavailable: it cannot be known.
-    :raises DatabaseUnavailable: it cannot be known.
+    :raises IronicUnavailable: Ironic does not answer.
+    :raises PlacementUnavailable: Placement does not answer.
+    :raises DatabaseUnavailable: the database does not answer.
     """
     return sorted((*_in_ironic(engine), *_in_placement(engine)))
 
@@ -85,12 +85,11 @@ def _in_ironic(engine: Engine) -> list[Trace]:
         raise errors.IronicUnavailable('No client of Ironic is configured.')
     with engine.database.read() as connection:
         hosts = {row.node_uuid for row in db_hosts.read(connection)}
-    told = [node for node in ironic.nodes() if node.uuid in hosts
-            and (node.lessee or node.instance_uuid or node.maintenance)]
+    marked = [node for node in ironic.nodes() if node.uuid in hosts
+              and (node.lessee or node.instance_uuid or node.maintenance)]
     found = []
-    for before in _not_promised(engine, told):
-        # NOTE: a promise that has just ended may have left a trace that is
-        # gone by now.
+    for before in _not_promised(engine, marked):
+        # The trace of a promise that has just ended may be gone by now.
         if before.maintenance:
             seen = ironic.maintained(before.uuid)
             node, reason = seen or (None, None)
@@ -104,7 +103,7 @@ def _in_ironic(engine: Engine) -> list[Trace]:
 
 def _maintenance(engine: Engine, node: mirrored_node.Node,
                  reason: str | None) -> list[Trace]:
-    """Return what the reason of the maintenance of a node tells."""
+    """Return the traces in the maintenance reason of a node."""
     if not node.maintenance:
         return []
     window, now = maintenance.window_of(reason), engine.clock()
@@ -125,14 +124,14 @@ def _maintenance(engine: Engine, node: mirrored_node.Node,
         f'else run "baremetal node maintenance unset {node.uuid}".')]
 
 
-def _not_promised(engine: Engine, told: Collection[mirrored_node.Node]
+def _not_promised(engine: Engine, marked: Collection[mirrored_node.Node]
                   ) -> list[mirrored_node.Node]:
-    """Return the nodes that neither a lease nor a reservation has."""
-    now, uuids = engine.clock(), [node.uuid for node in told]
+    """Return the nodes without a lease and without a reservation."""
+    now, uuids = engine.clock(), [node.uuid for node in marked]
     with engine.database.snapshot() as connection:
         leased = db_bookings.read_leased(connection, uuids, now)
         reserved = db_reservations.read_of_nodes(connection, uuids)
-    return [node for node in told if node.uuid not in reserved
+    return [node for node in marked if node.uuid not in reserved
             and not (node.uuid in leased and leased[node.uuid].held)]
 
 

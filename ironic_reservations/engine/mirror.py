@@ -43,9 +43,9 @@ from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
 
-#: How long, in seconds, the mirror shows that a node was taken before its
-#: reservation ends.  A request that took effect too late is taken back within
-#: this time.
+#: The seconds for which the mirror shows a node as taken before its
+#: reservation ends.  A request that took effect too late is undone within this
+#: time.
 TAKEN_FOR = 10.0
 
 
@@ -53,8 +53,8 @@ TAKEN_FOR = 10.0
 class _Rows:
     """The rows before Ironic was read.
 
-    NOTE: each change names the generations in here, so that it fails if a
-    reservation or a guarded request came in between.
+    Each change names these generations, so that it fails if a reservation or a
+    guarded request came in between.
     """
 
     at: datetime.datetime
@@ -71,7 +71,7 @@ def _read_rows(engine: Engine,
     with engine.database.read() as connection:
         return _Rows(
             at=now,
-            # NOTE: compute hosts are not in Ironic.
+            # Compute hosts are not in Ironic.
             nodes={uuid: node for uuid, node in db_nodes.read_nodes(
                 connection, node_uuids).items() if not node.compute},
             reservations=db_reservations.read_of_nodes(connection,
@@ -90,7 +90,7 @@ def _ironic(engine: Engine) -> ironic_client.Ironic:
 def refresh_node(engine: Engine, uuid: str) -> None:
     """Mirror one node, and end its reservation if it is over.
 
-    :raises IronicUnavailable: it could not be read.
+    :raises IronicUnavailable: Ironic does not answer.
     """
     rows = _read_rows(engine, (uuid,))
     node = _ironic(engine).node(uuid)
@@ -110,7 +110,7 @@ def refresh_changed(engine: Engine) -> None:
         rows = _read_rows(engine, [node.uuid for node in page])
         changed = _write_facts(engine, rows, page, asked_at)
         _close_allocations(engine, rows, page)
-        # NOTE: these rows are newer than Ironic's answer, so nodes with a
+        # These rows are newer than Ironic's answer, so nodes with a
         # reservation, for which the order matters, are read again.
         for node in page:
             held = _unsettled(rows, node)
@@ -122,9 +122,9 @@ def refresh_changed(engine: Engine) -> None:
 
 
 def follow_awaited(engine: Engine) -> None:
-    """Mirror the nodes that were updated last, if a lease waits for any.
+    """Mirror the nodes that were updated last, if a lease waits for a node.
 
-    :raises IronicUnavailable: they could not be read.
+    :raises IronicUnavailable: Ironic does not answer.
     """
     with engine.database.read() as connection:
         awaited = db_lease_work.read_awaited(connection, engine.clock())
@@ -133,11 +133,11 @@ def follow_awaited(engine: Engine) -> None:
 
 
 def refresh_all(engine: Engine) -> None:
-    """Mirror all nodes, and delete those that Ironic no longer has."""
+    """Mirror all nodes, and delete the nodes that Ironic no longer has."""
     rows = _read_rows(engine)
     nodes = list(_ironic(engine).nodes())
     if not nodes and rows.nodes:
-        # NOTE: a service user with the wrong scope gets an empty list.
+        # NOTE: Ironic gives a service user with the wrong scope an empty list.
         LOG.error('Ironic shows no nodes at all, and %d are known, so none of '
                   'them is forgotten. Check that the user of [ironic] has the '
                   'role reader with the scope system.', len(rows.nodes))
@@ -172,8 +172,8 @@ def _unsettled(rows: _Rows, node: mirrored_node.Node
                ) -> node_reservation.Reservation | None:
     """Return the live reservation of a node that Ironic's answer can settle.
 
-    NOTE: if the node had no row when the rows were read, its reservation is
-    newer than the answer, and is left for the next pass.
+    If the node had no row when the rows were read, its reservation is newer
+    than the answer, and the next pass settles it.
     """
     held = rows.reservations.get(node.uuid)
     if (held is None or not held.live(rows.at) or node.uuid in rows.busy
@@ -209,7 +209,7 @@ def _write_facts(engine: Engine, rows: _Rows,
 def write_known(engine: Engine, before: Mapping[str, mirrored_node.Node],
                 nodes: Collection[mirrored_node.Node], hosts: Collection[str],
                 asked_at: datetime.datetime) -> set[str]:
-    """Write the changes of nodes that are mirrored already.
+    """Write the changes of nodes that are already mirrored.
 
     :param before: the nodes as in their rows.
     :param hosts: the nodes whose leases become due if they change.
@@ -219,7 +219,7 @@ def write_known(engine: Engine, before: Mapping[str, mirrored_node.Node],
     for node in nodes:
         old = before.get(node.uuid)
         if old is not None and node.enrolled_at is None:
-            # NOTE: not all reads of Ironic include this field.
+            # Not all reads of Ironic include this field.
             node = dataclasses.replace(node, enrolled_at=old.enrolled_at)
         if old is not None and dataclasses.replace(
                 node, generation=old.generation) != old:
@@ -244,11 +244,10 @@ def _write_another(engine: Engine, old: mirrored_node.Node,
                    asked_at: datetime.datetime) -> bool:
     """Record that a node was deleted and enrolled again with the same uuid.
 
-    What a lease had written to the node is gone, so its leases become due to
-    write it again.
-
-    NOTE: the row still says that it is written, since a worker may be writing
-    it just now.  Then it is ours, and has to be removed at the end.
+    The new node lacks the values that a lease had written to it, so its leases
+    become due and write them again.  Meanwhile the rows still contain these
+    values, since a worker may be writing them now, and they have to be removed
+    at the end of the lease.
 
     :returns: whether this was recorded; otherwise the next pass does it.
     """
@@ -309,8 +308,8 @@ def _stays_taken(engine: Engine, node: mirrored_node.Node,
                  at: datetime.datetime) -> bool:
     """Return whether a node has been as Ironic shows it for some time.
 
-    NOTE: the process whose request took effect too late may be about to take
-    the node back for the holder of the reservation, see
+    A process whose request took effect too late may be about to undo it for
+    the holder of the reservation, see
     :mod:`~ironic_reservations.engine.in_flight.overtaken`.
 
     :param at: a time before Ironic was asked.
@@ -349,7 +348,7 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
 def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:
     """Mark a node that an operator has opened to leases as gone.
 
-    NOTE: it may be promised, so its row stays until it is no host any more.
+    The node may be promised, so its row stays until the host is removed.
     """
     _write_facts(engine, rows, [dataclasses.replace(
         rows.nodes[uuid], provision_state=node_condition.GONE,
@@ -363,7 +362,7 @@ def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:
 
 
 def _log_end(held: node_reservation.Reservation, why: lifecycle.End) -> None:
-    # NOTE: a freed node is the regular end.
+    # A freed node is the regular end.
     level = (logging.INFO if why is lifecycle.End.NODE_FREED
              else logging.WARNING)
     LOG.log(level, 'The reservation for instance %s on node %s is over: %s',

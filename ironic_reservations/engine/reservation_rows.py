@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Write reservations, from what was read and what will be."""
+"""Write the differences between two states of reservations."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def write(connection: sa.Connection, pairs: Sequence[Pair],
           now: datetime.datetime) -> dict[str, int]:
     """Write the differences between two states of reservations.
 
-    The generations of their nodes have been raised before, except where a
-    reservation was void: it gives nobody a right to its node.
+    The generations of their nodes have been raised before, except for void
+    reservations, which give nobody a right to a node.
 
     :param pairs: ``None`` before: it is made; ``None`` after: it is deleted.
-    :returns: the ids of the rows that were inserted, by uuid.
-    :raises Conflict: one of them has changed since.
-    :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
-        instance of a new one has one already.
+    :returns: the ids of the inserted rows, by uuid.
+    :raises Conflict: one of the reservations has changed since.
+    :raises oslo_db.exception.DBDuplicateEntry: a new reservation has the uuid,
+        the node or the instance of another one.
     """
     gone = [before for before, after in pairs
             if before is not None and after is None]

@@ -34,33 +34,33 @@ LOG = log.getLogger(__name__)
 _T = TypeVar('_T')
 
 _PAUSE = 0.002
-#: No further attempt is begun so many seconds after the first, where the
-#: last one waited for a lock, which may be that of a dead host,
+#: The seconds from the first attempt to the last one, if an attempt had to
+#: wait for a lock.  The lock may belong to a dead host.
 _LOCKED = 15.0
-#: and where it was outrun: with each of these somebody else was served, and
-#: on a busy machine an attempt takes long and loses often.
+#: The same, if another request was quicker.  Each conflict means progress, and
+#: on a busy machine an attempt takes long and often fails.
 _OUTRUN = 30.0
-#: How long, in seconds, a database is given that was lost in a COMMIT.
+#: The seconds to wait after the database was lost in a COMMIT.
 _BREATH = 0.2
 
 
 def until_committed(attempt: Callable[[], _T],
-                    look: Callable[[], _T | None] | None = None,
+                    find: Callable[[], _T | None] | None = None,
                     repeatable: bool = False) -> _T:
     """Repeat an attempt until it commits; return its result.
 
-    Each conflict means that another request has succeeded, so that this ends;
-    the limits are for locks of dead processes and for unforeseen cases.
+    Each conflict means that another request has succeeded, so the repetition
+    ends; the limits are for locks of dead processes and for unforeseen cases.
 
     If the outcome of a COMMIT is unknown, a request that is safe to repeat is
-    repeated, after a look for its rows.  From then on, only success is
+    repeated, after a search for its rows.  From then on, only success is
     certain: after any failure, the earlier COMMIT may still take effect.
 
     :param attempt: takes a new snapshot, plans and commits.
-    :param look: returns the result of an earlier attempt of this request, or
-        ``None`` if there is none; for requests that it makes safe to repeat.
-    :param repeatable: whether the request is safe to repeat without a look.
-    :raises Contention: other requests, or a lock, were in the way for too
+    :param find: returns the result of an earlier attempt of this request, or
+        ``None``; with it, the request is safe to repeat.
+    :param repeatable: whether the request is safe to repeat without ``find``.
+    :raises Contention: other requests, or a lock, delayed this one for too
         long.
     :raises OutcomeUnknown: the request may or may not have been carried out.
     """
@@ -70,8 +70,8 @@ def until_committed(attempt: Callable[[], _T],
         pause = random.uniform(0, _PAUSE * min(count, 50))
         limit, why = _OUTRUN, ''
         try:
-            if unsure is not None and look is not None:
-                found = look()
+            if unsure is not None and find is not None:
+                found = find()
                 if found is not None:
                     return found
             return attempt()
@@ -81,7 +81,7 @@ def until_committed(attempt: Callable[[], _T],
             if isinstance(exc, connection.Locked):
                 limit = _LOCKED
         except errors.OutcomeUnknown as exc:
-            if unsure is not None or not (repeatable or look):
+            if unsure is not None or not (repeatable or find):
                 raise
             unsure, pause = exc, _BREATH
         except errors.ReservationError as exc:
@@ -104,10 +104,10 @@ def until_committed(attempt: Callable[[], _T],
 
 @contextlib.contextmanager
 def committed() -> Iterator[None]:
-    """Raise what is true where the database is lost after a commit.
+    """Raise the right error if the database is lost after a commit.
 
-    :raises OutcomeUnknown: it has been; what was asked for is not whole, or
-        cannot be shown.
+    :raises OutcomeUnknown: the database was lost; the request is not complete,
+        or its result cannot be shown.
     """
     try:
         yield
@@ -117,18 +117,18 @@ def committed() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def found_if_lost(look: Callable[[], bool]) -> Iterator[None]:
-    """Go on after a write whose COMMIT was not answered, if it took effect.
+def found_if_lost(find: Callable[[], bool]) -> Iterator[None]:
+    """Continue after a COMMIT without an answer, if it took effect.
 
-    For changes that are made once in a pass: the next pass finds nothing to
-    do, so nobody would be notified of the change.
+    This is for changes that are made once in a pass: the next pass has nothing
+    to do, so no notification of the change would be sent.
 
-    :param look: returns whether the change is in the database.
-    :raises OutcomeUnknown: it is not, or not yet.
+    :param find: returns whether the change is in the database.
+    :raises OutcomeUnknown: the change is not in the database, or not yet.
     """
     try:
         yield
     except errors.OutcomeUnknown:
         time.sleep(_BREATH)
-        if not look():
+        if not find():
             raise

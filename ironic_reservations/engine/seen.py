@@ -12,9 +12,9 @@
 
 """The generations that a change of the timeline rests on, as they were read.
 
-Each change of a node's bookings raises the generation of the node.  So if
-the generation has not changed, neither has any value of these bookings that
-was read *after* it, or in the same snapshot.
+Each change of a node's bookings raises the generation of the node.  So if the
+generation is still the same, the bookings that were read *after* it, or in the
+same snapshot, are still the same, too.
 """
 
 from __future__ import annotations
@@ -38,15 +38,14 @@ from ironic_reservations.model import mirrored_node
 class Seen:
     """The nodes that a decision rests on.
 
-    :ivar generations: by the uuid of the node, each read before everything
-        else about its bookings, or in the same snapshot; 0 for a node that
-        has no row yet.
-    :ivar fresh: nodes whose state was read from Ironic since; it is written
-        in the same commit.
-    :ivar owners: by the uuid of the node, the project that owned it, where the
-        decision rests on that.
-    :ivar step: by how much a commit raises the generations; of this object
-        alone.
+    :ivar generations: the generations by the uuid of the node, each read
+        before the bookings, or in the same snapshot; 0 for a node that has no
+        row yet.
+    :ivar fresh: nodes whose state was read from Ironic since; the same commit
+        writes it.
+    :ivar owners: the owners of nodes, by uuid, if the decision rests on them.
+    :ivar step: the number that a commit adds to the generations of this
+        object.
     """
 
     generations: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -57,14 +56,14 @@ class Seen:
                                   compare=False)
 
     def raised(self) -> dict[str, int]:
-        """Return the generations that a commit gives the nodes."""
+        """Return the generations of the nodes after a commit."""
         return {uuid: generation + self.step
                 for uuid, generation in self.generations.items()}
 
     def also(self, *others: Seen) -> Seen:
-        """Return what this and others have seen together.
+        """Return the union of this and other objects.
 
-        :raises Conflict: of a node they have not seen the same.
+        :raises Conflict: they have different values for a node.
         """
         generations, fresh = dict(self.generations), dict(self.fresh)
         owners = dict(self.owners)
@@ -78,9 +77,9 @@ class Seen:
         return Seen(generations, fresh, owners)
 
     def only(self, node_uuids: Collection[str]) -> Seen:
-        """Return what was seen of some nodes.
+        """Return the same object restricted to some nodes.
 
-        :raises Conflict: one of them was not there.
+        :raises Conflict: there was no row for one of them.
         """
         if not self.generations.keys() >= set(node_uuids):
             raise db_connection.Conflict('a node is gone')
@@ -92,25 +91,25 @@ class Seen:
 
 
 def of_nodes(nodes: Iterable[mirrored_node.Node]) -> Seen:
-    """Return what nodes were when they were read, before their bookings."""
+    """Return the generations of nodes that were read before their bookings."""
     return Seen({node.uuid: node.generation for node in nodes})
 
 
 def picked(node: mirrored_node.Node, confirmed: bool) -> Seen:
-    """Return one node that has been picked.
+    """Return the generation of a node that has been picked.
 
-    :param node: as it was picked, with the generation that was planned on.
-    :param confirmed: whether this is what Ironic says of it; otherwise it is
-        what the row said, and that may have been overtaken by a poll.
+    :param node: as it was picked, with the generation that the plan rests on.
+    :param confirmed: whether the node was read from Ironic; a poll may already
+        have replaced values that were read from its row.
     """
     fresh = {node.uuid: node} if confirmed or not node.generation else {}
     return Seen({node.uuid: node.generation}, fresh)
 
 
 def read(connection: sa.Connection, node_uuids: Collection[str]) -> Seen:
-    """Read the generations of nodes; comes before everything else.
+    """Read the generations of nodes, before everything else.
 
-    :returns: of those that there are.
+    :returns: the generations of the nodes that have a row.
     """
     return Seen(db_nodes.read_generations(connection, node_uuids))
 
@@ -119,8 +118,8 @@ def read_again(connection: sa.Connection,
                bookings: Collection[leases.NodeBooking]) -> Seen:
     """Read the generations of the nodes of bookings that were read before.
 
-    For decisions that rest on these bookings alone, and not on others of the
-    same nodes.
+    This is for decisions that rest on these bookings alone, not on other
+    bookings of the same nodes.
 
     :raises Conflict: one of the bookings has changed since.
     """

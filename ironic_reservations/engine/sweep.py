@@ -29,16 +29,16 @@ from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
 
-#: How many rows one transaction deletes; the rest is for the next pass.
+#: The number of rows that one transaction deletes; the next pass continues.
 _BATCH = 1000
-#: How many changes of nodes are kept: more than occur in a second.
+#: The number of node changes that are kept: more than occur in a second.
 _CHANGES = 100_000
 
 
 def sweep(engine: Engine) -> int:
     """Delete expired reservations, old leases, keys and changes.
 
-    :returns: how many reservations were deleted.
+    :returns: the number of deleted reservations.
     :raises Contention: others changed them each time.
     """
     def plan() -> change.Planned[list[node_reservation.Reservation]]:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Claims that a living process could not give back."""
+"""Claims that a living process could not release."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOG = log.getLogger(__name__)
 
 _Claim = TypeVar('_Claim')
 
-#: Seconds between attempts after the database has failed.
+#: The seconds between attempts after the database has failed.
 AGAIN = 2.0
 #: After these errors a claim may or may not have been written.
 FAILURES = (errors.DatabaseUnavailable, errors.Contention,
@@ -40,15 +40,14 @@ class Unfinished(Generic[_Claim]):
     """Claims that this process may still hold although nothing uses them.
 
     Either the COMMIT that took the claim was not answered, or the connection
-    was lost before the claim could be given back.
-
-    NOTE: a claim lasts long enough for the others to take its process for
-    dead.  A living process should not keep work waiting for so long.
+    was lost before the claim could be released.  A claim lasts until other
+    processes consider its owner dead; a living process should not delay work
+    for so long.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # NOTE: when to give each claim back, and when it has surely ended.
+        #: When to release each claim, and when it has certainly ended.
         self._claims: dict[_Claim, tuple[float, float]] = {}
 
     def __len__(self) -> int:
@@ -56,25 +55,25 @@ class Unfinished(Generic[_Claim]):
 
     def add(self, claims: Iterable[_Claim], now: float, ttl: float,
             wait: float = AGAIN) -> None:
-        """Remember claims that are to be given back.
+        """Remember claims that have to be released.
 
         :param now: the monotonic time of the process, in seconds.
-        :param ttl: seconds after which they end by themselves.
-        :param wait: seconds to wait before they are given back.
+        :param ttl: the seconds after which the claims end.
+        :param wait: the seconds before the claims are released.
         """
         with self._lock:
             self._claims.update(dict.fromkeys(
                 claims, (now + wait, now + wait + ttl)))
 
-    def let_go(self, drop: Callable[[list[_Claim]], None], now: float,
-               at_once: bool = False) -> None:
-        """Release the claims that are due; those that fail are tried again.
+    def release_due(self, drop: Callable[[list[_Claim]], None], now: float,
+                    at_once: bool = False) -> None:
+        """Release the claims that are due; after a failure, try again later.
 
-        :param drop: gives claims back in the database.
-        :param at_once: whether to give back all, as the process is ending.
+        :param drop: releases claims in the database.
+        :param at_once: whether to release all, since the process is ending.
         """
         with self._lock:
-            # NOTE: so that they do not pile up while the database is down.
+            # Ended claims must not pile up while the database is down.
             self._claims = {claim: times for claim, times
                             in self._claims.items() if times[1] > now}
             claims = [claim for claim, (at, _) in self._claims.items()

@@ -43,14 +43,14 @@ def pass_on(engine: Engine, app: wsgi.Application,
     try:
         answer = inward.call(app, request)
     except BaseException:
-        admission.doubt(engine, admitted)
+        admission.mark_uncertain(engine, admitted)
         raise
     if inward.succeeded(answer):
         return answer
     if answer.status >= 500:
         # A conductor without a free worker answers so, but so does one that
         # does not answer in time; the outcome is therefore unknown.
-        admission.doubt(engine, admitted)
+        admission.mark_uncertain(engine, admitted)
     else:
         close(engine, admitted, False)
     return answer
@@ -137,7 +137,7 @@ def _write_later(engine: Engine, admitted: admission.InFlightRequest,
                  exc: errors.ReservationError, write: Callable[[], bool],
                  succeeded: bool = True) -> None:
     """Record a known outcome later, since the database does not answer."""
-    if succeeded and admission.may_be_gone(engine, admitted):
+    if succeeded and admission.is_expired(engine, admitted):
         with overtaken.report_if_lost(admitted):
             raise exc
     admission.write_later(engine, admitted, write, exc)

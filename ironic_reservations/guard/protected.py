@@ -320,12 +320,12 @@ class Protected:
         """
         what = f'node {node_uuid}'
         try:
-            holding = protect.look(self._engine, node_uuid)
+            holding = protect.read_holding(self._engine, node_uuid)
             if holding.anybody and node is None:
                 # This is a request to Ironic, so the timeline must be read
                 # again after it.
                 node = self._resolver.node(environ, node_uuid)
-                holding = protect.look(self._engine, node_uuid)
+                holding = protect.read_holding(self._engine, node_uuid)
         except errors.DatabaseUnavailable:
             node = node or self._resolver.node(environ, node_uuid)
             if self._callers.actor(node, admit.Claim()).administers:

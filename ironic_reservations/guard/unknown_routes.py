@@ -134,7 +134,7 @@ class UnknownRoutes:
             # node.
             if self._callers.actor(node, admit.Claim()).administers:
                 continue
-            holding = protect.look(self._engine, node.uuid)
+            holding = protect.read_holding(self._engine, node.uuid)
             if holding.anybody:
                 raise _refusal(environ, found, node.uuid)
             deadline = min(deadline, holding.deadline)

@@ -225,7 +225,7 @@ class LeaseWorkers:
 
     def _release(self, at_once: bool = False) -> None:
         """Release claims on leases that could not be finished."""
-        self._unfinished.let_go(
+        self._unfinished.release_due(
             functools.partial(lease_claims.drop, self._engine),
             self._engine.timer(), at_once)
 

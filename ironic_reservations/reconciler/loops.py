@@ -106,7 +106,7 @@ def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
     """Return the loop that determines unknown outcomes of requests."""
     requests = uncertain.Uncertain(engine, ironic)
     return loop.Loop('outcomes', (
-        loop.Task(requests.look, engine.conf.ironic.poll_interval),
+        loop.Task(requests.settle_overdue, engine.conf.ironic.poll_interval),
     ), claim.Claim(engine, 'outcomes', claim.new_owner(),
                    engine.conf.guard.claim_ttl))
 

@@ -205,7 +205,7 @@ def ask(engine: Engine, ironic: ironic_client.Ironic,
     """
     ironic.ask_conductor(handover.node_uuid)
     settles_at = engine.clock() + datetime.timedelta(
-        seconds=uncertain.BETWEEN_LOOKS)
+        seconds=uncertain.BETWEEN_CHECKS)
     with engine.database.write() as connection:
         db_handovers.update(connection, handover, dataclasses.replace(
             handover, settles_at=settles_at, settled=True))

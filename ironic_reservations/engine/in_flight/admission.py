@@ -12,11 +12,11 @@
 
 """Let a request through to Ironic without a gap in the timeline.
 
-After the guard has let a deploy pass, the node looks free until Ironic shows
+After the guard has let a deploy pass, the node seems free until Ironic shows
 the deploy.  For that time, the timeline has a row for the *in-flight request*:
 it increments the node's generation, so that a reservation planned before it
 cannot commit, and it makes the node busy, so that none is planned during it.
-It never ends by itself: if its process died, or Ironic gave no answer, the
+It does not expire: if its process died, or Ironic gave no answer, the
 reconciler finds out the outcome, see :mod:`.uncertain`.
 """
 
@@ -47,8 +47,8 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.in_flight import boundaries
 from ironic_reservations.engine.in_flight import refusal_messages
-from ironic_reservations.engine.in_flight import turns
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.features.placement import proof as placement_proof
 from ironic_reservations.lifecycle import admit as planner_admit
@@ -70,16 +70,16 @@ class InFlightRequest:
     """A guarded request that was let through.
 
     :ivar token: identifies its row.
-    :ivar deadline: the time by the engine's timer after which it is not handed
-        to Ironic.
+    :ivar deadline: the time by the engine's timer after which the request is
+        not sent to Ironic.
     :ivar reservation_uuid: the reservation that was shown, if any.
     :ivar first: whether that proof was shown for the first time, so that the
         reservation is unused again if this request fails.
     :ivar lease_reservation_id: the lease reservation that was shown.
     :ivar instance_uuid: the uuid of an allocation.
     :ivar uses: whether a lease uses its node if this request succeeds.
-    :ivar held: whether somebody has the node, if it was asked for a change; a
-        node that is being taken back is nobody's.
+    :ivar held: for a change, whether somebody has the node; a node that is
+        being put back has no holder.
     """
 
     token: str
@@ -145,7 +145,7 @@ def admit(
     permitted = functools.cache(permitted)
 
     def plan() -> change.Planned[InFlightRequest]:
-        deadline = hand_over_by(engine)
+        deadline = send_deadline(engine)
         now = engine.clock()
         with engine.database.read() as connection:
             node = db_nodes.read_nodes(
@@ -156,7 +156,7 @@ def admit(
                 connection, node_uuid, now)
             needed = required or act is planner_admit.Act.USE and (
                 _closed(engine, connection, node_uuid))
-        dates = turns.of_node(held, promised, windows)
+        dates = boundaries.of_node(held, promised, windows)
         leased = dataclasses.replace(
             leases.of_node(promised, now), maintained=maintenance.of_node(
                 windows, now))
@@ -168,17 +168,17 @@ def admit(
                 and not (held is not None and held.live(now))
                 and placement_proof.shown(engine, node_uuid, leased.holder,
                                           placed_instance)):
-            # NOTE: what has been read may be old by now; then the commit
-            # below fails, and all is looked at again.
+            # If the rows are outdated by now, the commit below fails, and the
+            # plan is made again.
             claim = planner_admit.Claim(leased.holder)
             verdict = planner_admit.admit(claim, held, now, needed, leased,
                                           act)
         if verdict is planner_admit.Verdict.IN_MAINTENANCE:
             raise refusal_messages.maintained(node_uuid, leased.maintained,
-                                                      now)
+                                              now)
         if not verdict.passes:
             raise refusal_messages.refusal(verdict, node_uuid, claim, held,
-                                                   promised, now)
+                                           promised, now)
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None
             return begin(engine, node, None, None, now, deadline, dates,
@@ -190,8 +190,8 @@ def admit(
             permitted()
         room = (make_room(engine, node, now, leased)
                 if node is not None and act.lasts else None)
-        # A node that is not mirrored yet is nobody's; the next poll fills in
-        # what it is.
+        # A node that is not mirrored yet has no holder; the next poll writes
+        # its facts.
         return begin(engine, node or mirrored_node.Node(node_uuid,
                                                         provision_state=None),
                      shown, None, now, deadline, dates,
@@ -204,7 +204,7 @@ def let_through(engine: Engine,
                 ) -> InFlightRequest:
     """Let a request through, or make sure that nothing is sent to Ironic.
 
-    :param plan: reads, and decides.
+    :param plan: reads, decides, and returns the request with its change.
     :raises DatabaseUnavailable: the request may have been let through; then
         the reconciler finds out that nothing was sent.
     """
@@ -220,18 +220,18 @@ def let_through(engine: Engine,
 
 def _closed(engine: Engine, connection: sa.Connection,
             node_uuid: str) -> bool:
-    """Return whether the node is a host that nobody uses without a promise."""
+    """Return whether only a promise allows the use of a node."""
     return (engine.conf.leases.without_reservation == 'require'
             and bool(db_hosts.read_node_uuids(connection, (node_uuid,))))
 
 
 def unbound(promised: Iterable[leases.NodeBooking],
             reservation_id: str | None) -> list[leases.NodeBooking]:
-    """Return the bookings that have begun and that nobody has bound yet.
+    """Return the bookings of a lease reservation that have to be bound.
 
-    NOTE: from its first use on, a node is not to be exchanged for another.
-    One to which the lessee is just being written is not, either; whoever
-    writes it has to find the booking as it was, to see whether it is there.
+    From its first use on, a node is not exchanged for another one.  This holds
+    already while its lessee is being written, and the worker that writes the
+    lessee has to find the booking as it was, so such bookings are left out.
     """
     return [booking for booking in promised
             if booking.reservation_id == reservation_id and not booking.begun]
@@ -239,11 +239,11 @@ def unbound(promised: Iterable[leases.NodeBooking],
 
 def make_room(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
               leased: leases.Leased) -> displacement.Displacement | None:
-    """Return how the leases that need a node later get other ones.
+    """Plan other nodes for the leases that need this one later.
 
-    :returns: ``None``: none needs it.
-    :raises NodePromised: there are none for one of them, and it must not lose
-        the node.
+    :returns: ``None``: no lease needs the node.
+    :raises NodePromised: one of them would get no other node, and must not
+        lose this one.
     """
     if leased.later is None:
         return None
@@ -272,12 +272,12 @@ def begin(engine: Engine, node: mirrored_node.Node,
     :param now: the time of the decision.
     :param deadline: see :class:`InFlightRequest`.
     :param dates: the instants at which the decision may become wrong, as
-        :func:`.turns.of_node` returns them.
+        :func:`.boundaries.of_node` returns them.
     :param void: an ended reservation of the node.
     :param confirmed: whether the node was read from Ironic.
     :param room: the moves of leases that were promised the node.
     :param starting: bookings that this first use binds.
-    :param act: :data:`.in_flight.CHANGE` for a change that takes no node.
+    :param act: :data:`.in_flight.CHANGE` for a change that uses no node.
     :param uses: see :class:`InFlightRequest`.
     :param had: the same as ``held``.
     """
@@ -291,11 +291,11 @@ def begin(engine: Engine, node: mirrored_node.Node,
     opening = change.Change(
         now, dataclasses.replace(
             moves, seen=seen.picked(node, confirmed).also(moves.seen)),
-        # A renewal that began in time may come in late; it must not bring back
-        # what this request takes for void.
+        # A late renewal must not revive a reservation that is void for this
+        # request.
         [*([] if void is None else [change.Write(
             void, None, change.Cause.OVER, reason=announce.EXPIRED)]),
-         # From here on it does not expire under the request.
+         # The reservation must not expire during the request.
          *([] if shown is None or not first else [change.Write(
              shown, dataclasses.replace(
                  shown, state=node_reservation.State.STARTING,
@@ -316,8 +316,8 @@ def _write(connection: sa.Connection, through: InFlightRequest,
     """Write the row of a request that is let through.
 
     :param starting: bookings that this first use binds.
-    :param until: when the answer is due at the latest.
-    :raises Contention: something else is being done to the node.
+    :param until: the latest time of the answer.
+    :raises Contention: another request is changing the node.
     """
     db_bookings.update_state(connection, starting, leases.BookingState.BOUND,
                              now)
@@ -330,30 +330,28 @@ def _write(connection: sa.Connection, through: InFlightRequest,
 
 
 def _being_freed(node_uuid: str) -> errors.Contention:
-    # NOTE: what takes the node from one user would take it from the next one
-    # if it came late.
+    # A late request that undeploys the node for its last user would do so to
+    # the next one.
     return errors.Contention(
         f'Node {node_uuid} is being changed or taken back at this moment, or '
         'a request that does so has had no answer yet. It could hit what is '
         'deployed there now. Nothing was changed; try again in a minute.')
 
 
-def hand_over_by(engine: Engine) -> float:
-    """Return the time by which a request that begins now must be handed over.
+def send_deadline(engine: Engine) -> float:
+    """Return the time by which a request that begins now must be sent.
 
-    It is taken before anything is read, by a timer that cannot be set, so that
-    a stopped process notices.
-
-    NOTE: half of the lifetime of its row; the other half is for Ironic's
-    answer.
+    It is computed before anything is read, by a monotonic timer, so that a
+    process that was stopped notices.  It is half of the lifetime of the row;
+    the other half is for Ironic's answer.
     """
     return engine.timer() + float(engine.conf.guard.in_flight_timeout) / 2
 
 
-def may_be_gone(engine: Engine, admitted: InFlightRequest) -> bool:
-    """Return whether the node may not be kept for a request any more.
+def is_expired(engine: Engine, admitted: InFlightRequest) -> bool:
+    """Return whether the lifetime of the row of a request is over.
 
-    NOTE: a reconciler looks at its row after the other half, not before.
+    From then on a reconciler may close the request.
     """
     return engine.timer() >= _kept_until(engine, admitted)
 
@@ -365,21 +363,21 @@ def _kept_until(engine: Engine, admitted: InFlightRequest) -> float:
 def write_later(engine: Engine, admitted: InFlightRequest,
                 write: Callable[[], object],
                 exc: Exception) -> None:
-    """Have what is known of a request written once the database is back.
+    """Keep the outcome of a request until the database is back.
 
-    :param write: does it.
-    :param exc: why it could not be done now.
+    :param write: writes the outcome.
+    :param exc: the error of the first attempt.
     """
     LOG.warning('The outcome of a request for node %s could not be recorded. '
                 'The process tries again every few seconds, and then leaves '
                 'it to the reconciler: %s', admitted.node_uuid, exc)
-    engine.unwritten.leave(_kept_until(engine, admitted), write)
+    engine.unwritten.keep_for_later(_kept_until(engine, admitted), write)
 
 
 def check_in_time(engine: Engine, admitted: InFlightRequest) -> None:
-    """Check, right before it is handed over, that a request is not late.
+    """Check, right before it is sent, that a request is not late.
 
-    :raises HandedOverLate: it is; nothing has been sent.
+    :raises HandedOverLate: it is late; nothing has been sent.
     """
     try:
         check_timer(engine, admitted.deadline, f'node {admitted.node_uuid}')
@@ -393,11 +391,11 @@ def check_in_time(engine: Engine, admitted: InFlightRequest) -> None:
 
 
 def check_timer(engine: Engine, deadline: float, what: str) -> None:
-    """Check, right before it is handed over, that a request is not late.
+    """Check, right before it is sent, that a request is not late.
 
-    :param deadline: by the timer of the engine.
-    :param what: the request is for.
-    :raises HandedOverLate: it is; nothing has been sent.
+    :param deadline: the deadline by the timer of the engine.
+    :param what: the object of the request, in words.
+    :raises HandedOverLate: it is late; nothing has been sent.
     """
     if engine.timer() < deadline:
         return
@@ -409,10 +407,10 @@ def check_timer(engine: Engine, deadline: float, what: str) -> None:
         'Ironic; try again.')
 
 
-def doubt(engine: Engine, admitted: InFlightRequest) -> None:
+def mark_uncertain(engine: Engine, admitted: InFlightRequest) -> None:
     """Record that the outcome of a request in Ironic is unknown.
 
-    The node is promised to nobody until the reconciler has found out.
+    The node is promised to nobody until the reconciler knows the outcome.
     """
     LOG.error('The outcome of a request for node %s is not known, because '
               'Ironic did not answer or failed. The node is promised to '
@@ -425,8 +423,8 @@ def doubt(engine: Engine, admitted: InFlightRequest) -> None:
     try:
         write()
     except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
-        # NOTE: the row is there, and nothing takes it away but the
-        # reconciler; without this, it only looks later.
+        # Only the reconciler deletes the row; without this mark, it does so
+        # later.
         write_later(engine, admitted, write, exc)
 
 
@@ -434,13 +432,13 @@ def accept(engine: Engine, admitted: InFlightRequest) -> bool:
     """Record that Ironic works on an allocation.
 
     :returns: ``False`` if the node was no longer kept for it.
-    :raises DatabaseUnavailable: then the reconciler finds out.
+    :raises DatabaseUnavailable: then the reconciler finds out the outcome.
     """
     def attempt() -> bool:
         with engine.database.write() as connection:
             return db_in_flight.mark(connection, admitted.token,
-                                    admitted.node_uuid,
-                                    in_flight.State.ACCEPTED)
+                                     admitted.node_uuid,
+                                     in_flight.State.ACCEPTED)
     return retry.until_committed(attempt)
 
 
@@ -470,10 +468,10 @@ def settle(engine: Engine, row: in_flight.InFlight,
     """
     return _close(
         engine, InFlightRequest(row.token or '', row.node_uuid, engine.timer(),
-                        row.reservation_uuid), False,
+                                row.reservation_uuid), False,
         None if node is None else Shown(node, asked_at),
         lambda connection: db_in_flight.delete_as_read(connection, row),
-        # NOTE: whoever may have used a node counts as one who has.
+        # A possible use of the node counts as a use.
         row.act is None and row.reservation_uuid is None)
 
 
@@ -508,12 +506,12 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
             return change.Planned(not gone)
         closing = change.Change(
             now, difference.Difference(seen.of_nodes([known])), opaque=True)
-        doubt = functools.partial(db_nodes.doubt, uuid=admitted.node_uuid,
-                                  now=now)
+        mark_outdated = functools.partial(
+            db_nodes.doubt, uuid=admitted.node_uuid, now=now)
         if gone:
-            # The process that has deleted the row has asked Ironic, and its
-            # answer is newer.
-            closing.statements.append(doubt)
+            # The process that has deleted the row has a newer answer of
+            # Ironic.
+            closing.statements.append(mark_outdated)
             return change.Planned(False, closing)
         closing.first.append(check_there)
         if shown is not None:
@@ -521,8 +519,8 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
                 db_nodes.update_facts, nodes=[shown.node],
                 now=shown.asked_at))
         elif succeeded:
-            # It is no longer as the mirror shows it; the next poll tells.
-            closing.statements.append(doubt)
+            # The mirror is outdated until the next poll.
+            closing.statements.append(mark_outdated)
         if uses:
             closing.events = [change.Used(admitted.node_uuid, succeeded or (
                 node is not None and node_condition.occupied(node)))]
@@ -536,11 +534,11 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
 def _settled(admitted: InFlightRequest, held: node_reservation.Reservation,
              succeeded: bool, node: mirrored_node.Node | None
              ) -> node_reservation.Reservation | None:
-    """Return what becomes of the reservation that was shown.
+    """Return the next state of the reservation that was shown.
 
-    :returns: ``None`` where it stays as it is, or where it cannot be told yet:
-        a request before this one may have died after Ironic had accepted it.
-        The reconciler looks.
+    :returns: ``None`` if it stays as it is, or its state is not known yet: the
+        process of an earlier request may have died after Ironic had accepted
+        that one.  The reconciler finds out.
     """
     state: node_reservation.State | None = None
     if held.state is not node_reservation.State.STARTING:

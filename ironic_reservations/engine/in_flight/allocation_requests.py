@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""InFlightRequests of allocations.
+"""Requests for allocations on their way to Ironic.
 
-The node is chosen here rather than later by Ironic, so that it is not one that
-is reserved or promised to somebody else.
+The node is chosen here rather than later by Ironic, since Ironic could choose
+a node that is reserved for or promised to somebody else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.in_flight import turns
+from ironic_reservations.engine.in_flight import boundaries
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.lifecycle import admit as planner_admit
@@ -52,9 +52,8 @@ def hold(engine: Engine, request: pick.NodeRequest,
          ) -> admission.InFlightRequest:
     """Choose the node that an allocation of Ironic gets, and keep it free.
 
-    Ironic binds the node later and asynchronously, so the request stays
-    until the node carries the instance, or Ironic has given the allocation
-    up.
+    Ironic binds the node later and asynchronously, so the request stays until
+    the node carries the instance, or the allocation has failed in Ironic.
 
     :param request: the allocation; its uuid is the ``instance_uuid``.
     :param proof: a reservation whose node the allocation gets, or a lease
@@ -62,10 +61,10 @@ def hold(engine: Engine, request: pick.NodeRequest,
     :param bearer: the caller who shows the proof.
     :raises NoNodeAvailable: no node is free; with ``reasons``.
     :raises ProofInvalid: there is no such live reservation.
-    :raises ReservationRequired: there is no proof, and there must be one.
+    :raises ReservationRequired: there is no proof, but one is required.
     :raises NodePromised: a lease needs the node of the reservation later.
-    :raises TooManyHardRequests: the project has too many that are hard.
-    :raises PlannerBusy: the process has too many.
+    :raises TooManyHardRequests: the project has too many hard requests.
+    :raises PlannerBusy: the process has too many hard requests.
     """
     if required and proof is None:
         raise errors.ReservationRequired(
@@ -74,7 +73,7 @@ def hold(engine: Engine, request: pick.NodeRequest,
             'OpenStack-Baremetal-Reservation.')
 
     def plan_one() -> change.Planned[admission.InFlightRequest]:
-        deadline = admission.hand_over_by(engine)
+        deadline = admission.send_deadline(engine)
         now = engine.clock()
         if proof is None:
             return _hold_any(engine, request, sees, observer, now, deadline)
@@ -99,13 +98,16 @@ def hold(engine: Engine, request: pick.NodeRequest,
                                   leases.of_node(promised, now))
         return admission.begin(
             engine, node, held, request.instance_uuid, now, deadline,
-            turns.of_node(held, promised), room=room)
+            boundaries.of_node(held, promised), room=room)
     return admission.let_through(engine, plan_one)
 
 
 def _check_power(request: pick.NodeRequest, node: mirrored_node.Node,
                  observer: ironic_client.Ironic | None) -> None:
-    """Raise if Ironic would not allocate the node of a reservation."""
+    """Check that Ironic would allocate the node of a reservation.
+
+    :raises NoNodeAvailable: Ironic would not.
+    """
     seen = (observer.node(node.uuid)
             if request.powered and observer is not None else None)
     if seen is not None and seen.powered is False:
@@ -124,7 +126,7 @@ def _hold_any(
 ) -> change.Planned[admission.InFlightRequest]:
     need = plan.Need(bare=True)
     with engine.database.read() as connection:
-        view = plan.look(engine, connection, request, sees, now, need)
+        view = plan.read_view(engine, connection, request, sees, now, need)
     with engine.hard_requests.bounded(engine.conf, sees.project_id):
         choice = pick_and_confirm.choose(engine, request, view, sees,
                                          observer, need)
@@ -154,12 +156,12 @@ def _hold_leased(
                               lease_reservation_id=mine[0].reservation_id)
     need = plan.Need(max(booking.ends_at for booking in mine))
     with engine.database.read() as connection:
-        view = plan.look(engine, connection, request, sees, now, need)
+        view = plan.read_view(engine, connection, request, sees, now, need)
     choice = pick_and_confirm.choose(engine, request, view, sees, observer,
                                      need)
     return admission.begin(
         engine, choice.node, None, request.instance_uuid, now, deadline,
-        turns.of_node(None, mine), confirmed=choice.view.confirmed,
+        boundaries.of_node(None, mine), confirmed=choice.view.confirmed,
         lease_reservation_id=request.lease_reservation_id,
         starting=admission.unbound(
             [booking for booking in mine
@@ -172,8 +174,8 @@ def _proven(connection: sa.Connection, proof: str
                        node_reservation.Reservation | None]:
     """Read a reservation and its node, in the order that a commit needs.
 
-    NOTE: the generation must be read before the bookings.  The reservation is
-    read twice, since it is needed to find the node.
+    The generation must be read before the bookings.  The reservation is read
+    twice, since its first row names the node.
     """
     found = db_reservations.read_by_uuid(connection, proof)
     if found is None:

@@ -12,9 +12,9 @@
 
 """Requests that took effect after their nodes were promised to others.
 
-This happens if a process stands still inside Ironic for minutes, after its
-last look at the clock.  It cannot be prevented.  It is detected as soon as the
-process goes on, undone where possible, and reported.
+This happens if a process hangs for minutes inside Ironic, after its last check
+of the clock.  It cannot be prevented.  It is detected as soon as the process
+continues, undone where possible, and reported.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _STAYS = 'Its effect could not be undone; the operator has been informed'
 class _Holder:
     """The holder of a node.
 
-    :ivar last: whether the request was the last one that was let through.
+    :ivar last: whether no other request was let through after this one.
     """
 
     node: mirrored_node.Node
@@ -64,27 +64,27 @@ class _Holder:
     last: bool
 
     def others(self, admitted: admission.InFlightRequest) -> bool:
-        """Return whether somebody else than the request holds it."""
+        """Return whether another promise than the request's has the node."""
         if self.held is not None:
             return self.held.uuid != admitted.reservation_uuid
         return (self.leased.held and (
             self.leased.holder is None
             or self.leased.holder != admitted.lease_reservation_id))
 
-    def tell(self, engine: Engine) -> None:
-        """Report that somebody else held it when the request took effect."""
-        _tell(engine, self.node.uuid, self.held, self.leased,
-              'The node is being taken back.' if self.last else 'The node '
-              'has been used since, so nothing is taken back. Check which '
-              'instance is deployed there.')
+    def report(self, engine: Engine) -> None:
+        """Report that the request took effect on a node of somebody else."""
+        _report(engine, self.node.uuid, self.held, self.leased,
+                'The node is being taken back.' if self.last else 'The node '
+                'has been used since, so nothing is taken back. Check which '
+                'instance is deployed there.')
 
 
 @contextlib.contextmanager
 def report_if_lost(admitted: admission.InFlightRequest) -> Iterator[None]:
-    """Report a request that may have hit somebody else's node.
+    """Report a request that may have hit the node of somebody else.
 
-    NOTE: Ironic has carried it out, so the usual error for a lost database,
-    which says that nothing was done, would be wrong.
+    The usual error for a lost database says that nothing was done, but here
+    Ironic has carried out the request.
 
     :raises OutcomeUnknown: the database is lost.
     """
@@ -108,11 +108,11 @@ def report_if_lost(admitted: admission.InFlightRequest) -> Iterator[None]:
 
 def settle(engine: Engine, admitted: admission.InFlightRequest,
            undo: in_flight.Act | None) -> None:
-    """Undo what Ironic did, if somebody else holds the node.
+    """Undo the effect of a request, if somebody else has the node.
 
-    :param admitted: a request that Ironic has accepted, and for
-        which the node was no longer kept.
-    :param undo: the request that undoes it, if there is one.
+    :param admitted: a request that Ironic has accepted although the node was
+        no longer kept for it.
+    :param undo: the act that undoes it, if there is one.
     :raises Overtaken: somebody else holds the node.
     :raises OutcomeUnknown: it is not known who holds it.
     """
@@ -121,7 +121,7 @@ def settle(engine: Engine, admitted: admission.InFlightRequest,
             engine, lambda: _plan(engine, admitted, undo))
         if found is not None:
             holder, ticket = found
-            holder.tell(engine)
+            holder.report(engine)
             _send(engine, ticket)
             raise _overtaken(admitted, 'Its effect is being undone')
 
@@ -130,7 +130,7 @@ def settle_allocation(engine: Engine,
                       admitted: admission.InFlightRequest) -> None:
     """Delete an allocation if somebody else holds its node.
 
-    :raises Overtaken: somebody else does.
+    :raises Overtaken: somebody else holds the node.
     :raises OutcomeUnknown: it is not known who holds it.
     """
     instance = admitted.instance_uuid
@@ -140,10 +140,9 @@ def settle_allocation(engine: Engine,
         holder = _read(engine, admitted)
         if holder is None or not holder.others(admitted):
             return
-        holder.tell(engine)
+        holder.report(engine)
         try:
-            # NOTE: this needs no ticket, since no other allocation ever has
-            # this uuid.
+            # This needs no ticket: no other allocation ever has this uuid.
             engine.ironic.delete_allocation(instance)
         except (ironic_client.Refused, errors.IronicUnavailable) as exc:
             LOG.error('The allocation %s could not be deleted: %s', instance,
@@ -156,27 +155,27 @@ def settle_change(engine: Engine, admitted: admission.InFlightRequest,
                   asked: protect.ChangeRequest) -> None:
     """Report a change of a node that somebody else holds by now.
 
-    NOTE: it is not undone, as an operator may have wanted the same meanwhile.
+    The change is not undone: an operator may have made the same one meanwhile.
 
     :raises Overtaken: somebody else holds the node.
     :raises OutcomeUnknown: it is not known who holds it.
     """
     with report_if_lost(admitted):
-        holding = protect.look(engine, admitted.node_uuid)
+        holding = protect.read_holding(engine, admitted.node_uuid)
         try:
             holding.check(asked)
         except errors.ReservationError as exc:
-            _tell(engine, admitted.node_uuid, holding.held, holding.leased,
-                  'The change is not taken back. Check in which state the '
-                  'node is, and whether it is in maintenance, retired or '
-                  'deleted.')
+            _report(engine, admitted.node_uuid, holding.held, holding.leased,
+                    'The change is not taken back. Check in which state the '
+                    'node is, and whether it is in maintenance, retired or '
+                    'deleted.')
             raise _overtaken(admitted, _STAYS) from exc
 
 
 def _plan(engine: Engine, admitted: admission.InFlightRequest,
           undo: in_flight.Act | None
           ) -> change.Planned[tuple[_Holder, tickets.Ticket] | None]:
-    """Plan to undo the effect of a request, with a ticket for that."""
+    """Plan a ticket that undoes the effect of a request."""
     holder = _read(engine, admitted)
     if holder is None:
         return change.Planned(None)
@@ -189,7 +188,7 @@ def _plan(engine: Engine, admitted: admission.InFlightRequest,
                 held, state=node_reservation.State.IN_USE, updated_at=now),
                 change.Cause.USED)]))
     if undo is None or not holder.last or engine.ironic is None:
-        holder.tell(engine)
+        holder.report(engine)
         raise _overtaken(admitted, _STAYS)
     ticket = tickets.new(admitted.node_uuid, undo)
     # The generation proves that no request was let through since, so that
@@ -235,7 +234,7 @@ def _send(engine: Engine, ticket: tickets.Ticket) -> None:
                   ticket.node_uuid, exc)
 
 
-def _tell(engine: Engine, node_uuid: str,
+def _report(engine: Engine, node_uuid: str,
           held: node_reservation.Reservation | None, leased: leases.Leased,
           what: str) -> None:
     """Report to the operator, and to the holder of the node."""
@@ -244,13 +243,13 @@ def _tell(engine: Engine, node_uuid: str,
         'promised to somebody else: the process was stopped inside of Ironic '
         'for longer than [guard] in_flight_timeout. %s', node_uuid, what)
     if held is not None:
-        engine.announcer.tell(announce.UPDATE, held, announce.OVERTAKEN)
+        engine.announcer.notify(announce.UPDATE, held, announce.OVERTAKEN)
     elif leased.holder is not None:
         with engine.database.read() as connection:
             found = db_leases.read_of_reservation(connection, leased.holder)
         for lease in found:
-            engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
-                                        announce.OVERTAKEN)
+            engine.announcer.notify_lease(announce.LEASE_UPDATE, lease,
+                                          announce.OVERTAKEN)
 
 
 def _overtaken(admitted: admission.InFlightRequest,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Refuse acts on a node that its holder has not asked for."""
+"""Refuse acts on a node that do not come from its holder."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import boundaries
 from ironic_reservations.engine.in_flight import refusal_messages
-from ironic_reservations.engine.in_flight import turns
 from ironic_reservations.lifecycle import protect
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 
-#: Seconds for which a decision is valid if the node is not kept for the
+#: The seconds for which a decision is valid if the node is not kept for the
 #: request.
 FRESH = 5.0
-#: Seconds by which the clocks of two processes may differ.
+#: The seconds by which the clocks of two processes may differ.
 _APART = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
 class ChangeRequest:
-    """A change of a node that somebody asks for.
+    """A requested change of a node.
 
-    :ivar protected: whether it is for the holder of the node alone.
+    :ivar protected: whether only the holder of the node may change this.
     :ivar frees: whether it removes the instance from the node.
-    :ivar of_state: whether it changes the provision state. A node is in such a
-        state before a lease has begun because of its previous user, who must
-        be able to give it back.
+    :ivar of_state: whether it changes the provision state. Before the start of
+        a lease, this state is due to the previous user, who must be able to
+        release the node.
     """
 
     actor: protect.Actor
@@ -61,9 +61,9 @@ class ChangeRequest:
 class Holding:
     """The holders of a node.
 
-    :ivar held: its live reservation.
-    :ivar bookings: the bookings of leases that have it, or are about to.
-    :ivar deadline: until when this is valid, by the timer of the engine.
+    :ivar held: the live reservation of the node.
+    :ivar bookings: the bookings of leases that have the node or get it soon.
+    :ivar deadline: the end of the validity of this, by the engine's timer.
     """
 
     node_uuid: str
@@ -74,20 +74,20 @@ class Holding:
 
     @property
     def anybody(self) -> bool:
-        """Whether anybody holds it, or is about to."""
+        """Whether anybody has the node or gets it soon."""
         return self.held is not None or bool(self.bookings)
 
     @property
     def had(self) -> bool:
-        """Whether somebody has it, and is not being relieved of it."""
+        """Whether somebody has the node, and it is not being put back."""
         return (not self.held.over(self.now) if self.held is not None
                 else self.leased.holder is not None)
 
     @property
     def put_back(self) -> bool:
-        """Whether somebody is being relieved of it.
+        """Whether the node is being put back after a promise.
 
-        NOTE: nobody puts back what others write meanwhile.
+        Nothing puts back a change that is made meanwhile.
         """
         return not self.had and (self.held is not None or self.leased.held)
 
@@ -100,11 +100,11 @@ class Holding:
 
     @property
     def leased(self) -> leases.Leased:
-        """The leases that have it."""
+        """The leases that have the node."""
         return leases.of_node(self.bookings, self.now)
 
     def check(self, asked: ChangeRequest) -> None:
-        """Raise unless the caller may act on the node.
+        """Check that the caller may act on the node.
 
         :raises ProofRequired: somebody holds it, and no proof was shown.
         :raises ProofInvalid: the proof is not valid for the node.
@@ -120,22 +120,22 @@ class Holding:
                 there.bookings, there.now)
 
 
-def look(engine: Engine, node_uuid: str) -> Holding:
+def read_holding(engine: Engine, node_uuid: str) -> Holding:
     """Read the holders of a node."""
-    # NOTE: taken before anything is read, since a process does not notice
-    # that it was stopped.
+    # The timer is read first, since a process does not notice that it was
+    # stopped.
     begun = engine.timer()
     now = engine.clock()
     soon = now + datetime.timedelta(seconds=FRESH + _APART)
     with engine.database.read() as connection:
         held, bookings = holders.read(connection, node_uuid, now, soon)
     return Holding(node_uuid, now, held, tuple(bookings), min(
-        begun + FRESH, _next(turns.of_node(held, bookings), now, begun)))
+        begun + FRESH, _next(boundaries.of_node(held, bookings), now, begun)))
 
 
 def keep(engine: Engine, node_uuid: str,
          asked: ChangeRequest) -> admission.InFlightRequest:
-    """Let a request change a node, and give it to nobody else meanwhile.
+    """Let a request change a node, and keep the node for it meanwhile.
 
     :returns: the request, which has to be closed.
     :raises ProofRequired: somebody holds it, and no proof was shown.
@@ -145,7 +145,7 @@ def keep(engine: Engine, node_uuid: str,
     """
     def plan() -> change.Planned[admission.InFlightRequest]:
         begun = engine.timer()
-        deadline = admission.hand_over_by(engine)
+        deadline = admission.send_deadline(engine)
         now = engine.clock()
         soon = now + datetime.timedelta(seconds=deadline - begun + _APART)
         with engine.database.read() as connection:
@@ -154,12 +154,12 @@ def keep(engine: Engine, node_uuid: str,
             held, bookings = holders.read(connection, node_uuid, now, soon)
             void = None if held is not None else db_reservations.read_of_nodes(
                 connection, (node_uuid,)).get(node_uuid)
-        dates = turns.of_node(held, bookings)
+        dates = boundaries.of_node(held, bookings)
         if not asked.actor.administers:
             deadline = min(deadline, _next(dates, now, begun))
         holding = Holding(node_uuid, now, held, tuple(bookings), deadline)
         holding.check(asked)
-        # Nobody holds a node that is not mirrored yet.
+        # A node that is not mirrored yet has no holder.
         return admission.begin(
             engine,
             node or mirrored_node.Node(node_uuid, provision_state=None), None,
@@ -170,6 +170,6 @@ def keep(engine: Engine, node_uuid: str,
 
 def _next(dates: Iterable[datetime.datetime], now: datetime.datetime,
           begun: float) -> float:
-    """Return when the first of some instants may have come, by the timer."""
+    """Return the earliest time of the first of some instants, by the timer."""
     return min((begun + (each - now).total_seconds() - _APART
                 for each in dates if each > now), default=math.inf)

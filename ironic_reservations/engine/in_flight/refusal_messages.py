@@ -34,8 +34,8 @@ def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
             now: datetime.datetime) -> errors.ReservationError:
     """Return the error for a request that is not let through.
 
-    NOTE: it has neither the uuid of the reservation, which is a proof, nor its
-    project, which is private.
+    The error contains neither the uuid of the reservation, which is a proof,
+    nor its project, which is private.
 
     :param held: the reservation of the node, live or not.
     :param promised: the leases that the node is promised to.
@@ -70,13 +70,13 @@ def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
 
 @dataclasses.dataclass(frozen=True)
 class _Owner:
-    """The reservation or lease that has a node, as its refusals tell it.
+    """The reservation or lease that has a node, for the text of a refusal.
 
-    :ivar state: in a sentence about the node.
-    :ivar leased: whether it is a lease.
-    :ivar own: whether it is of the caller's project.
-    :ivar open: whether its project needs no proof from such a caller.
-    :ivar taken: whether there is one.
+    :ivar state: the state of the node in a sentence.
+    :ivar leased: whether a lease has the node.
+    :ivar own: whether the caller's project has it.
+    :ivar open: whether such a caller of the same project needs no proof.
+    :ivar taken: whether anybody has it.
     """
 
     state: str
@@ -110,7 +110,7 @@ class _Owner:
 
 
 def _proof_wanted(bearer: admit.Bearer, owner: _Owner) -> str:
-    """Return who may use a node, and what the request lacks."""
+    """Return the holder of a node, and the proof that a request lacks."""
     show = f'{owner.proof} in the header {_HEADER}'
     kind = 'lease' if owner.leased else 'reservation'
     if owner.own:
@@ -136,14 +136,14 @@ def _why_invalid(node_uuid: str, claim: admit.Claim, owner: _Owner,
         return ('belongs to a lease that starts at '
                 f'{time_text.moment(own.starts_at)}. Use the node from that '
                 'time on.')
-    told = f'is not valid for node {node_uuid}, '
+    text = f'is not valid for node {node_uuid}, '
     if not owner.taken:
-        return told + ('which has no reservation: it has expired or was '
+        return text + ('which has no reservation: it has expired or was '
                        'deleted. Make a new reservation.')
     if not owner.own:
-        return told + ('which is reserved for somebody else. Make a new '
+        return text + ('which is reserved for somebody else. Make a new '
                        'reservation.')
-    return told + f'which is {owner.state} by your project. ' + (
+    return text + f'which is {owner.state} by your project. ' + (
         f'Send no proof, or {owner.proof}.' if owner.open
         else f'Send {owner.proof}.')
 

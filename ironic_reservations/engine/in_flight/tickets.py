@@ -10,14 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Tickets: they make the reconciler's own requests to Ironic void when late.
+"""Tickets: they make late requests of the reconciler to Ironic void.
 
-A balancer, or a process that stands still, may hold up a request of the
-reconciler until long after another process has done its work.  So it carries a
+A balancer or a hanging process may delay a request of the reconciler until
+long after another process has done its work.  So each request carries a
 ticket: a row on the timeline that is valid once, for one node and one act.
 The guard of the API that receives the request uses the ticket up before Ironic
-sees the request.  A process that takes over deletes unused tickets, and waits
-for the outcome of used ones.
+sees the request.  A process that takes over the work deletes unused tickets,
+and waits for the outcome of used ones.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ def issue(engine: Engine, lease_id: str, claimed_by: str,
           booking: leases.NodeBooking, act: in_flight.Act) -> Ticket:
     """Return a ticket for the node of a lease.
 
-    :param claimed_by: the claim of whoever works on the lease.
-    :param booking: as it was read.
-    :raises Conflict: the lease is another's by now, or the booking changed.
+    :param claimed_by: the claim of the worker on the lease.
+    :param booking: the booking as it was read.
+    :raises Conflict: another worker has the lease by now, or the booking has
+        changed.
     """
     ticket = new(booking.node_uuid, act)
     with engine.database.write() as connection:
@@ -73,12 +74,12 @@ def issue(engine: Engine, lease_id: str, claimed_by: str,
 
 
 def new(node_uuid: str, act: in_flight.Act) -> Ticket:
-    """Return a ticket for a node that no lease is worked on for."""
+    """Return a ticket for a node without a claim on a lease."""
     return Ticket(str(uuid_module.uuid4()), node_uuid, act)
 
 
 def write(engine: Engine, ticket: Ticket, connection: sa.Connection) -> None:
-    """Write a ticket for a node that no lease is worked on for."""
+    """Write a ticket for a node without a claim on a lease."""
     db_in_flight.insert(connection, ticket.node_uuid, ticket.token, None, None,
                         _until(engine), in_flight.State.ISSUED,
                         ticket.act.value)
@@ -91,12 +92,12 @@ def _until(engine: Engine) -> datetime.datetime:
 
 def send(engine: Engine, ticket: Ticket,
          call: Callable[[str], None]) -> None:
-    """Ask Ironic for a change, once.
+    """Send a change to Ironic, once.
 
-    :param call: sends it, with the token.
-    :raises Refused: Ironic, or the guard, does not do that now.
+    :param call: sends the change, with the token.
+    :raises Refused: Ironic, or the guard, refuses the change now.
     :raises IronicUnavailable: there was no answer.  Either the request is
-        void, or the node is kept until it is known what became of it.
+        void, or the node is kept until its outcome is known.
     """
     try:
         call(ticket.token)
@@ -104,7 +105,7 @@ def send(engine: Engine, ticket: Ticket,
         _void(engine, ticket)
         raise
     if _void(engine, ticket):
-        _tell_unguarded()
+        _warn_unguarded()
 
 
 def _void(engine: Engine, ticket: Ticket) -> bool:
@@ -117,18 +118,18 @@ def _void(engine: Engine, ticket: Ticket) -> bool:
         LOG.info('The ticket for node %s could not be closed; it is tried '
                  'again every few seconds until it ends by itself: %s',
                  ticket.node_uuid, exc)
-        engine.unwritten.leave(
+        engine.unwritten.keep_for_later(
             engine.timer() + float(engine.conf.guard.in_flight_timeout),
             attempt)
         return False
 
 
-_told = threading.Event()
+_warned = threading.Event()
 
 
-def _tell_unguarded() -> None:
-    if not _told.is_set():
-        _told.set()
+def _warn_unguarded() -> None:
+    if not _warned.is_set():
+        _warned.set()
         LOG.warning(
             'The Ironic API that [ironic] in ironic-reservations.conf points '
             'to did not check the ticket of a request: it runs without the '
@@ -141,11 +142,11 @@ def take(engine: Engine, token: str, node_uuid: str,
          act: in_flight.Act | None) -> admission.InFlightRequest:
     """Use a ticket up.
 
-    :param act: what the request that shows it asks for; ``None``: something
-        that no ticket is good for.
-    :raises TicketInvalid: it is not good for that, or not any more.
+    :param act: the act of the request that shows it; ``None``: an act for
+        which no ticket is valid.
+    :raises TicketInvalid: the ticket is not for this act, or not valid now.
     """
-    deadline = admission.hand_over_by(engine)
+    deadline = admission.send_deadline(engine)
 
     def attempt() -> bool:
         now = engine.clock()
@@ -165,10 +166,10 @@ def take(engine: Engine, token: str, node_uuid: str,
 
 
 def close(engine: Engine, admitted: admission.InFlightRequest) -> bool:
-    """Write down that Ironic has done what a ticket was for.
+    """Record that Ironic has accepted a request with a ticket.
 
-    :returns: ``False`` where the node was not kept for it any more.
-    :raises DatabaseUnavailable: then the reconciler finds out.
+    :returns: ``False`` if the node was no longer kept for it.
+    :raises DatabaseUnavailable: then the reconciler finds out the outcome.
     """
     def attempt() -> bool:
         with engine.database.write() as connection:

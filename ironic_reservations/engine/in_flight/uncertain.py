@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Finding out what became of requests that got no answer.
+"""Find the outcomes of requests to Ironic that got no answer.
 
-Ironic has to show it twice, with some seconds in between, and each time the
-conductor of the node has to answer a call that is sent after the request:
-then it is alive, and has taken up what was queued before.  Until then the
-node is promised to nobody.
+Ironic has to show the same state twice, with some seconds in between, and each
+time the conductor of the node has to answer a call that is sent after the
+request: then the conductor is alive and its queue contains no older call.
+Until then the node is promised to nobody.
 """
 
 from __future__ import annotations
@@ -37,16 +37,13 @@ from ironic_reservations.model import mirrored_node
 LOG = log.getLogger(__name__)
 
 #: Longer than a conductor tries to get the lock of a node, in seconds.
-BETWEEN_LOOKS = 10.0
-#: More than are ever under way at a time.
+BETWEEN_CHECKS = 10.0
+#: More requests than are ever in flight at a time.
 _MOST = 1000
 
 
 class Uncertain:
-    """Closes requests when it is known what became of them.
-
-    :param engine: with an Ironic to ask.
-    """
+    """Closes requests when their outcome is known."""
 
     def __init__(self, engine: Engine, ironic: ironic_client.Ironic) -> None:
         self._engine = engine
@@ -54,11 +51,12 @@ class Uncertain:
         self._waits: dict[int, str] = {}
         self._silent: dict[str, str] = {}
 
-    def look(self, goes_on: Callable[[], bool] = lambda: True) -> None:
-        """Look at all that should have had an answer by now.
+    def settle_overdue(self,
+                       goes_on: Callable[[], bool] = lambda: True) -> None:
+        """Close all requests whose answers are overdue and known by now.
 
-        :param goes_on: asked before each; ``False`` ends it.
-        :raises DatabaseUnavailable: the database does not.
+        :param goes_on: called before each request; ``False`` ends the pass.
+        :raises DatabaseUnavailable: the database does not answer.
         """
         self._silent = {}
         with self._engine.database.read() as connection:
@@ -69,14 +67,14 @@ class Uncertain:
             if not goes_on():
                 return
             try:
-                why = self._look_at(row)
+                why = self._close_if_known(row)
             except db_connection.Conflict as exc:
                 LOG.debug('Node %s is looked at again: %s', row.node_uuid,
                           exc)
                 continue
             if why is not None:
                 waits[row.id] = why
-                # NOTE: once for each cause, not in every pass.
+                # The warning is logged once for each cause.
                 if self._waits.get(row.id) != why:
                     LOG.warning(
                         'The outcome of a request for node %s is not known, '
@@ -84,10 +82,10 @@ class Uncertain:
                         row.node_uuid, why)
         self._waits = waits
 
-    def _look_at(self, row: in_flight.InFlight) -> str | None:
-        """Close a request if possible; return what it waits for otherwise."""
+    def _close_if_known(self, row: in_flight.InFlight) -> str | None:
+        """Close a request if its outcome is known, or return the obstacle."""
         if row.state is in_flight.State.ISSUED:
-            # NOTE: a ticket that is too old is good for nothing.
+            # An old ticket that nobody has used is void.
             if row.token is not None:
                 with self._engine.database.write() as connection:
                     db_in_flight.void_ticket(connection, row.token)
@@ -101,7 +99,7 @@ class Uncertain:
                 return self._settle(row, self._ironic.node(row.node_uuid),
                                     now)
         if not row.due(now, self._engine.conf.guard.rpc_timeout,
-                       BETWEEN_LOOKS):
+                       BETWEEN_CHECKS):
             return None
         silent = self._ask_conductor(row.node_uuid)
         if silent is not None:
@@ -119,10 +117,10 @@ class Uncertain:
                 f'Ironic is still at work on it ({node.provision_state})')
 
     def _ask_conductor(self, node_uuid: str) -> str | None:
-        """Ask the conductor of a node; return why it does not answer.
+        """Ask the conductor of a node; return an error if it is silent.
 
-        NOTE: one that does not is asked once in a look, whatever the number
-        of its nodes: each time one waits for all of the RPC time-out.
+        A silent conductor is asked once in a pass, not once for each node:
+        each question waits for the whole RPC time-out.
         """
         conductor = self._ironic.conductor_of(node_uuid)
         if conductor is not None and conductor in self._silent:

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Answers of Ironic that could not be written, since the database was down.
+"""Answers of Ironic that could not be written because of a lost database.
 
-Whoever knows an answer writes it as soon as it can be, so that the reconciler
-need not find out what is known.
+The process that has an answer writes it as soon as the database is back, so
+that the reconciler does not have to ask Ironic again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ironic_reservations.db import connection
 
 
 @dataclasses.dataclass(frozen=True)
-class _Left:
+class _Kept:
     until: float
     write: Callable[[], object]
 
@@ -36,37 +36,38 @@ class _Left:
 class Unwritten:
     """The outcomes of requests that this process has yet to write.
 
-    NOTE: it gets no longer while the database is away: no request is let
-    through then.
+    They get no more while the database is down: no request is let through
+    then.
     """
 
     def __init__(self) -> None:
-        self._left: collections.deque[_Left] = collections.deque()
+        self._kept: collections.deque[_Kept] = collections.deque()
 
-    def leave(self, until: float, write: Callable[[], object]) -> None:
-        """Have something written later.
+    def keep_for_later(self, until: float,
+                       write: Callable[[], object]) -> None:
+        """Keep a write for the time when the database is back.
 
-        :param until: by the timer; from then on the reconciler may look what
-            became of the request, and knows more.
-        :param write: names the request by its token, so that it may be done
-            twice, and does nothing where somebody else was first.
+        :param until: the time by the timer from which on the reconciler may
+            ask Ironic, and so has a newer answer.
+        :param write: writes the outcome.  It names the request by its token,
+            so it may be called twice, and has no effect after another process.
         """
-        self._left.append(_Left(until, write))
+        self._kept.append(_Kept(until, write))
 
     def write(self, timer: clock.Timer) -> None:
-        """Write all of it.
+        """Write all outcomes.
 
-        :raises ReservationError: the database is not back, or others were in
-            the way; the rest waits, too.
-        :raises Conflict: likewise.
+        :raises ReservationError: the database is not back, or the rows are
+            locked; the remaining writes stay in the list.
+        :raises Conflict: likewise, for rows that have changed.
         """
-        while self._left:
-            first = self._left.popleft()
+        while self._kept:
+            first = self._kept.popleft()
             if timer() >= first.until:
                 continue
             try:
                 first.write()
             except (errors.ReservationError, connection.Conflict):
-                # NOTE: behind the others, which it is not to hold up.
-                self._left.append(first)
+                # It goes to the end, so that it does not block the others.
+                self._kept.append(first)
                 raise

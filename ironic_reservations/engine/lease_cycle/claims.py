@@ -48,7 +48,7 @@ class Task:
 def read_due(engine: Engine, limit: int) -> list[str]:
     """Read the leases that are due and not claimed, the oldest first.
 
-    :param limit: how many to read at most.
+    :param limit: the maximum number of leases.
     """
     with engine.database.read() as connection:
         return db_lease_work.read_due(connection, engine.clock(), limit)
@@ -56,11 +56,11 @@ def read_due(engine: Engine, limit: int) -> list[str]:
 
 def take(engine: Engine, lease_ids: Collection[str],
          token: str) -> list[Task]:
-    """Claim those of some leases that are due and not claimed.
+    """Claim leases, except those not due or already claimed.
 
     :param token: a name that no other claims ever have.
     :raises DatabaseUnavailable: they may have been claimed nevertheless.
-    :raises Conflict: another process was quicker, or the same.
+    :raises Conflict: another thread or process was quicker.
     """
     now = engine.clock()
     with engine.database.write() as connection:
@@ -72,8 +72,8 @@ def take(engine: Engine, lease_ids: Collection[str],
     except (errors.DatabaseUnavailable, db_connection.Conflict):
         raise
     except Exception:
-        # NOTE: one lease that cannot be read, such as one that a later
-        # release has written, must not hold up the others.
+        # One lease that cannot be read, such as a lease of a later release,
+        # must not block the others.
         read = {}
         for ident in ids:
             try:
@@ -98,8 +98,8 @@ def extend(engine: Engine, claims: Collection[Claim]
            ) -> Collection[Claim]:
     """Renew claims.
 
-    :returns: those that are still held.
-    :raises DatabaseUnavailable: it is not known which are.
+    :returns: the claims that this process still has.
+    :raises DatabaseUnavailable: it is not known which ones it has.
     :raises Conflict: another process was quicker.
     """
     until = _until(engine, engine.clock())
@@ -110,7 +110,7 @@ def extend(engine: Engine, claims: Collection[Claim]
 def drop(engine: Engine, claims: Collection[Taken]) -> None:
     """Release claims, so that other processes can take the leases at once.
 
-    :raises DatabaseUnavailable: it is not known whether they were given back.
+    :raises DatabaseUnavailable: it is not known whether they were released.
     :raises Conflict: another process was quicker.
     """
     with engine.database.write() as connection:

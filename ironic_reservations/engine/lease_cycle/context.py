@@ -37,31 +37,30 @@ from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 
-#: How many nodes a sentence names.
+#: The number of nodes that a sentence names.
 _NAMED = 3
-#: How many characters of each are told: others may have written most of them,
-#: and MariaDB takes 64 KiB.
+#: The number of characters for each of them: users may have written most of
+#: these, and MariaDB stores 64 KiB.
 _LONGEST = 1000
 
 
 class Lost(Exception):
-    """Another worker has the lease by now."""
+    """The lease has another worker by now."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
     """The outcome of a step.
 
-    :ivar changed: whether anything has changed, so that the next step has to
-        read again.
-    :ivar waits: what the step waits for, in words.
+    :ivar changed: whether the step has changed the lease, so that the next one
+        has to read it again.
+    :ivar waits: the obstacles that the step waits for, in words.
     :ivar lease: the lease as it was written; ``None``: it has to be read.
     :ivar closer: whether the step has made progress, so that the next attempt
         comes soon.
-    :ivar until: when something that is waited for is over at the latest, if
-        known.
-    :ivar polled: whether nothing makes the lease due when something that is
-        waited for is over, so that the step has to be tried often.
+    :ivar until: the latest end of an obstacle, if known.
+    :ivar polled: whether the end of an obstacle may not make the lease due, so
+        that the step has to be tried often.
     """
 
     changed: bool = False
@@ -74,13 +73,13 @@ class Outcome:
 
 @dataclasses.dataclass
 class Context:
-    """The context of all steps on one lease, until it is given back.
+    """The context of all steps on one lease, until its claim is released.
 
     :ivar due_at: when the lease was due, as it was claimed.
     :ivar holds: returns whether this worker still has the lease.
     :ivar claimed_by: the claim on the lease, as in its row.
-    :ivar looked_elsewhere: the bookings, with their nodes, for which another
-        node has been searched.
+    :ivar searched: the bookings, with their nodes, for which another node was
+        searched.
     :ivar memory: of features, from one step to the next.
     """
 
@@ -89,17 +88,17 @@ class Context:
     due_at: datetime.datetime
     holds: Callable[[], bool]
     claimed_by: str = ''
-    looked_elsewhere: set[tuple[int, str]] = dataclasses.field(
+    searched: set[tuple[int, str]] = dataclasses.field(
         default_factory=set)
     memory: feature.Memory = dataclasses.field(default_factory=dict)
-    # NOTE: what was said of conductors that do not answer; ``None``: of all.
+    #: The errors of silent conductors, by name; ``None``: of all conductors.
     _silent: dict[str | None, str] = dataclasses.field(default_factory=dict)
 
     @property
     def ironic(self) -> ironic_client.Ironic:
         """The client of Ironic, while this worker has the lease.
 
-        :raises Lost: another worker has it.
+        :raises Lost: another worker has the lease.
         """
         if not self.holds():
             raise Lost(self.lease_id)
@@ -114,7 +113,7 @@ class Context:
         :param booking: the booking as in its row.
         :raises Conflict: the lease or its booking has changed.
         :raises IronicUnavailable: the conductor of the node does not answer.
-        :raises Lost: the lease is another worker's.
+        :raises Lost: another worker has the lease.
         :raises Refused: the node cannot be changed now.
         """
         ironic = self.ironic
@@ -124,12 +123,12 @@ class Context:
 
     def change(self, booking: leases.NodeBooking,
                act: in_flight.Act) -> None:
-        """Take something of a lease off its node, unless it is too late.
+        """Send an act that frees the node of a booking, unless it is too late.
 
         :param booking: the booking as in its row.
         :raises Conflict: the lease or its booking has changed.
         :raises IronicUnavailable: the conductor of the node does not answer.
-        :raises Lost: the lease is another worker's.
+        :raises Lost: another worker has the lease.
         :raises Refused: the state of the node does not allow it.
         """
         ironic = self.ironic
@@ -143,13 +142,13 @@ class Context:
 
     def put_back(self, booking: leases.NodeBooking,
                  correction: steps.Correction) -> None:
-        """Put something of a node back, unless it is too late.
+        """Send a correction of the node of a booking, unless it is too late.
 
         :param booking: the booking as in its row.
         :raises Conflict: the lease or its booking has changed.
         :raises IronicUnavailable: the conductor of the node does not answer.
-        :raises Lost: the lease is another worker's.
-        :raises Refused: Ironic does not do that now.
+        :raises Lost: another worker has the lease.
+        :raises Refused: Ironic refuses the correction now.
         """
         ironic = self.ironic
 
@@ -176,10 +175,10 @@ class Context:
     def _check_conductor(self, node_uuid: str) -> None:
         """Check that the conductor of a node has answered so far.
 
-        NOTE: one that has not is asked once, whatever the number of its
-        nodes: each time one waits for all of the RPC time-out.
+        A silent conductor is asked once, not once for each node: each question
+        waits for the whole RPC time-out.
 
-        :raises IronicUnavailable: it has not.
+        :raises IronicUnavailable: it has not answered.
         """
         if self._silent:
             why = self._silent.get(
@@ -189,14 +188,14 @@ class Context:
                 raise errors.IronicUnavailable(why)
 
     def _conductor_of(self, node_uuid: str) -> str | None:
-        """Return the conductor of a node; ``None``: nobody knows."""
+        """Return the conductor of a node, or ``None`` if it is unknown."""
         try:
             return self.ironic.conductor_of(node_uuid)
         except errors.IronicUnavailable:
             return None
 
     def read(self) -> leases.Lease | None:
-        """Read the lease as it is."""
+        """Read the current state of the lease."""
         with self.engine.database.snapshot() as connection:
             found = db_leases.read(connection, (self.lease_id,))
         return found[0] if found else None
@@ -231,8 +230,8 @@ def with_bookings(lease: leases.Lease,
                   ) -> leases.Lease:
     """Return a lease with some of its bookings replaced.
 
-    :param bookings: the new ones, by the bookings as they were read; ``None``
-        for one that is gone.
+    :param bookings: the new bookings, by the bookings as they were read;
+        ``None``: the booking is gone.
     """
     return dataclasses.replace(lease, reservations=tuple(
         dataclasses.replace(each, bookings=tuple(
@@ -252,7 +251,7 @@ def with_event(lease: leases.Lease, kind: leases.EventType,
 
 
 def undone(lease: leases.Lease, kind: leases.EventType) -> bool:
-    """Return whether an event has not come to its end."""
+    """Return whether an event is neither done nor failed."""
     event = lease_cycle.event(lease, kind)
     return event is not None and event.status in (
         leases.EventStatus.UNDONE, leases.EventStatus.IN_PROGRESS)
@@ -264,7 +263,7 @@ def about(node: mirrored_node.Node | None, uuid: str, why: str) -> str:
 
 
 def sentence(waits: Sequence[str]) -> str | None:
-    """Return one sentence on all that is waited for."""
+    """Return one sentence about all obstacles."""
     if not waits:
         return None
     told = '; '.join(each if len(each) <= _LONGEST else

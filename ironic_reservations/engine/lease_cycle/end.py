@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The end of a lease: its nodes become what they were before."""
+"""The end of a lease: its nodes return to their state before the lease."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _CHANGES = {lease_cycle.Act.UNDEPLOY: in_flight.Act.UNDEPLOY,
             lease_cycle.Act.CLEAR: in_flight.Act.CLEAR_INSTANCE,
             lease_cycle.Act.MANAGE: in_flight.Act.MANAGE,
             lease_cycle.Act.PROVIDE: in_flight.Act.PROVIDE}
-#: Steps after which the node is ready for the next one at once.
+#: The acts after which the next one can follow at once.
 _AGAIN = (lease_cycle.Act.CLEAR, lease_cycle.Act.MANAGE,
           lease_cycle.Act.PROVIDE, lease_cycle.Act.AGAIN)
 
 
-def tell_before_end(context: lease_context.Context,
-                    lease: leases.Lease) -> lease_context.Outcome:
+def notify_before_end(context: lease_context.Context,
+                      lease: leases.Lease) -> lease_context.Outcome:
     """Notify that the end of a lease is near.
 
     :raises Conflict: somebody has changed the lease meanwhile.
@@ -69,7 +69,7 @@ def _notified(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
 
 def close(context: lease_context.Context,
           lease: leases.Lease) -> lease_context.Outcome:
-    """Begin to take back all nodes of a lease that is over.
+    """Begin the end of all bookings of a lease that is over.
 
     :raises Conflict: somebody has changed the lease meanwhile.
     """
@@ -88,7 +88,7 @@ def close(context: lease_context.Context,
 
 def _closed(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
     if lease_context.undone(lease, leases.EventType.START):
-        # No reconciler was running to start it.
+        # No reconciler was running at its start.
         LOG.warning('The lease %s is over and never started', lease.id)
         for kind in (leases.EventType.START, leases.EventType.BEFORE_END):
             lease = lease_context.with_event(lease, kind,
@@ -101,17 +101,17 @@ def _closed(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
 
 
 @dataclasses.dataclass
-class _Sorted:
-    """The progress on nodes that are taken back.
+class _Progress:
+    """The progress at the end of the bookings of a lease.
 
-    :ivar gone: bookings whose nodes are back.
-    :ivar untouched: bookings whose nodes have nothing of ours left, but are
+    :ivar gone: bookings whose nodes are released.
+    :ivar untouched: bookings whose nodes have no value of ours left, but are
         not free yet.
     :ivar begun: bookings whose handover was begun in this step.
     :ivar flag: whether a node needs the operator.
-    :ivar again: whether to look again at once.
-    :ivar until: when something that is waited for is over at the latest.
-    :ivar polled: whether anything is waited for that the mirror does not show.
+    :ivar again: whether to repeat the step at once.
+    :ivar until: the latest end of an obstacle.
+    :ivar polled: whether the mirror does not show the end of an obstacle.
     """
 
     gone: list[leases.NodeBooking] = dataclasses.field(default_factory=list)
@@ -125,20 +125,20 @@ class _Sorted:
     polled: bool = False
 
     def wait(self, until: datetime.datetime | None) -> None:
-        """Keep the earliest time until which something is waited for."""
+        """Keep the earliest end of an obstacle."""
         if until is not None:
             self.until = min(until, self.until or until)
 
 
-def take_back(context: lease_context.Context,
-              lease: leases.Lease) -> lease_context.Outcome:
-    """Take nodes back, as far as their states allow it.
+def reclaim(context: lease_context.Context,
+            lease: leases.Lease) -> lease_context.Outcome:
+    """Free the nodes of a lease, as far as their states allow it.
 
     :raises Conflict: somebody has changed the lease meanwhile.
-    :raises Lost: the lease is another worker's.
+    :raises Lost: another worker has the lease.
     """
     engine, now = context.engine, context.engine.clock()
-    found = _Sorted()
+    found = _Progress()
     with engine.database.read() as connection:
         known = db_nodes.read_nodes(
             connection, {booking.node_uuid for booking in lease.bookings},
@@ -156,7 +156,7 @@ def take_back(context: lease_context.Context,
             continue
         mirrored = known.get(booking.node_uuid)
         if mirrored is not None and mirrored.compute:
-            # NOTE: its share of the host has been taken back above.
+            # Its share of the compute host has been withdrawn above.
             found.gone.append(booking)
             continue
         if booking.node_uuid in busy:
@@ -176,11 +176,11 @@ def take_back(context: lease_context.Context,
             found.polled |= not node_condition.alike(node, mirrored)
             if (booking.reservation_id in kept and node is not None
                     and node.instance_uuid is not None):
-                # NOTE: it may be a server, which Nova has to delete.
+                # The instance may be a server, which Nova has to delete.
                 continue
-            _take_back(context, booking, node,
-                       handed.get(booking.node_uuid), found,
-                       lease.puts_back)
+            _reclaim(context, booking, node,
+                     handed.get(booking.node_uuid), found,
+                     lease.puts_back)
         except ironic_client.Refused as exc:
             found.polled = True
             found.waits.append(lease_context.about(node, booking.node_uuid,
@@ -188,10 +188,10 @@ def take_back(context: lease_context.Context,
         except errors.IronicUnavailable as exc:
             found.polled = True
             if node is None:
-                # NOTE: the others would run into the same time-out.
+                # The other nodes would run into the same time-out.
                 found.waits.append(str(exc))
                 break
-            # NOTE: a dead conductor must not hold up the nodes of others.
+            # A dead conductor must not delay the nodes of other conductors.
             found.waits.append(lease_context.about(
                 node, booking.node_uuid, f'cannot be freed: {exc}'))
     after = lease
@@ -201,9 +201,8 @@ def take_back(context: lease_context.Context,
         return lease_context.Outcome(found.again, tuple(found.waits),
                                      until=found.until, polled=found.polled)
     with engine.database.read() as connection:
-        # Other bookings of the nodes do not matter here, and they change too
-        # often during the requests to Ironic to use the generations from
-        # before.
+        # Other bookings of these nodes do not matter, and they often change
+        # during the requests to Ironic, so the generations are read again.
         nodes = seen.read_again(connection, [*found.gone, *found.untouched])
     changed: dict[leases.NodeBooking, leases.NodeBooking | None] = {
         **dict.fromkeys(found.gone),
@@ -216,8 +215,8 @@ def take_back(context: lease_context.Context,
             functools.partial(db_handovers.delete, bookings=[
                 booking for booking in found.gone
                 if booking.node_uuid in handed or booking in found.begun]),
-            # The mirror made leases due that wait for these nodes when Ironic
-            # freed them, which was too soon.
+            # The mirror has woken the leases that wait for these nodes when
+            # Ironic freed them, which was too soon.
             functools.partial(db_lease_work.wake, node_uuids={
                 booking.node_uuid for booking in found.gone}, now=now)])
     return lease_context.Outcome(True, tuple(found.waits), after)
@@ -225,11 +224,11 @@ def take_back(context: lease_context.Context,
 
 def _busy(context: lease_context.Context,
           lease: leases.Lease) -> Mapping[str, datetime.datetime]:
-    """Read which nodes are kept for requests, and until when.
+    """Read the nodes that are kept for requests, with the end of that.
 
-    NOTE: no further request is let through.  Ironic is read after this, so
-    that it shows the effect of earlier ones.  Unused tickets of this lease
-    become void.
+    No further request is let through.  Ironic is read after this, so that it
+    shows the effect of earlier ones.  Unused tickets of this lease become
+    void.
     """
     ending = {booking.node_uuid for booking in lease.bookings
               if booking.state is leases.BookingState.ENDING}
@@ -242,10 +241,10 @@ def _busy(context: lease_context.Context,
         return db_in_flight.read_busy(connection, ending)
 
 
-def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
-               node: mirrored_node.Node | None,
-               handover: handovers.Handover | None, found: _Sorted,
-               puts_back: bool) -> None:
+def _reclaim(context: lease_context.Context, booking: leases.NodeBooking,
+             node: mirrored_node.Node | None,
+             handover: handovers.Handover | None, found: _Progress,
+             puts_back: bool) -> None:
     uuid = booking.node_uuid
     kept = _restore_lessee(context, booking, node)
     view = _next(context, booking, node, handover, found, puts_back)
@@ -260,7 +259,7 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
             LOG.warning('Node %s %s at the end of its lease', uuid, view.why)
         return
     elif booking.lessee is not None:
-        # NOTE: from here on, the lessee is up to others.
+        # From here on, the lessee belongs to others.
         found.untouched.append(booking)
     if view.why:
         found.polled |= node is None or node_condition.idle(node)
@@ -273,8 +272,8 @@ def _take_back(context: lease_context.Context, booking: leases.NodeBooking,
 def _next(context: lease_context.Context, booking: leases.NodeBooking,
           node: mirrored_node.Node | None,
           handover: handovers.Handover | None,
-          found: _Sorted, puts_back: bool) -> lease_cycle.AtEnd:
-    """Return the next step for a node, and put back what can be."""
+          found: _Progress, puts_back: bool) -> lease_cycle.AtEnd:
+    """Return the next act for a node; put its values back if possible."""
     options = context.engine.conf.leases
     action = lease_cycle.PUT_BACK if puts_back else options.end_action
     view = lease_cycle.at_end(node, action)
@@ -293,9 +292,9 @@ def _next(context: lease_context.Context, booking: leases.NodeBooking,
 def _restore_lessee(context: lease_context.Context,
                     booking: leases.NodeBooking,
                     node: mirrored_node.Node | None) -> str | None:
-    """Restore the lessee from before the lease, if ours is still there.
+    """Restore the lessee from before the lease, unless somebody changed it.
 
-    :returns: why this was not possible, in words.
+    :returns: the reason in words, if this was not possible.
     """
     if (node is None or booking.lessee in (None, booking.lessee_before)
             or node.lessee != booking.lessee):
@@ -312,7 +311,7 @@ def finish(context: lease_context.Context,
     """Record that a lease without nodes is over.
 
     :raises Conflict: somebody has changed the lease meanwhile.
-    :raises Lost: the lease is another worker's.
+    :raises Lost: another worker has the lease.
     """
     now = context.engine.clock()
     kept = lease_instances.finish(context, lease)

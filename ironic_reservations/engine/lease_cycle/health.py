@@ -45,7 +45,7 @@ LOG = log.getLogger(__name__)
 def check(engine: Engine) -> None:
     """Replace nodes of leases that have not started, and flag the others.
 
-    :raises Conflict: another transaction was in the way.
+    :raises Conflict: another transaction was quicker.
     """
     try:
         lease_heal.heal(engine)
@@ -66,8 +66,8 @@ def check(engine: Engine) -> None:
         return
     with engine.database.snapshot() as connection:
         found = db_leases.read(connection, wrong)
-    # NOTE: again, after the leases have been read, since the owner of one may
-    # just have got other nodes.
+    # The snapshot is taken again after the leases have been read, since the
+    # owner of a lease may just have got other nodes.
     missing = _missing(engine.snapshots.snapshot(engine.database,
                                                  engine.clock()))
     for lease in found:
@@ -77,14 +77,13 @@ def check(engine: Engine) -> None:
 
 def reasons(engine: Engine, found: Iterable[leases.Lease]
             ) -> dict[str, str]:
-    """Return why leases are degraded, in a sentence for each.
+    """Return the reasons why leases are degraded, one sentence for each.
 
-    NOTE: the reason is not stored with the flag, since it may change while
-    the flag stays.
+    The reason is not stored with the flag, since it may change while the flag
+    stays.
 
-    :returns: sentences by the id of the lease.  A flagged lease is left out
-        if it is over, or if nothing is wrong any more and the flag has not
-        been removed yet.
+    :returns: sentences by the id of the lease, without the leases that are
+        over, and those whose flag is about to be removed.
     """
     flagged = [lease for lease in found
                if lease.degraded and not lease.status.over]
@@ -92,18 +91,18 @@ def reasons(engine: Engine, found: Iterable[leases.Lease]
         return {}
     missing = _missing(engine.snapshots.snapshot(engine.database,
                                                  engine.clock()))
-    told = {}
+    sentences = {}
     for lease in flagged:
         why = lease_context.sentence(list(dict.fromkeys(
             reason for each in lease.reservations
             for reason in missing.get(each.id, ()))))
         if why is not None:
-            told[lease.id] = why
-    return told
+            sentences[lease.id] = why
+    return sentences
 
 
 def _missing(snapshot: snapshots.Snapshot) -> dict[str, list[str]]:
-    """Return what lease reservations lack, in words, by their ids."""
+    """Return the faults of lease reservations, in words, by their ids."""
     missing: dict[str, list[str]] = {}
     for booking, wanted in (*snapshot.displaced(), *snapshot.lacking()):
         missing.setdefault(booking.reservation_id, []).append(
@@ -113,17 +112,17 @@ def _missing(snapshot: snapshots.Snapshot) -> dict[str, list[str]]:
 
 def _why(snapshot: snapshots.Snapshot, booking: leases.NodeBooking,
          wanted: requirements.Requirement) -> str:
-    """Return what is wrong with the host of a booking."""
+    """Return the fault of the host of a booking, if any."""
     number = snapshot.host_set.number(booking.node_uuid)
     here = snapshot.host_state(number)
-    told = lease_cycle.has(here.host.node, snapshot.suits(number, wanted))
-    if told is None and not booking.begun:
-        told = here.unfit()
-    if told is None:
-        told = here.interruption(booking, snapshot.now)
+    sentences = lease_cycle.has(here.host.node, snapshot.suits(number, wanted))
+    if sentences is None and not booking.begun:
+        sentences = here.unfit()
+    if sentences is None:
+        sentences = here.interruption(booking, snapshot.now)
     return lease_context.about(
         here.host.node, booking.node_uuid,
-        told or 'has too little room for all that is promised on it')
+        sentences or 'has too little room for all that is promised on it')
 
 
 def _wake_without_lessee(engine: Engine,
@@ -140,7 +139,7 @@ def _wake_without_lessee(engine: Engine,
 
 def _flag(engine: Engine, before: leases.Lease,
           missing: Mapping[str, Sequence[str]]) -> None:
-    """Write flags, unless somebody else is changing the lease."""
+    """Write flags, unless another request is changing the lease."""
     now = engine.clock()
     degraded = any(each.id in missing for each in before.reservations)
     reservations = tuple(
@@ -152,13 +151,13 @@ def _flag(engine: Engine, before: leases.Lease,
         return
     lacks = [missing[each.id][0] for each in before.reservations
              if each.id in missing]
-    # Due at once, so that the lease is worked on.
+    # The lease becomes due, so that a worker repairs it.
     plans = iter([change.Planned(True, change.Change(now, writes=[
         change.Write(before, dataclasses.replace(
             before, degraded=degraded, updated_at=now,
             reservations=reservations), change.Cause.FLAGGED, now,
             lease_context.sentence(lacks))], subject=before.id))])
-    # A lease that others change is flagged by the next pass.
+    # The next pass flags a lease that another request is changing.
     if not change.carry_out(engine,
                             lambda: next(plans, change.Planned(False))):
         return

@@ -17,19 +17,14 @@ If Placement is not enabled, these functions do nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-import sqlalchemy as sa
-
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.engine import Engine
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import hold_rows as db_holds
 from ironic_reservations.features.placement import holds as hold_cases
 from ironic_reservations.features.placement.decisions import holds
@@ -45,7 +40,7 @@ class Unheld:
     """A node that cannot be held now.
 
     :ivar why: the reason in words.
-    :ivar elsewhere: whether to try another node.
+    :ivar elsewhere: whether another node should be tried.
     """
 
     why: str
@@ -59,8 +54,8 @@ def take(context: lease_context.Context,
 
     :param seen: the nodes as Ironic shows them; compute hosts as mirrored.
     :returns: the nodes that cannot be held, by the id of the booking.
-    :raises Conflict: a booking is gone.
-    :raises Lost: the lease is another worker's.
+    :raises Conflict: a booking no longer exists.
+    :raises Lost: another worker has the lease.
     """
     engine = context.engine
     if engine.placement is None or not bookings:
@@ -95,7 +90,7 @@ def take(context: lease_context.Context,
             why := _unheld(booking, one, results[one.owner])
             if one.owner in results else failed) is not None})
         if failed is not None:
-            # NOTE: the others would run into the same time-outs.
+            # The others would run into the same time-outs.
             refused.update({booking.id: failed for left in parts[number + 1:]
                             for booking, _ in left})
             break
@@ -104,7 +99,7 @@ def take(context: lease_context.Context,
 
 def _wants(promise: holds.Promise,
            node: mirrored_node.Node) -> holds.Promise | Unheld:
-    """Return the amounts that a promise needs of a host, or why none."""
+    """Return a promise with its needs of a host, or the obstacle."""
     if node.compute:
         return promise if promise.amounts is not None else Unheld(
             'is shared by instances, so that nobody can have all of it', True)
@@ -119,7 +114,7 @@ def _wants(promise: holds.Promise,
 
 def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
             result: hold_cases.Result) -> Unheld | None:
-    """Return why a host is not held, if it is not."""
+    """Return the reason why a host is not held; ``None``: it is held."""
     match result.verdict:
         case _Verdict.HELD | _Verdict.INSTANCE:
             return None
@@ -136,34 +131,11 @@ def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
                 f'{"has" if others == 1 else "have"} of it, such as '
                 + result.consumers[0], True)
         case _Verdict.CLOSED if promise.exclusive:
-            # NOTE: Nova reserves the inventory of a node in use; it was used
-            # with the proof of the lease.
+            # NOTE: Nova reserves the inventory of a node in use; the node was
+            # used with the proof of the lease.
             return None if booking.begun else Unheld(
                 'is closed in Placement, so that Nova offers it to nobody',
                 True)
     return Unheld(
         f'{"cannot be held" if promise.exclusive else "has no share to give"}'
         f' in Placement: {result.said.rstrip(".")}', True)
-
-
-def let_go(engine: Engine, connection: sa.Connection,
-           bookings: Collection[leases.NodeBooking]) -> list[str]:
-    """Record that the nodes of bookings are no longer held.
-
-    Comes before the bookings are deleted, in the same transaction;
-    :func:`take_back` follows after it.
-
-    :returns: the owners of the holds.
-    """
-    if engine.placement is None or not bookings:
-        return []
-    owners = [booking.uuid for booking in bookings]
-    db_holds.release(connection, owners, engine.clock(),
-                     hold_calls.deadline(engine))
-    return owners
-
-
-def take_back(engine: Engine, owners: Collection[str]) -> None:
-    """Delete holds that are no longer needed, now or later."""
-    if owners:
-        hold_release.take_back(engine, owners)

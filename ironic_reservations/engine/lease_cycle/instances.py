@@ -12,9 +12,9 @@
 
 """The providers and flavors of leases in Placement and Nova.
 
-Leases of instances, and where Nova is told of leases, those of hosts, too:
-each host is one server's then.  Where holds in Placement are switched off,
-nothing here does anything.
+They exist for leases of instances and, if Nova is configured, for leases of
+hosts, too: each host then takes one server.  Without holds in Placement these
+functions do nothing.
 """
 
 from __future__ import annotations
@@ -36,17 +36,16 @@ from ironic_reservations.model import leases
 
 _ENDING = leases.BookingState.ENDING
 
-#: What is waited for, by the reservation that waits.
+#: The obstacles in words, by the lease reservation that waits.
 Waits = dict[str, str]
 
 
 def start(context: lease_context.Context, lease: leases.Lease,
           binding: Collection[leases.NodeBooking]) -> Waits:
-    """Have offered what the reservations of a lease have, or are given now.
+    """Offer the hosts of the reservations of a lease in Placement and Nova.
 
-    :param binding: the bookings that are about to be bound; their hosts are
-        held.
-    :raises Lost: the lease is another worker's.
+    :param binding: the bookings that will be bound next; their hosts are held.
+    :raises Lost: another worker has the lease.
     """
     new = {booking.id for booking in binding}
     given: dict[str, list[leases.NodeBooking]] = {}
@@ -61,31 +60,31 @@ def start(context: lease_context.Context, lease: leases.Lease,
             given[each.id] = has
     return _each([each for each in lease.reservations if each.id in given],
                  'cannot be offered',
-                 lambda each: _give(context, lease, each, given[each.id]))
+                 lambda each: _offer(context, lease, each, given[each.id]))
 
 
 def end(context: lease_context.Context, lease: leases.Lease) -> Waits:
-    """Take back what is offered on hosts that are being taken back.
+    """Withdraw the offers on hosts whose bookings end.
 
-    :returns: for the reservations whose hosts have to wait.
-    :raises Lost: the lease is another worker's.
+    :returns: the obstacles of the reservations whose hosts have to wait.
+    :raises Lost: another worker has the lease.
     """
-    def take(each: leases.LeaseReservation) -> tuple[str, ...]:
+    def end_offer(each: leases.LeaseReservation) -> tuple[str, ...]:
         if lease.status.over:
-            return take_back(context, each.id, each.bookings)
+            return withdraw(context, each.id, each.bookings)
         there = [booking for booking in each.bookings
                  if booking.state is not leases.BookingState.PLANNED]
-        return (_give(context, lease, each, there)
+        return (_offer(context, lease, each, there)
                 or _crowded(context, each.id, there))
     return _each([each for each in _of(context, lease)
                   if any(booking.state is _ENDING
                          for booking in each.bookings)],
-                 'cannot be taken back', take)
+                 'cannot be taken back', end_offer)
 
 
 def shared(context: lease_context.Context,
            bookings: Iterable[leases.NodeBooking]) -> frozenset[str]:
-    """Read which hosts of bookings are compute hosts."""
+    """Read the compute hosts among the hosts of bookings."""
     with context.engine.database.read() as connection:
         there = db_nodes.read_nodes(
             connection, {booking.node_uuid for booking in bookings},
@@ -94,16 +93,16 @@ def shared(context: lease_context.Context,
 
 
 def finish(context: lease_context.Context, lease: leases.Lease) -> Waits:
-    """Take back what is left of a lease that has no hosts any more.
+    """Withdraw the remaining offers of a lease without hosts.
 
-    NOTE: what was offered before anything was bound, no booking tells of.
+    An offer that was made before the first booking was bound has no booking.
 
-    :raises Lost: the lease is another worker's.
+    :raises Lost: another worker has the lease.
     """
     if lease.start > context.engine.clock():
         return {}
     return _each(_of(context, lease), 'cannot be taken back',
-                 lambda each: take_back(context, each.id, each.bookings))
+                 lambda each: withdraw(context, each.id, each.bookings))
 
 
 def _of(context: lease_context.Context,
@@ -114,9 +113,9 @@ def _of(context: lease_context.Context,
             if each.instances is not None or context.engine.nova is not None]
 
 
-def _give(context: lease_context.Context, lease: leases.Lease,
-          each: leases.LeaseReservation,
-          bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
+def _offer(context: lease_context.Context, lease: leases.Lease,
+           each: leases.LeaseReservation,
+           bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
     flavor = None
     if context.engine.nova is not None:
         with context.engine.database.read() as connection:
@@ -127,15 +126,15 @@ def _give(context: lease_context.Context, lease: leases.Lease,
                   if each.instances is None else
                   lease_provider_flavors.of_instances(
                       each.instances, any(node.compute for node in nodes)))
-    return give(context, each.id, lease.project_id, bookings, flavor)
+    return offer(context, each.id, lease.project_id, bookings, flavor)
 
 
 def _crowded(context: lease_context.Context, reservation_id: str,
              bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
-    """Return where servers have what is given back of a compute host.
+    """Return the compute hosts with more servers than the lease keeps.
 
-    NOTE: nobody but the owner knows which of the servers is to go; until one
-    does, what it runs on stays held.
+    Only the owner can choose the server to delete; until then its share of the
+    host stays held.
     """
     kept = collections.Counter(each.node_uuid for each in bookings
                                if each.state is not _ENDING)
@@ -158,8 +157,7 @@ def _each(reservations: Collection[leases.LeaseReservation], what: str,
     silent = ''
     for each in reservations:
         try:
-            # NOTE: with each of the others one would have to wait for the
-            # same time-outs.
+            # The others would run into the same time-outs.
             waits = (silent,) if silent else act(each)
         except (errors.PlacementUnavailable, errors.NovaUnavailable) as exc:
             silent = str(exc)
@@ -171,21 +169,21 @@ def _each(reservations: Collection[leases.LeaseReservation], what: str,
     return found
 
 
-def give(context: lease_context.Context, reservation_id: str,
-         project_id: str | None, bookings: Iterable[leases.NodeBooking],
-         flavor: machine.DesiredFlavor | None) -> tuple[str, ...]:
-    """Have a reservation offered on its hosts, and a flavor for it.
+def offer(context: lease_context.Context, reservation_id: str,
+          project_id: str | None, bookings: Iterable[leases.NodeBooking],
+          flavor: machine.DesiredFlavor | None) -> tuple[str, ...]:
+    """Offer a reservation on its hosts, with a flavor.
 
-    Comes after the hosts are held, and before the bookings are written down
-    as bound: until then no audit misses anything.
+    This happens after the hosts are held, and before the bookings are bound:
+    until then an audit does not expect the offer.
 
-    :param bookings: all that the reservation has or is being given now, one
-        for each instance; hosts that it has had and lost are closed.
-    :param flavor: ``None``: none is made.
-    :returns: what is waited for, in words.
-    :raises Lost: the lease is another worker's.
-    :raises PlacementUnavailable: it cannot be known what there is.
-    :raises NovaUnavailable: it cannot be known what there is.
+    :param bookings: all bound and new bookings of the reservation, one for
+        each instance; the offers on hosts of ending bookings are closed.
+    :param flavor: the flavor; ``None``: no flavor is made.
+    :returns: the obstacles, in words.
+    :raises Lost: another worker has the lease.
+    :raises PlacementUnavailable: Placement does not answer.
+    :raises NovaUnavailable: Nova does not answer.
     """
     counts = collections.Counter(each.node_uuid for each in bookings
                                  if each.state is not _ENDING)
@@ -195,22 +193,22 @@ def give(context: lease_context.Context, reservation_id: str,
         reservation_id, project_id, {**lost, **counts}, True, flavor))
 
 
-def take_back(context: lease_context.Context, reservation_id: str,
-              bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
-    """Take back what a reservation had, after its servers.
+def withdraw(context: lease_context.Context, reservation_id: str,
+             bookings: Collection[leases.NodeBooking]) -> tuple[str, ...]:
+    """Withdraw the offers of a reservation, after its servers are deleted.
 
-    Comes before nodes are undeployed, so that Nova takes its servers down
-    itself; the bookings stay until nothing is waited for any more.
+    This happens before nodes are undeployed, so that Nova deletes its servers
+    itself; the bookings stay until there is no obstacle.
 
-    :param bookings: all that the reservation has still.
-    :returns: what is waited for, in words.
-    :raises Lost: the lease is another worker's.
-    :raises PlacementUnavailable: it cannot be known what there is.
-    :raises NovaUnavailable: it cannot be known what there is.
+    :param bookings: all remaining bookings of the reservation.
+    :returns: the obstacles, in words.
+    :raises Lost: another worker has the lease.
+    :raises PlacementUnavailable: Placement does not answer.
+    :raises NovaUnavailable: Nova does not answer.
     """
     servers = machine.Servers.DELETE
     if context.engine.conf.leases.end_action != 'undeploy':
-        # NOTE: on a compute host nothing else says what a server has of it.
+        # Only the offer records the share of a server on a compute host.
         servers = (machine.Servers.WAIT if shared(context, bookings)
                    else machine.Servers.LEAVE)
     return _bring(context, machine.Desired(
@@ -225,4 +223,4 @@ def _bring(context: lease_context.Context,
         if not context.holds():
             raise lease_context.Lost(context.lease_id)
     return lease_provider_sync.bring(context.engine, wanted,
-                                       before_each).waits
+                                     before_each).waits

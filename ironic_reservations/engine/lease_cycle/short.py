@@ -13,8 +13,8 @@
 """Wake leases that are short of a node when one becomes free.
 
 A node becomes free in many ways: another lease, a reservation or a
-maintenance window ends, Ironic has cleaned it, an operator opens it to leases.
-Each of these changes the snapshot, so that is where they are found.
+maintenance window ends, Ironic has cleaned the node, an operator opens it to
+leases.  Each of these changes the snapshot, so snapshots are compared.
 """
 
 from __future__ import annotations
@@ -34,47 +34,47 @@ _SOON = datetime.timedelta(seconds=1)
 
 
 class ShortLeases:
-    """Leases that have started, and have not got all of their nodes.
+    """Leases that have started without all of their nodes.
 
-    Each is woken once for each change of a host that it could use, so that one
-    that cannot start for another reason is not tried again and again.
+    Each lease is woken once for each change of a host that it could use, so
+    that a lease with another obstacle is not tried again and again.
 
     :param engine: the engine of this process.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        # NOTE: the hosts as they were looked at last, and those that are to
-        # be looked at again although nothing but the time changes.
+        # The last states of the hosts, and the hosts that may become free by
+        # the time alone.
         self._states: Sequence[host_states.HostState | None] = ()
         self._held: frozenset[int] = frozenset()
 
     def wake(self) -> None:
         """Make leases due that could use a host that has changed.
 
-        :raises Conflict: another transaction was in the way.
+        :raises Conflict: another transaction was quicker.
         """
         engine, now = self._engine, self._engine.clock()
         with engine.database.read() as connection:
             short = db_lease_work.read_short(connection, now, now + _SOON)
         if not short:
-            # NOTE: old states would keep much of the memory.
+            # Old states would use much memory.
             self._states, self._held = (), frozenset()
             return
         snapshot = engine.snapshots.snapshot(engine.database, now,
                                              compared=False)
-        free, held = self._look(snapshot)
+        free, held = self._changed_hosts(snapshot)
         woken = {each.lease_id for each in short
                  if free and _could_use(snapshot, each, free)}
         if woken:
             with engine.database.write() as connection:
                 db_lease_work.make_due(connection, woken, now)
-        # NOTE: not before, so that a change is not forgotten if this fails.
+        # Assigned last, so that a failure above loses no change.
         self._states, self._held = snapshot.states, held
 
-    def _look(self, snapshot: snapshots.Snapshot
-              ) -> tuple[int, frozenset[int]]:
-        """Return the hosts that have changed and are free, or only held."""
+    def _changed_hosts(self, snapshot: snapshots.Snapshot
+                       ) -> tuple[int, frozenset[int]]:
+        """Return the changed hosts: the free ones, and the held ones."""
         before = self._states
         changed = [number for number in host_sets.members(snapshot.ready)
                    if number >= len(before) or number in self._held
@@ -88,7 +88,7 @@ class ShortLeases:
 
 
 def _held(here: host_states.HostState, snapshot: snapshots.Snapshot) -> bool:
-    """Return whether a host that is ready is held for something else."""
+    """Return whether another promise holds a host that is ready."""
     return (here.busy
             or here.reservation is not None
             and here.reservation.live(snapshot.now)
@@ -108,7 +108,7 @@ def _could_use(snapshot: snapshots.Snapshot, short: db_lease_work.Short,
         for booking, wanted in here.promised if booking.uuid == short.uuid),
         None)
     if wanted is None:
-        # NOTE: it has just moved, or its node is no host any more.
+        # The booking has just moved, or its node is no longer a host.
         return True
     instant = instants.instant(short.ends_at)
     return any(

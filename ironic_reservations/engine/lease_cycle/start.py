@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The start of a lease: its nodes become its own.
+"""The start of a lease: its nodes are handed to it.
 
-What is about to be written to a node is written down first, so that it can
-be taken back whatever happens in between, and so that nothing is taken back
-that somebody else wrote.
+A value for a node is recorded in its booking before it is sent to Ironic.  So
+the end of the lease always finds it, and removes no value of somebody else.
 """
 
 from __future__ import annotations
@@ -59,17 +58,18 @@ _PLANNED = leases.BookingState.PLANNED
 
 @dataclasses.dataclass(frozen=True)
 class _Observed:
-    """The state of nodes apart from one lease, read in one snapshot.
+    """The states of the nodes of a lease, read in one snapshot.
 
-    :ivar nodes: as they are mirrored.
-    :ivar taken: by whom else, in words.
-    :ivar hosts: the nodes as hosts; one that is no host any more is absent.
-    :ivar wanted: what bookings ask of their hosts, by their ids.
+    :ivar nodes: the nodes as mirrored.
+    :ivar taken: the other uses of nodes, in words.
+    :ivar hosts: the nodes as hosts, without the nodes that are no longer
+        hosts.
+    :ivar wanted: the requirements of bookings on their hosts, by their ids.
     :ivar windows: the maintenance windows of the nodes.
     :ivar maintained: nodes whose maintenance is over and not cleared yet.
-    :ivar returning: nodes that are being taken back from a previous lease.
-    :ivar busy: nodes for which a request is under way.
-    :ivar until: when nodes that others have are free at the latest.
+    :ivar returning: nodes that are still being freed from a previous lease.
+    :ivar busy: nodes with a request in flight.
+    :ivar until: the latest ends of the other uses.
     """
 
     nodes: Mapping[str, mirrored_node.Node]
@@ -85,23 +85,23 @@ class _Observed:
 
     def suits(self, booking: leases.NodeBooking,
               node: mirrored_node.Node | None) -> bool:
-        """Check whether a node is what a booking asks for."""
+        """Return whether a node meets the requirement of a booking."""
         host = self.hosts.get(booking.node_uuid)
         return node is None or host is None or requirements.suits(
             self.wanted[booking.id], dataclasses.replace(host, node=node))
 
     @property
-    def looked(self) -> seen.Seen:
+    def rests_on(self) -> seen.Seen:
         """The generations to commit on."""
         return seen.of_nodes(self.nodes.values())
 
 
 def start(context: lease_context.Context,
           lease: leases.Lease) -> lease_context.Outcome:
-    """Hand the nodes of a lease to it, as far as they can be had.
+    """Hand the nodes of a lease to it, as far as they are available.
 
     :raises Conflict: somebody has changed the lease or its nodes meanwhile.
-    :raises Lost: the lease is another worker's.
+    :raises Lost: another worker has the lease.
     """
     engine, now = context.engine, context.engine.clock()
     giving = lease_cycle.starting(lease, now)
@@ -110,28 +110,27 @@ def start(context: lease_context.Context,
                  if booking in giving or (
                      each.status is _PENDING
                      and booking.state is leases.BookingState.BOUND)]
-    observed = _look(engine, lease, concerned, now)
+    observed = _observe(engine, lease, concerned, now)
     if compute_mirror.refresh_before_start(engine, (
             observed.nodes[booking.node_uuid] for booking in giving
             if not booking.begun)):
-        observed = _look(engine, lease, concerned, now)
+        observed = _observe(engine, lease, concerned, now)
     seen = {uuid: node if node.compute else context.ironic.node(uuid)
             for uuid, node in observed.nodes.items()}
     views = {booking.id: _view(booking, seen[booking.node_uuid], observed,
                                now)
              for booking in concerned}
-    if _look_elsewhere(context, observed, seen, [
+    if _find_others(context, observed, seen, [
             booking for booking in giving
             if views[booking.id].why and not booking.begun]):
         return lease_context.Outcome(changed=True)
     binding = [booking for booking in giving if views[booking.id].bind]
-    # NOTE: first of all, so that nobody deploys there through Nova while
-    # the rest is being done.
+    # The hold comes first, so that nobody deploys through Nova meanwhile.
     unheld = lease_hold.take(context, binding, seen)
-    # NOTE: once in a context, since nobody knows of another node that it can
-    # be held before that is tried.
-    before = {ident for ident, _ in context.looked_elsewhere}
-    if _look_elsewhere(context, observed, seen, [
+    # Only once in a context: whether another node can be held is known only
+    # after an attempt.
+    before = {ident for ident, _ in context.searched}
+    if _find_others(context, observed, seen, [
             booking for booking in binding
             if booking.id in unheld and unheld[booking.id].elsewhere
             and not booking.begun and booking.id not in before],
@@ -139,7 +138,7 @@ def start(context: lease_context.Context,
         return lease_context.Outcome(changed=True, closer=False)
     binding = [booking for booking in binding if booking.id not in unheld]
     unoffered = lease_instances.start(context, lease, binding)
-    # NOTE: hosts can be used through Ironic, whatever becomes of Nova.
+    # Hosts can be used through Ironic even if Nova fails.
     waiting = {each.id for each in lease.reservations
                if each.instances is not None and each.id in unoffered}
     binding = [booking for booking in binding
@@ -175,10 +174,10 @@ def start(context: lease_context.Context,
             for uuid, node in observed.nodes.items()))
 
 
-def _look(engine: Engine, lease: leases.Lease,
-          concerned: Collection[leases.NodeBooking],
-          now: datetime.datetime) -> _Observed:
-    """Read what stands on the nodes of bookings."""
+def _observe(engine: Engine, lease: leases.Lease,
+             concerned: Collection[leases.NodeBooking],
+             now: datetime.datetime) -> _Observed:
+    """Read the states of the nodes of bookings."""
     uuids = {booking.node_uuid for booking in concerned}
     own = {booking.id for booking in lease.bookings}
     with engine.database.snapshot() as connection:
@@ -226,7 +225,7 @@ def _view(booking: leases.NodeBooking, node: mirrored_node.Node | None,
     view = _view_of_node(booking, node, observed)
     if view.why is not None:
         return view
-    # NOTE: it is used until then, but is not all that was promised.
+    # The node can be used until the window, but was promised for longer.
     return dataclasses.replace(view, why=maintenance.interruption(
         observed.windows.get(booking.node_uuid, ()), booking.starts_at,
         booking.ends_at, now))
@@ -236,33 +235,36 @@ def _view_of_node(booking: leases.NodeBooking, node: mirrored_node.Node | None,
                   observed: _Observed) -> lease_cycle.AtStart:
     suits = observed.suits(booking, node)
     if node is not None and node.uuid in observed.maintained:
-        # NOTE: it is not broken, and will be had in a moment.
+        # The node is not broken; its maintenance is about to be cleared.
         node = dataclasses.replace(node, maintenance=False)
     if not booking.begun:
         return lease_cycle.at_start(
             node, observed.taken.get(booking.node_uuid), suits,
             booking.node_uuid in observed.returning)
-    # NOTE: it is the lease's already, or all but; what is deployed there
-    # came with its proof.
+    # The lease has the node already, or nearly; an instance there was deployed
+    # with its proof.
     unready = lease_cycle.unready(node)
     return lease_cycle.AtStart(True, unready is None,
                                unready or lease_cycle.has(node, suits))
 
 
-def _look_elsewhere(context: lease_context.Context, observed: _Observed,
-                    seen: Mapping[str, mirrored_node.Node | None],
-                    homeless: Sequence[leases.NodeBooking],
-                    avoiding: bool = False) -> bool:
-    """Return whether other nodes were found for those not ready."""
+def _find_others(context: lease_context.Context, observed: _Observed,
+                 seen: Mapping[str, mirrored_node.Node | None],
+                 homeless: Sequence[leases.NodeBooking],
+                 avoiding: bool = False) -> bool:
+    """Plan other nodes for bookings whose nodes are not ready.
+
+    :returns: whether other nodes were found.
+    """
     new = [booking for booking in homeless
-           if (booking.id, booking.node_uuid) not in context.looked_elsewhere]
+           if (booking.id, booking.node_uuid) not in context.searched]
     if not new:
         return False
-    context.looked_elsewhere.update((booking.id, booking.node_uuid)
-                                    for booking in new)
+    context.searched.update((booking.id, booking.node_uuid)
+                            for booking in new)
     for uuid in {booking.node_uuid for booking in new}:
-        # NOTE: the plan is made on the mirror, which has to know why the
-        # node will not do.
+        # The plan rests on the mirror, which has to show the fault of the
+        # node.
         known = observed.nodes[uuid]
         if known.compute and avoiding:
             compute_mirror.refresh(context.engine, [uuid])
@@ -297,9 +299,9 @@ def _differs(booking: leases.NodeBooking,
 
 def _needs_intent(booking: leases.NodeBooking,
                   node: mirrored_node.Node | None) -> bool:
-    """Return whether what stands in the row is not what is about to be done.
+    """Return whether a booking lacks the lessees that are written next.
 
-    NOTE: somebody may have written the lessee since it was written down.
+    Somebody may have changed the lessee of the node since they were recorded.
     """
     return _differs(booking, node) and (
         (booking.lessee, booking.lessee_before)
@@ -310,15 +312,16 @@ def _write_intents(context: lease_context.Context, lease: leases.Lease,
                    observed: _Observed, binding: Sequence[leases.NodeBooking],
                    intents: Mapping[int, tuple[str | None, str | None]],
                    now: datetime.datetime) -> leases.Lease:
-    # Bookings that have been used already, and so are bound, are planned again
-    # until it has been written, and still never move.
+    # A booking that was used before, and so is bound, is planned again until
+    # its lessee has been written; it never moves.
     written = {booking: dataclasses.replace(
         booking, state=_PLANNED, lessee=intents[booking.id][0],
         lessee_before=intents[booking.id][1])
         for booking in binding if booking.id in intents}
     return context.commit(
         lease, lease_context.with_bookings(_starting(lease, now), written),
-        observed.looked.only({booking.node_uuid for booking in written}), now)
+        observed.rests_on.only(
+            {booking.node_uuid for booking in written}), now)
 
 
 def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
@@ -341,14 +344,13 @@ def _write_lessees(context: lease_context.Context, lease: leases.Lease,
         if not _differs(booking, seen[booking.node_uuid]):
             continue
         if not views[booking.id].settled:
-            # NOTE: Ironic changes no node that is in the middle of
-            # something.
+            # NOTE: Ironic does not change a node during another operation.
             refused[booking.id] = views[booking.id].why or ''
         else:
             try:
                 context.write_lessee(rows[booking.id], booking.project_id)
             except (ironic_client.Refused, errors.IronicUnavailable) as exc:
-                # NOTE: a dead conductor must not hold up the nodes of others.
+                # A dead conductor must not delay the nodes of other ones.
                 refused[booking.id] = f'cannot be given to the lease: {exc}'
     return refused
 
@@ -358,12 +360,12 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
             views: Mapping[int, lease_cycle.AtStart],
             intents: Collection[int], now: datetime.datetime,
             complete: bool, why: Sequence[str] = ()) -> leases.Lease:
-    """Write down what has become of the lease."""
+    """Write the new state of the lease and of its bookings."""
     after = lease
     if complete:
         after = _settled(_starting(lease, now), views, now)
         if context.engine.nova is not None:
-            # NOTE: where the lease was made before Nova was told of.
+            # The lease may be older than the configuration of Nova.
             after = leases.with_flavors(after)
     if not given and after == lease:
         return lease
@@ -378,11 +380,11 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
             bound[row] = dataclasses.replace(
                 bound.get(row, row), lessee=booking.project_id,
                 lessee_before=booking.project_id)
-    # A row that says what is written to its node does not move, and other
-    # plans for the node do not matter to it.
+    # A booking with a recorded lessee does not move, so other plans for its
+    # node do not matter.
     kept = {booking for booking in bound if booking.begun}
     with context.engine.database.read() as connection:
-        nodes = seen.read_again(connection, kept).also(observed.looked.only(
+        nodes = seen.read_again(connection, kept).also(observed.rests_on.only(
             {booking.node_uuid for booking in bound.keys() - kept}))
     written = context.commit(
         lease, lease_context.with_bookings(after, bound), nodes, now,
@@ -395,7 +397,7 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
 def _settled(lease: leases.Lease,
              views: Mapping[int, lease_cycle.AtStart],
              now: datetime.datetime) -> leases.Lease:
-    """Return the lease as active, as far as nothing is waited for."""
+    """Return the lease with its settled reservations; active, if all are."""
     reservations = tuple(_reservation(each, views, now)
                          for each in lease.reservations)
     lease = dataclasses.replace(lease, reservations=reservations)

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Working on one lease, from the claim until it is given back.
+"""Work on one lease, from its claim to the release of the claim.
 
-What has to be done follows from the rows and the clock.  Each step looks at
-what is there before it does anything, so that it does not matter who did
-what before, nor where he died.
+The next step follows from the rows and the clock.  Each step reads the actual
+state before it acts, so the progress of an earlier worker does not matter, or
+where it crashed.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def _keep_lessee(context: lease_context.Context,
                  lease: leases.Lease) -> lease_context.Outcome:
     """Write the lessee again on the nodes that have lost it.
 
-    NOTE: what was there before the lease stays what is restored at its end.
+    The end of the lease still restores the lessee from before its start.
 
     :raises Conflict: somebody has changed the lease meanwhile.
-    :raises Lost: the lease is another worker's.
+    :raises Lost: another worker has the lease.
     """
     given = {booking.node_uuid: booking for booking in lease.bookings
              if lease_cycle.gives_lessee(booking)}
@@ -74,7 +74,7 @@ def _keep_lessee(context: lease_context.Context,
 
 def _write_lessee(context: lease_context.Context,
                   booking: leases.NodeBooking) -> str | None:
-    """Write the lessee if Ironic shows another; return why it could not."""
+    """Write the lessee if Ironic shows another; return the obstacle."""
     node = context.ironic.node(booking.node_uuid)
     if node is not None and lease_cycle.lacks_lessee(booking, node):
         try:
@@ -84,7 +84,7 @@ def _write_lessee(context: lease_context.Context,
         LOG.warning('Node %s had the lessee %s in the middle of the lease '
                     '%s; it is %s again', booking.node_uuid, node.lessee,
                     context.lease_id, booking.lessee)
-    # NOTE: so that nobody comes back because of an old mirror.
+    # An old mirror would cause the same step again.
     mirror.refresh_node(context.engine, booking.node_uuid)
     return None
 
@@ -92,9 +92,9 @@ def _write_lessee(context: lease_context.Context,
 _STEPS: dict[lease_cycle.Task, Callable[
     [lease_context.Context, leases.Lease], lease_context.Outcome]] = {
         lease_cycle.Task.START: lease_start.start,
-        lease_cycle.Task.BEFORE_END: lease_end.tell_before_end,
+        lease_cycle.Task.BEFORE_END: lease_end.notify_before_end,
         lease_cycle.Task.CLOSE: lease_end.close,
-        lease_cycle.Task.TAKE_BACK: lease_end.take_back,
+        lease_cycle.Task.TAKE_BACK: lease_end.reclaim,
         lease_cycle.Task.FINISH: lease_end.finish,
         lease_cycle.Task.KEEP: _keep_lessee,
         lease_cycle.Task.NO_SHOW: lease_no_show.watch}
@@ -103,12 +103,12 @@ _STEPS: dict[lease_cycle.Task, Callable[
 def sync(engine: Engine, claim: db_lease_work.Claim,
          holds: Callable[[], bool],
          lease: leases.Lease | None = None) -> None:
-    """Do what there is to do for a lease now, and give it back.
+    """Take all steps of a lease that are due, and release its claim.
 
-    :param holds: returns whether the claim still does.
-    :param lease: as it was read when it was claimed.
-    :raises DatabaseUnavailable: then the claim stands until whoever has it
-        lets go of it, or it ends.
+    :param holds: returns whether this worker still has the claim.
+    :param lease: the lease as it was read with its claim.
+    :raises DatabaseUnavailable: the claim stays until its owner releases it,
+        or until it ends.
     """
     context = lease_context.Context(engine, claim.id, claim.due_at,
                                     holds, claim.token)
@@ -134,12 +134,12 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
         attempts, lease = 0 if outcome.closer else attempts, outcome.lease
     lease = lease or context.read()
     if lease is not None:
-        _give_back(context, claim, lease, outcome, attempts)
+        _release(context, claim, lease, outcome, attempts)
 
 
 def _round(context: lease_context.Context,
            lease: leases.Lease) -> lease_context.Outcome:
-    """Take steps until one changes something."""
+    """Take steps until one changes the lease."""
     waits: list[str] = []
     until: list[datetime.datetime] = []
     polled = False
@@ -153,8 +153,8 @@ def _round(context: lease_context.Context,
         except (errors.ReservationError, ironic_client.Refused) as exc:
             outcome = lease_context.Outcome(waits=(str(exc),), polled=True)
         except Exception as exc:
-            # NOTE: a bug in one step must not keep the others from being
-            # taken, nor other leases.
+            # A bug in one step must stop neither the other steps nor other
+            # leases.
             LOG.exception('The step %s of the lease %s failed', task,
                           lease.id)
             outcome = lease_context.Outcome(waits=(
@@ -170,13 +170,13 @@ def _round(context: lease_context.Context,
                                until=min(until, default=None))
 
 
-def _give_back(context: lease_context.Context, claim: db_lease_work.Claim,
-               lease: leases.Lease, outcome: lease_context.Outcome,
-               attempts: int) -> None:
+def _release(context: lease_context.Context, claim: db_lease_work.Claim,
+             lease: leases.Lease, outcome: lease_context.Outcome,
+             attempts: int) -> None:
     engine, now = context.engine, context.engine.clock()
     due = lease_cycle.next_due(lease, now)
-    told = lease_context.sentence(outcome.waits)
-    if told is not None:
+    text = lease_context.sentence(outcome.waits)
+    if text is not None:
         soon = now + datetime.timedelta(seconds=lease_cycle.backoff(
             attempts, _longest_pause(engine, now, outcome.polled),
             random.random()))
@@ -185,11 +185,11 @@ def _give_back(context: lease_context.Context, claim: db_lease_work.Claim,
             if time is not None)
         LOG.log(logging.INFO if attempts == 0 else logging.DEBUG,
                 'The lease %s waits: %s', lease.id,
-                proofs.left_out(told, lease))
+                proofs.left_out(text, lease))
     with engine.database.write() as connection:
         db_lease_work.give_back(
-            connection, claim, due, lease.generation, now, told,
-            attempts + 1 if told is not None else 0)
+            connection, claim, due, lease.generation, now, text,
+            attempts + 1 if text is not None else 0)
 
 
 def _longest_pause(engine: Engine, now: datetime.datetime,

@@ -14,12 +14,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 import datetime
 
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.model import leases
 
 #: A plan that is older does not promise what would have begun by now.
@@ -59,22 +57,6 @@ def passed_from(before: leases.Lease, after: leases.Lease,
         # An owner who ends a lease now gets an end one second after the plan,
         # which may pass before the COMMIT.
         yield max(after.end, planned + _OLD)
-
-
-def check_movable(moved: Iterable[leases.NodeBooking],
-                  planned: datetime.datetime,
-                  moment: datetime.datetime) -> None:
-    """Check that no booking that moves to another node has begun meanwhile.
-
-    Comes last in the transaction.
-
-    :param planned: when the moves were planned.
-    :param moment: the present time.
-    :raises Conflict: one has begun, and must stay where it is.
-    """
-    if any(planned < row.starts_at <= moment for row in moved):
-        raise db_connection.Conflict(
-            'a lease that was to be moved has begun meanwhile')
 
 
 def soonest(between: leases.Between,

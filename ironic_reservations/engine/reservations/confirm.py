@@ -23,7 +23,7 @@ from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
-#: Up to this number, nodes are read one by one; more with one list.
+#: Up to this number, nodes are read one by one; more are read as a list.
 _ONE_BY_ONE = 8
 #: Reasons from our own rows, which need no confirmation.
 _OURS = (reasons.RESERVED, reasons.LEASED, reasons.PROMISED,
@@ -33,13 +33,13 @@ _OURS = (reasons.RESERVED, reasons.LEASED, reasons.PROMISED,
 class Confirmed:
     """Reads nodes from Ironic, each of them once.
 
-    NOTE: the snapshot is older than the answers of Ironic.  A guarded request
-    in between increments the generation of the node, so that the commit on
-    this snapshot fails.  This is why the answers remain valid.
+    The answers of Ironic are newer than the snapshot and stay valid: a guarded
+    request in between increments the generation of the node, so that the
+    commit on this snapshot fails.
 
     :param observer: a client of Ironic with the caller's credentials;
         ``None``: the mirror is trusted.
-    :param one_by_one: how many nodes to read before a list.
+    :param one_by_one: the number of nodes to read before a list.
     """
 
     def __init__(self, observer: ironic_client.Ironic | None,
@@ -51,11 +51,11 @@ class Confirmed:
     def outcome(self, request: pick.NodeRequest, snapshot: pick.Snapshot,
                 sees: visibility.Visibility
                 ) -> tuple[pick.Picked | pick.Refused, pick.Snapshot]:
-        """Pick a node, and confirm all facts from Ironic in the result.
+        """Pick a node, and confirm with Ironic the facts behind the result.
 
         :returns: a node as Ironic shows it, with the generation of its row
-            (0 if it has none), or the reasons; and the snapshot with the
-            answers of Ironic.
+            (0 if it has none), or the reasons for a refusal; and the snapshot
+            with the answers of Ironic.
         """
         while True:
             outcome = pick.pick(request, snapshot, sees)
@@ -64,8 +64,8 @@ class Confirmed:
             if not doubtful or self._observer is None:
                 return outcome, snapshot
             if len(self._asked) + len(doubtful) > self._one_by_one:
-                # NOTE: the mirror seems to be outdated, and reading each node
-                # by itself would take too long.
+                # The mirror seems to be outdated, and reading the nodes one by
+                # one would take too long.
                 doubtful = [
                     uuid for uuid in request.node_uuids or snapshot.nodes
                     if uuid not in self._asked
@@ -96,7 +96,7 @@ class Confirmed:
               with_traits: bool) -> dict[str, mirrored_node.Node | None]:
         assert self._observer is not None
         if len(uuids) <= _ONE_BY_ONE:
-            # NOTE: a node that is not mirrored yet is stored with its traits.
+            # A node that is not mirrored yet is stored with its traits.
             mirrored = {uuid for uuid in uuids if uuid in snapshot.nodes
                         and snapshot.nodes[uuid].generation}
             return {uuid: self._observer.confirm(

@@ -12,7 +12,7 @@
 
 """Make room on a node by moving leases that have not started.
 
-They move in the transaction of the use that needs the room.
+The leases move in the transaction of the use that needs the node.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ironic_reservations.planner import host_states
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import timeline
 
-#: How many hosts that are unusable for leases are tried one by one.
+#: The number of hosts unusable for leases that are tried one by one.
 _ODD = 8
 
 
@@ -47,7 +47,7 @@ class Displacement:
     """A node, and the moves that make room on it.
 
     :ivar difference: the moves.
-    :ivar until: when the next lease on the node starts after them, if any.
+    :ivar until: the start of the next lease on the node after the moves.
     """
 
     node_uuid: str
@@ -57,16 +57,16 @@ class Displacement:
 
     @property
     def lost(self) -> frozenset[str]:
-        """The lease reservations that lose a node and get no other."""
+        """The lease reservations that lose a node without a replacement."""
         return frozenset(booking.reservation_id
                          for booking in self.difference.lost)
 
 
 @dataclasses.dataclass(frozen=True)
 class NoRoom:
-    """No node was found that can be cleared without a loss.
+    """No node was found from which all leases can move to others.
 
-    :ivar proved: whether it is certain that there is none.
+    :ivar proved: whether it is certain that there is no such node.
     """
 
     proved: bool
@@ -75,7 +75,7 @@ class NoRoom:
 def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
            now: datetime.datetime, until: datetime.datetime | None,
            ordered: bool) -> Displacement | NoRoom:
-    """Make room on one of some nodes.
+    """Make room on one of several nodes.
 
     :param nodes: the nodes as they were read, in the order of preference.
     :param until: the end of the use; ``None`` if it is unknown.
@@ -106,14 +106,14 @@ def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
 def on(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
        until: datetime.datetime | None,
        limits: budget.Limits = planning.LIMITS) -> Displacement:
-    """Make room on a node even if leases lose it.
+    """Make room on a node even if leases lose it without a replacement.
 
     See :attr:`Displacement.lost`.
 
     :param node: the node as it was read.
     :param until: the end of the use; ``None`` if it is unknown.
-    :param limits: those of the request, if it is refused rather than that a
-        lease loses the node.
+    :param limits: the limits of a request that is refused if a lease would
+        lose the node.
     :raises Conflict: the node has changed since it was read.
     """
     snapshot = engine.snapshots.snapshot(engine.database, now)
@@ -148,8 +148,8 @@ def difference(room: Displacement | None) -> difference_module.Difference:
 
 def _check(snapshot: snapshots.Snapshot, number: int,
            node: mirrored_node.Node) -> None:
-    # NOTE: the node and the snapshot must be of the same generation, since the
-    # commit names only one.
+    # The commit names one generation, so the node and the snapshot need the
+    # same one.
     if snapshot.generation(number)[1] != node.generation:
         raise db_connection.Conflict(f'node {node.uuid} has changed')
 
@@ -184,7 +184,7 @@ def _made(snapshot: snapshots.Snapshot, number: int, end: int,
           lost: tuple[leases.NodeBooking, ...] = ()) -> Displacement:
     difference = difference_module.compare(snapshot, after, renamed=renamed)
     here = seen.Seen(dict([snapshot.generation(number)]))
-    # NOTE: the timeline does not have the bookings of an unusable host.
+    # The timeline does not have the bookings of an unusable host.
     starts = [booking.start for booking in after.rows[number]]
     starts.extend(instants.instant(booking.starts_at) for booking, _
                   in snapshot.host_state(number).promised

@@ -89,8 +89,8 @@ def live(connection: sa.Connection, uuid: str, now: datetime.datetime,
 
     :param permitted: the reservation when the policy was applied, since
         another one may have the same uuid by now.
-    :raises ReservationNotFound: there is none, it has expired, or it is
-        another one.
+    :raises ReservationNotFound: there is none, it has expired, or another one
+        has the uuid now.
     """
     found = db_reservations.read_with_generation(connection, uuid)
     if (found is None or not found[0].live(now) or found[0].over(now)
@@ -105,7 +105,7 @@ class Query:
     """A query for reservations.
 
     :ivar marker: the uuid of the last reservation of the previous page.
-    :ivar limit: how many at most; ``None``: all.
+    :ivar limit: the maximum number of reservations; ``None``: all.
     :ivar sort_key: one of :data:`SORT_KEYS`.
     """
 

@@ -42,7 +42,7 @@ def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
                 f'expires_at {time_text.moment(expires_at)} is in the past; '
                 f'the time of the service is {time_text.moment(now)}. Send a '
                 'later time.')
-        # NOTE: one second of tolerance for the time that the request took.
+        # One second of tolerance for the time that the request took.
         if seconds < limits.min_ttl - 1 or seconds > limits.max_ttl:
             raise errors.InvalidValue(
                 f'expires_at {time_text.moment(expires_at)} is '

@@ -35,15 +35,15 @@ from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
-#: How many reasons a sentence has; the structured form has all of them.
-_TOLD = 20
+#: The number of reasons in a sentence; the structured form has all of them.
+_NAMED = 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
     """A node, with the generation to commit on (0 if it has no row yet).
 
-    :ivar view: the view that it was picked in.
+    :ivar view: the view in which it was picked.
     :ivar room: the leases that have to move, if any.
     """
 
@@ -58,7 +58,7 @@ class Choice:
 
     @property
     def free_until(self) -> datetime.datetime | None:
-        """Return when the node is promised to a lease next, if it is."""
+        """The start of the next lease on the node, if any."""
         if self.room is not None:
             return self.room.until
         occupancy = self.view.snapshot.occupancies.get(self.node.uuid)
@@ -77,8 +77,7 @@ def choose(engine: Engine, request: pick.NodeRequest, view: plan.View,
     :raises Conflict: a node has changed meanwhile.
     """
     asks_whom = observer or engine.ironic
-    # NOTE: an allocation is always confirmed, since the power state is not
-    # mirrored.
+    # An allocation is always confirmed, since the power state is not mirrored.
     if engine.conf.ironic.confirm == 'mirror' and not request.powered:
         asks_whom = None
     picking = _Picking(engine, request, sees, asks_whom, need)
@@ -107,15 +106,15 @@ class _Picking:
         self._sees = sees
         self._observer = observer
         self._need = need
-        # NOTE: a list is in the caller's order of preference; without one, a
-        # node for which no lease has to move is preferred.
+        # A list is in the caller's order of preference; without one, a node
+        # for which no lease has to move is preferred.
         self._ordered = request.node_uuids is not None and not need.bare
         self.proved = True
 
     def among(self, view: plan.View, confirmed: confirm.Confirmed | None = None
               ) -> Choice | pick.Refused:
         """Choose from the nodes of a view."""
-        # NOTE: an answer of Ironic proves nothing about rows read after it.
+        # An answer of Ironic proves nothing about rows that are read later.
         confirmed = confirmed or confirm.Confirmed(self._observer)
         while True:
             outcome, snapshot = confirmed.outcome(
@@ -149,45 +148,45 @@ class _Picking:
         return None
 
     def _stands(self, snapshot: pick.Snapshot, uuid: str) -> bool:
-        """Return whether a node has no obstacle but leases that move."""
+        """Return whether a node has no obstacle except leases that move."""
         return pick.why_not(
             self._request, uuid, snapshot.nodes.get(uuid),
             snapshot.occupancies.get(uuid), snapshot.now, self._sees) is None
 
     def by_class(self, view: plan.View, refused: pick.Refused
                  ) -> Choice | pick.Refused:
-        """Choose from all nodes of the class if none was found at first.
+        """Choose from all nodes of the class after a first refusal.
 
-        These are more of those that seem to be free, nodes that are promised
-        for later, and nodes that only Ironic knows to be free.
+        The candidates are more nodes that seem to be free, then nodes that are
+        promised for later, then nodes that are free in Ironic only.
         """
         outcome: Choice | pick.Refused = refused
         if len(view.snapshot.nodes) >= plan.FIRST:
-            # NOTE: the mirror is outdated, so Ironic is asked for a list.
+            # The mirror is outdated, so Ironic is asked for a list.
             outcome = self.among(
-                self._look_again(view, more=True),
+                self._read_more(view, more=True),
                 confirm.Confirmed(self._observer, one_by_one=0))
         if isinstance(outcome, pick.Refused):
-            promised = self._look_again(view, promised=True)
+            promised = self._read_more(view, promised=True)
             if promised.snapshot.nodes:
                 outcome = self.among(promised)
         if isinstance(outcome, pick.Refused) and self._observer is not None:
-            outcome = self.among(self._look_wider(view, self._observer))
+            outcome = self.among(self._free_in_ironic(view, self._observer))
         return outcome
 
-    def _look_again(self, view: plan.View, promised: bool = False,
-                    more: bool = False) -> plan.View:
+    def _read_more(self, view: plan.View, promised: bool = False,
+                   more: bool = False) -> plan.View:
         with self._engine.database.read() as connection:
-            return plan.look_by_class(
+            return plan.read_candidates(
                 self._engine, connection, self._request, self._sees,
                 view.snapshot.now, self._need, promised, more)
 
-    def _look_wider(self, view: plan.View,
-                    observer: ironic_client.Ironic) -> plan.View:
-        """Find a candidate that Ironic knows to be free, mirrored or not.
+    def _free_in_ironic(self, view: plan.View,
+                        observer: ironic_client.Ironic) -> plan.View:
+        """Return a view with a node that is free in Ironic, mirrored or not.
 
-        NOTE: the rows are read after Ironic's list, so the list proves nothing
-        about them.  The candidate is confirmed again like any other.
+        The rows are read after Ironic's list, so the list proves nothing about
+        them, and the node is confirmed again like any other.
         """
         now = view.snapshot.now
         filters = {'provision_state': node_condition.AVAILABLE,
@@ -226,13 +225,13 @@ def _refusal(engine: Engine, request: pick.NodeRequest, outcome: pick.Refused,
                 dict.fromkeys(need.full, plan.CLASS_LIMIT))
         return _refusal_by_class(request, [reasons.Count(code, count) for
                                        code, count in sorted(counted.items())])
-    told = '; '.join(f'node {reason.node_uuid} {reason.text}'
-                     for reason in outcome.reasons[:_TOLD])
-    more = len(outcome.reasons) - _TOLD
+    text = '; '.join(f'node {reason.node_uuid} {reason.text}'
+                     for reason in outcome.reasons[:_NAMED])
+    more = len(outcome.reasons) - _NAMED
     if more > 0:
-        told += f'; and {more} more'
+        text += f'; and {more} more'
     return errors.NoNodeAvailable(
-        f'None of the listed nodes can be reserved: {told}.',
+        f'None of the listed nodes can be reserved: {text}.',
         reasons=[reason.as_dict() for reason in outcome.reasons])
 
 

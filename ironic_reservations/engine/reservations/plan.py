@@ -37,23 +37,23 @@ from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
-#: How many nodes a pick by class considers at first: nearly always, one of
-#: them can be reserved, and reading more would cost more than all the rest.
+#: The number of nodes that a pick by class reads at first: nearly always, one
+#: of them can be reserved, and reading more would be the slowest step.
 FIRST = 4
-#: How many it considers before leases move, or Ironic is asked for all.
+#: The number that it reads before leases move, or Ironic is asked for all.
 _SAMPLE = 32
 #: The reason to skip a node of a class whose limit the project has reached.
-#: It is not in any answer, since the request is refused for the limit then.
+#: No answer contains it, since such a request is refused for the limit.
 CLASS_LIMIT = 'class_limit'
 
 
 @dataclasses.dataclass(frozen=True)
 class Need:
-    """The use that a node is needed for.
+    """The planned use of a node.
 
-    :ivar until: its end; ``None`` if it is unknown.
+    :ivar until: the end of the use; ``None`` if it is unknown.
     :ivar bare: whether it is a use without a reservation or a lease.
-    :ivar unheld: the nodes that could not be held in Placement for it.
+    :ivar unheld: the nodes that could not be held in Placement.
     :ivar full: the resource classes whose limit the project has reached.
     """
 
@@ -69,8 +69,8 @@ class View:
     """A snapshot of the nodes of a request, and the rows behind it.
 
     :ivar related: reservations of the nodes, of the instance and of the uuid
-        in the request; void ones, too, since new rows collide with theirs
-        until they are deleted.
+        in the request.  Void ones are included, since a new row would collide
+        with theirs.
     :ivar confirmed: whether the node that was picked was read from Ironic.
     """
 
@@ -79,16 +79,16 @@ class View:
     confirmed: bool = False
 
 
-def look(engine: Engine, connection: sa.Connection, request: pick.NodeRequest,
-         sees: visibility.Visibility, now: datetime.datetime,
-         need: Need) -> View:
-    """Read all that a pick depends on, in a constant number of queries.
+def read_view(engine: Engine, connection: sa.Connection,
+              request: pick.NodeRequest, sees: visibility.Visibility,
+              now: datetime.datetime, need: Need) -> View:
+    """Read the nodes of a request, in a constant number of queries.
 
-    Without a list, these are nodes that are not promised to leases.
+    Without a list, these are some nodes that are not promised to leases.
     """
     if request.node_uuids is None:
-        return look_by_class(engine, connection, request, sees, now, need)
-    # NOTE: compute hosts cannot be reserved.
+        return read_candidates(engine, connection, request, sees, now, need)
+    # Compute hosts cannot be reserved.
     nodes = {uuid: node for uuid, node in db_nodes.read_nodes(
         connection, request.node_uuids,
         with_traits=bool(request.traits or request.forbidden)).items()
@@ -101,33 +101,33 @@ def look(engine: Engine, connection: sa.Connection, request: pick.NodeRequest,
     return view(nodes, related, busy, leased, barred, now, need)
 
 
-def look_by_class(engine: Engine,
-                  connection: sa.Connection,
-                  request: pick.NodeRequest,
-                  sees: visibility.Visibility,
-                  now: datetime.datetime,
-                  need: Need,
-                  promised: bool = False,
-                  more: bool = False) -> View:
-    """Read what a pick without a list depends on.
+def read_candidates(engine: Engine,
+                    connection: sa.Connection,
+                    request: pick.NodeRequest,
+                    sees: visibility.Visibility,
+                    now: datetime.datetime,
+                    need: Need,
+                    promised: bool = False,
+                    more: bool = False) -> View:
+    """Read the candidates of a request without a list.
 
-    :param promised: all nodes that are promised to leases for later, instead
-        of some of those that are not.
-    :param more: more than :data:`FIRST` of these.
+    :param promised: read all nodes that are promised to leases for later,
+        instead of some nodes that are not.
+    :param more: read more than :data:`FIRST` of the nodes without a promise.
     """
     requirements = dataclasses.replace(wanted(connection, request),
                                        other_classes=tuple(sorted(need.full)))
     hosts = not hosts_closed(engine, need)
-    # NOTE: each request begins at another node, so that concurrent ones do
-    # not compete for the same.
+    # Each request begins at a random node, so that concurrent requests do not
+    # compete for the same one.
     start_at = str(uuid_module.uuid4())
     if not promised:
         found = db_nodes.read_candidates(
             connection, requirements, sees, now, start_at,
             (_SAMPLE if more else FIRST) + len(need.unheld),
             request.instance_uuid, request.uuid, hosts)
-        # NOTE: there are none, unless the request was served before or the
-        # row of an ended reservation is left.
+        # Usually there are none.  Exceptions: the request was served before,
+        # or the row of an ended reservation still exists.
         related = db_reservations.read_related(
             connection, request.uuid, request.instance_uuid,
             tuple(found.nodes)) if found.related else ()
@@ -149,7 +149,7 @@ def wanted(connection: sa.Connection,
     if request.resource_class is not None:
         names = (request.resource_class,)
     if request.class_name is not None:
-        # NOTE: several classes of Ironic may be the same one in Placement.
+        # Several classes of Ironic may be the same one in Placement.
         names = tuple(name for name in db_nodes.read_classes(connection)
                       if (names is None or name in names)
                       and pick.is_of_class(name, request.class_name))
@@ -164,7 +164,7 @@ def hosts_closed(engine: Engine, need: Need) -> bool:
 
 def closed(engine: Engine, connection: sa.Connection, need: Need,
            node_uuids: Collection[str]) -> Collection[str]:
-    """Read the nodes that must not be used without a promise."""
+    """Read the nodes whose use requires a promise."""
     if not hosts_closed(engine, need):
         return ()
     return db_hosts.read_node_uuids(connection, node_uuids)
@@ -175,7 +175,7 @@ def view(nodes: Mapping[str, mirrored_node.Node],
          busy: Mapping[str, datetime.datetime],
          leased: Mapping[str, leases.Leased], barred: Collection[str],
          now: datetime.datetime, need: Need) -> View:
-    """Return the view made of what was read.
+    """Return the view of rows that were read.
 
     :param barred: the nodes that are excluded.
     """

@@ -41,15 +41,15 @@ def release(engine: Engine, uuid: str,
             permitted: node_reservation.Reservation | None = None) -> None:
     """End a live reservation now.
 
-    The node itself is left as it is, deployed or not, unless its holder has
-    acted on it: then it is put back first, as at the end of a lease.  After
-    that its hold in Placement is deleted, as soon as Placement answers.
+    The node stays as it is, deployed or not, unless its holder has acted on
+    it: then it is put back first, as at the end of a lease.  After that its
+    hold in Placement is deleted, as soon as Placement answers.
 
     :param permitted: the reservation when the policy was applied; ``None``:
         any reservation with the uuid.
     :raises ReservationNotFound: there is none, or it has expired.
     :raises ReservationInUse: the node is in use, and has to be put back after
-        that.
+        its use.
     :raises OutcomeUnknown: it may or may not have been ended.
     """
     def plan() -> change.Planned[None]:
@@ -90,7 +90,7 @@ def _ending(held: node_reservation.Reservation, here: seen.Seen,
 
 def _used(connection: sa.Connection,
           held: node_reservation.Reservation) -> bool:
-    """Return whether a node is deployed, or about to be."""
+    """Return whether a node is deployed or being deployed."""
     if held.state is not node_reservation.State.IN_USE:
         return held.state is node_reservation.State.STARTING
     node = db_nodes.read_nodes(connection, (held.node_uuid,),
@@ -103,7 +103,7 @@ def release_on(engine: Engine, reservation: node_reservation.Reservation,
     """End a reservation, unless the bookings of its node have changed.
 
     :param generation: the generation of the node when the reason was found.
-    :param reason: why it ends.
+    :param reason: the reason of the end.
     :returns: whether it was ended.
     """
     ended = change.carry_out_once(engine, _ending(
@@ -117,7 +117,7 @@ def release_on(engine: Engine, reservation: node_reservation.Reservation,
 
 def end_over(engine: Engine,
              reservation: node_reservation.Reservation) -> bool:
-    """End a reservation that is over, and have its node put back.
+    """End a reservation that is over; its node is put back later.
 
     :returns: whether it was ended.
     """

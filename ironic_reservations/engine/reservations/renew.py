@@ -54,10 +54,10 @@ def renew(engine: Engine, uuid: str,
     :param ttl: the time to live from now, in seconds.
     :param allowed: the limits of the caller.
     :raises ReservationNotFound: there is none, or it has expired.
-    :raises ReservationLimit: it has been renewed for long enough.
+    :raises ReservationLimit: the limit for renewals is reached.
     :raises InvalidValue: the time is out of bounds.
-    :raises ExtensionRefused: a lease needs the node before that time, or
-        it is in maintenance then.
+    :raises ExtensionRefused: a lease needs the node before that time, or the
+        node is in maintenance then.
     :raises Contention: others changed the node each time.
     :raises OutcomeUnknown: it may or may not have been renewed.
     """
@@ -75,7 +75,7 @@ def renew(engine: Engine, uuid: str,
             promised = db_bookings.read_of_node(connection, node.uuid, now)
             windows = db_maintenance.read_of_nodes(connection, (node.uuid,))
         # Raises a conflict if the node has changed since.
-        looked = here.also(seen.of_nodes([node]))
+        rests_on = here.also(seen.of_nodes([node]))
         occupancy = node_timeline.Occupancy(leased=dataclasses.replace(
             leases.of_node(promised, now),
             maintained=maintenance.of_node(windows.get(node.uuid, ()), now)))
@@ -85,7 +85,7 @@ def renew(engine: Engine, uuid: str,
         # The node is among them, so that a lease that was planned after the
         # old end cannot commit any more.
         renewal = change.Change(
-            now, dataclasses.replace(moves, seen=looked.also(moves.seen)),
+            now, dataclasses.replace(moves, seen=rests_on.also(moves.seen)),
             [change.Write(held, extended)],
             None if room is None else room.snapshot, uuid)
         if held.expires:

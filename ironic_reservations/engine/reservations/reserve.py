@@ -46,7 +46,7 @@ from ironic_reservations.model import time_text
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
-#: How many nodes are tried one by one that cannot be held in Placement.
+#: The number of nodes that are tried one by one if Placement refuses holds.
 _TRIES = 3
 
 #: A reservation, and the ids of the rows that are inserted, by uuid.
@@ -59,22 +59,21 @@ def reserve(engine: Engine, request: pick.NodeRequest,
             allowed: limits.Limits = limits.NONE,
             key: request_keys.Key | None = None
             ) -> node_reservation.Reservation:
-    """Reserve the first node that can be reserved, or raise the reasons.
+    """Reserve the first possible node, or raise the reasons.
 
     A request that was served before (the same ``uuid``, or the same
-    ``instance_uuid``) gets the same reservation.  With a key, it gets none
-    once that reservation has ended.
+    ``instance_uuid``) gets the same reservation.  A request with a key gets an
+    error once that reservation has ended.
 
     :param request: the request.
     :param sees: the nodes that the caller may see.
-    :param observer: Ironic with the caller's credentials; ``None``: with those
-        of this service.
+    :param observer: a client of Ironic with the caller's credentials;
+        ``None``: the client of this service.
     :param allowed: the limits of the caller.
     :param key: the identity of the request, if it has one.
-    :raises ReservationEnded: the reservation that the same request made is
-        over.
-    :raises ReservationKeyReused: the key came with another request before.
-    :raises ReservationLimit: the project may have no more.
+    :raises ReservationEnded: the reservation of the same request is over.
+    :raises ReservationKeyReused: another request has used the key before.
+    :raises ReservationLimit: the project has reached a limit.
     :raises NoNodeAvailable: with ``reasons``: one for each node of the
         list, or a count for each reason if there was no list.
     :raises UuidInUse: the uuid names a reservation for another instance.
@@ -97,7 +96,7 @@ def reserve(engine: Engine, request: pick.NodeRequest,
         except feature.Obstacle as obstacle:
             unheld[obstacle.reason.node_uuid] = obstacle.reason
         if len(unheld) == _TRIES:
-            # Otherwise this could go on for all nodes.
+            # Otherwise the request could try all nodes one by one.
             for each in engine.features:
                 for uuid, why in each.obstacles(engine, request).items():
                     unheld.setdefault(uuid, why)
@@ -130,16 +129,16 @@ class _Request:
         engine, request, key = self._engine, self._request, self._key
         now = engine.clock()
         with engine.database.read() as connection:
-            # The key first: a copy that is served later is found when the key
-            # is kept, and one that was served before is among the rest.
+            # The key is read first: keeping the key finds a copy that is
+            # served later, and the rows below show one that was served before.
             known = None if key is None else request_keys.read(connection, key,
                                                                now)
             full = limits.read_full(self._allowed, connection,
                                     request.project_id, now)
             need = plan.Need(_lasts(engine, request, now), unheld=self._unheld,
                              full=frozenset(full))
-            view = plan.look(engine, connection, request, self._sees, now,
-                             need)
+            view = plan.read_view(engine, connection, request, self._sees, now,
+                                  need)
             kept = known is not None and _exists(connection, known,
                                                  view.related, now)
             if self._tried:
@@ -164,7 +163,7 @@ class _Request:
         return change.Planned((made, making.row_ids), making)
 
     def _check_uuid(self, connection: sa.Connection) -> None:
-        """Check that no booking has the uuid, after an attempt was outrun."""
+        """Check that no booking has the uuid, after a lost race."""
         uuid = self._request.uuid
         if uuid is not None and db_bookings.read_with_uuid(connection, uuid):
             raise errors.UuidInUse(
@@ -176,7 +175,7 @@ class _Request:
                 now: datetime.datetime) -> change.Planned[_Made]:
         """Return a reservation that an earlier request has made.
 
-        :param known: the record of a key that is not kept for it yet.
+        :param known: the record of a key that is not yet kept for it.
         """
         engine = self._engine
         if existing.over(now):
@@ -227,9 +226,9 @@ class _Request:
     def check_unserved(self, refusal: errors.ReservationError) -> None:
         """Check that no copy of the refused request was served meanwhile.
 
-        What the copy has got counts for the limit.
+        The reservation of the copy counts for the limit.
 
-        :raises Conflict: one was.
+        :raises Conflict: a copy was served.
         """
         if not isinstance(refusal, errors.ReservationLimit):
             return
@@ -246,13 +245,13 @@ class _Request:
 def _exists(connection: sa.Connection, known: request_keys.Known,
             related: Sequence[node_reservation.Reservation],
             now: datetime.datetime) -> bool:
-    """Return whether there is the reservation that the request has made."""
+    """Return whether the reservation of an earlier request is live."""
     made = known.again
     if made is None:
         return False
     if any(row.id == made.number and row.live(now) for row in related):
         return True
-    # NOTE: one whose node could not be held was never answered.
+    # A reservation whose node could not be held was never in an answer.
     if not db_keys.read_undone(connection, made.number):
         raise known.ended()
     return False
@@ -306,8 +305,8 @@ def _end(engine: Engine, request: pick.NodeRequest,
             f'expires_at {time_text.moment(end)} has passed while a node was '
             'being confirmed. Nothing was reserved. Send a later time.')
     if choice.free_until is not None and end > choice.free_until:
-        # NOTE: the lease that starts then would not have been in the way of a
-        # reservation at the time of the plan.
+        # At the time of the plan, the reservation would have ended before this
+        # lease.
         raise db_connection.Conflict(
             f'node {choice.node.uuid} is promised to a lease before the end')
     return end

@@ -46,12 +46,12 @@ class _Part(feature.Part):
             if write.cause is change_module.Cause.STEP:
                 continue
             if write.cause is change_module.Cause.ENDED:
-                announcer.tell_lease(announce.LEASE_DELETE,
-                                     change_module.ended(self.change, write))
+                announcer.notify_lease(announce.LEASE_DELETE,
+                                       change_module.ended(self.change, write))
             elif write.after is not None and (
                     write.cause is not change_module.Cause.FIXED
                     or change_module.is_fixed_ahead(self.change, write)):
-                announcer.tell_lease(
+                announcer.notify_lease(
                     announce.LEASE_CREATE if write.before is None
                     else announce.LEASE_UPDATE, write.after, reason)
         for number, pair in enumerate(self.change.of_reservations):
@@ -63,10 +63,10 @@ class _Part(feature.Part):
                 self._tell_rehoused(event)
             elif isinstance(event, change_module.Concern):
                 if event.notified is None:
-                    announcer.tell_lease(announce.LEASE_UPDATE, event.lease,
-                                         event.word)
+                    announcer.notify_lease(announce.LEASE_UPDATE, event.lease,
+                                           event.word)
                 else:
-                    announcer.tell_lease(*event.notified)
+                    announcer.notify_lease(*event.notified)
 
     def _tell_of(self, write: change_module.Write[node_reservation.Reservation]
                  ) -> None:
@@ -76,10 +76,10 @@ class _Part(feature.Part):
             return
         if write.after is None:
             assert write.before is not None
-            announcer.tell(announce.DELETE, write.before, write.reason)
+            announcer.notify(announce.DELETE, write.before, write.reason)
         else:
-            announcer.tell(announce.CREATE if write.before is None
-                           else announce.UPDATE, write.after, write.reason)
+            announcer.notify(announce.CREATE if write.before is None
+                             else announce.UPDATE, write.after, write.reason)
 
     def _tell_of_lost(self) -> None:
         """Notify of leases that have lost a node and get no other."""
@@ -88,8 +88,8 @@ class _Part(feature.Part):
             with self.engine.database.read() as connection:
                 degraded = db_leases.read_of_reservations(connection, lost)
             for lease in degraded:
-                self.engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
-                                                 announce.DEGRADED)
+                self.engine.announcer.notify_lease(
+                    announce.LEASE_UPDATE, lease, announce.DEGRADED)
 
     def _tell_rehoused(self, event: change_module.Rehoused) -> None:
         with self.engine.database.snapshot() as connection:
@@ -99,8 +99,8 @@ class _Part(feature.Part):
                 flags[each].lease_id
                 for each in event.reservation_ids & flags.keys()})
         for lease in moved:
-            self.engine.announcer.tell_lease(announce.LEASE_UPDATE, lease,
-                                             announce.REPLACED)
+            self.engine.announcer.notify_lease(announce.LEASE_UPDATE, lease,
+                                               announce.REPLACED)
 
 
 def _of_step(write: change_module.Write[leases.Lease]
@@ -137,7 +137,7 @@ class Announcements(feature.Feature):
                 key = 'announced', event, reason
                 if key not in memory and write.after is not None:
                     memory[key] = True
-                    engine.announcer.tell_lease(event, write.after, reason)
+                    engine.announcer.notify_lease(event, write.after, reason)
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:

@@ -114,7 +114,7 @@ def let_go(engine: Engine, at_once: bool = False) -> None:
     def drop_all(claims: Collection[claimed_rows.Taken]) -> None:
         with engine.database.write() as connection:
             db_outbox.drop(connection, claims)
-    engine.unsent.let_go(drop_all, engine.timer(), at_once)
+    engine.unsent.release_due(drop_all, engine.timer(), at_once)
 
 
 def _put_aside(engine: Engine, ids: Collection[str], token: str, ttl: float,

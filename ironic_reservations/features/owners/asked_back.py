@@ -184,8 +184,8 @@ def tell(engine: Engine, lessees: Iterable[Lessee],
     """
     for each in lessees:
         if engine.asked_back.may_tell(each.lease.id, now):
-            engine.announcer.tell_lease(announce.LEASE_UPDATE, each.lease,
-                                        announce.ASKED_BACK)
+            engine.announcer.notify_lease(announce.LEASE_UPDATE, each.lease,
+                                          announce.ASKED_BACK)
 
 
 def _of_started(count: int, since: str, until: str) -> str:

@@ -197,8 +197,8 @@ def _end(engine: Engine, reservation: node_reservation.Reservation) -> None:
                 connection, reservation.uuid, reservation.node_uuid,
                 engine.clock())
     if retry.until_committed(attempt):
-        engine.announcer.tell(announce.DELETE, reservation,
-                              lifecycle.End.NODE_TAKEN)
+        engine.announcer.notify(announce.DELETE, reservation,
+                                lifecycle.End.NODE_TAKEN)
 
 
 def _obstacle(result: hold_cases.Result,

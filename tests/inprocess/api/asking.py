@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""An operator and members of projects, who ask an application with hosts."""
+"""An operator and members of projects, with an application with hosts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHER = {**MEMBER, 'x_project_id': 'blue'}
 
 
 def since(minor: int) -> str:
-    """Return the version header of who reads Blazar's API and our own."""
+    """Return the version header of a client of Blazar's API and of ours."""
     return f'reservation 1.0, baremetal-reservation 1.{minor}'
 
 
@@ -43,7 +43,7 @@ def lease(start: str, end: str, count: int = 1, properties: str = '',
           **more: Any) -> dict[str, Any]:
     """Return a request for a lease of hosts in January of 2050.
 
-    :param start: its day and hour, as in ``02 10``.
+    :param start: the day and hour of the start, as in ``02 10``.
     """
     return {'name': 'lease', 'start_date': f'2050-01-{start}:00',
             'end_date': f'2050-01-{end}:00',
@@ -51,11 +51,11 @@ def lease(start: str, end: str, count: int = 1, properties: str = '',
 
 
 class AskingCase(testtools.TestCase):
-    """An application, asked by a member of a project unless told otherwise.
+    """An application; by default, a member of a project sends the requests.
 
-    :cvar options: of its configuration, as ``group__name``.
-    :cvar nodes: what its hosts are, by their names.
-    :cvar version: that requests name unless they name another one.
+    :cvar options: options of its configuration, as ``group__name``.
+    :cvar nodes: the values of its hosts, by their names.
+    :cvar version: the default version of requests.
     """
 
     options: dict[str, Any] = {}
@@ -95,14 +95,14 @@ class AskingCase(testtools.TestCase):
     def ask(self, method: str, path: str, status: int = 200,
             document: Any = None, who: dict[str, str] | None = None,
             **more: Any) -> Any:
-        """Send a request, and return what its answer has."""
+        """Send a request, and return the body of the answer."""
         answer = self.send(method, path, status, document, who, **more)
         return answer.json if answer.body else None
 
     def book(self, *wish: Any, status: int = 201, query: str = '',
              who: dict[str, str] | None = None, version: str | None = None,
              **more: Any) -> Any:
-        """Ask for a lease, and return it, or what refuses it.
+        """Request a lease, and return the lease or the refusal.
 
         :param wish: as for :func:`lease`.
         """

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the declarative tests start from."""
+"""The initial states of the declarative tests."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def _application(environ: wsgi.Environ,
 
 
 def current_app() -> wsgi.Application:
-    """Return the application of whichever story runs.
+    """Return the application of the current story.
 
-    NOTE: asked for while the tests are being made, long before a story.
+    It is called while the tests are made, long before a story runs.
     """
     return _application
 
@@ -72,7 +72,7 @@ class FourNodes(fixture.GabbiFixture):
             os.environ[f'HEX_{name}'] = node.uuid.replace('-', '').upper()
 
     def stop_fixture(self) -> None:
-        """Remove everything."""
+        """Remove the application and its database."""
         global _world
         for name in self.nodes:
             for each in (name, f'HEX_{name}'):
@@ -83,10 +83,10 @@ class FourNodes(fixture.GabbiFixture):
 
 
 class LargeNodes(FourNodes):
-    """The same, of a size: the silver ones are twice as large."""
+    """The same nodes with sizes: the silver ones are twice as large."""
 
     def start_fixture(self) -> None:
-        """Say how large they are."""
+        """Set the sizes of the nodes."""
         super().start_fixture()
         assert _world is not None
         for name, what in NODES.items():
@@ -97,10 +97,10 @@ class LargeNodes(FourNodes):
 
 
 class BesideNova(LargeNodes):
-    """The same, connected to a Nova with flavors."""
+    """The same nodes, connected to a Nova with flavors."""
 
     def start_fixture(self) -> None:
-        """Have a Nova, with two public flavors and a private one."""
+        """Start a Nova with two public flavors and a private one."""
         self._nova = small_nova.SmallNova()
         self._nova.setUp()
         zeros = {f'resources:{name}': '0'
@@ -124,13 +124,14 @@ class BesideNova(LargeNodes):
 
 
 class SmallLimits(FourNodes):
-    """The same, where a page has two rows and a request three nodes."""
+    """The same nodes; a page has two rows, and a request may name three nodes.
+    """
 
     options = {'api__max_limit': 2, 'api__max_nodes_per_request': 3}
 
 
 class PublicEndpoint(FourNodes):
-    """The same, behind a proxy that the operator has named."""
+    """The same nodes, behind a proxy that the operator has configured."""
 
     options = {'api__public_endpoint': 'https://cloud.example/baremetal/'}
 

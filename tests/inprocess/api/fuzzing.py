@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests made from the OpenAPI description, and broken on purpose."""
+"""Requests that are made from the OpenAPI description, valid and broken."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from tests import examples
 from tests.inprocess.api import world
 
 _EXAMPLES = examples.drawn(40)
-#: What stands in a path where an id may stand.
+#: Words in a path at the place of an id.
 _PATHS = {'allocations', 'properties'}
 POSITIVE = schemathesis.GenerationMode.POSITIVE
 NEGATIVE = schemathesis.GenerationMode.NEGATIVE
-#: What an answer must be, whatever was asked.
+#: The checks of each answer.
 _CHECKS = [checks.not_a_server_error,
            openapi_checks.status_code_conformance,
            openapi_checks.content_type_conformance,
@@ -46,10 +46,9 @@ _CHECKS = [checks.not_a_server_error,
 
 
 class FuzzCase(testtools.TestCase):
-    """One operation, with good data or with bad.
+    """One operation, with valid or broken data.
 
-    :ivar version: the header that asks for one; ``None`` makes it a part of
-        what is made up.
+    :ivar version: the header with a version; ``None``: it is generated, too.
     """
 
     operation: str
@@ -59,18 +58,19 @@ class FuzzCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
-        # NOTE: what is drawn from the constants of the modules that happen to
-        # be loaded differs from one run to the next.
+        # Otherwise the constants of the loaded modules would change the
+        # generated data from one run to the next.
         self.useFixture(fixtures.MonkeyPatch(
             'hypothesis.internal.conjecture.providers._get_local_constants',
             providers.Constants))
         self.world = self.useFixture(world.OpenWorld())
 
     def fuzz(self, nodes: list[str], refused: bool) -> None:
-        """Send what is made up.
+        """Send generated requests.
 
-        :param nodes: that requests may be about.
-        :param refused: whether what breaks the description must be refused.
+        :param nodes: nodes for the requests.
+        :param refused: whether a request that breaks the description must be
+            refused.
         """
         found = self._described().find_operation_by_id(self.operation)
 
@@ -88,31 +88,32 @@ class FuzzCase(testtools.TestCase):
             expected = [*_CHECKS]
             if (answer.status_code == 405 and
                     _PATHS & {*(case.path_parameters or {}).values()}):
-                # NOTE: the id that was made up is the path of another.
+                # The generated id may be the path of another operation.
                 expected = [checks.not_a_server_error,
                             openapi_checks.allow_header_conformance]
             elif refused and answer.status_code != 413:
-                # NOTE: too large is a refusal, too, which is not known there.
+                # The checks do not know that 413 is a refusal, too.
                 expected.append(openapi_checks.negative_data_rejection)
             case.validate_response(answer, checks=expected)
 
         try:
             run()
         except failures.FailureGroup as found_wrong:
-            # NOTE: it is no Exception, and would end the whole run.
+            # NOTE: this group of errors is not an Exception, and would end the
+            # whole run.
             self.fail('\n'.join(str(each) for each
                                 in found_wrong.exceptions))
 
     def aim(self, case: Any, node: str) -> None:
-        """Have a request hit something that is there."""
+        """Let a request name an existing object."""
         raise NotImplementedError
 
     def _described(self) -> Any:
         raw = world.request(self.world, 'GET', '/openapi.json').json
         raw['servers'] = [{'url': '/'}]
         if self.version is not None:
-            # NOTE: otherwise a header that was broken on purpose would be
-            # expected to be refused, though it is never sent.
+            # NOTE: otherwise schemathesis would expect a refusal for a broken
+            # header that is never sent.
             for operation in self._operations(raw):
                 operation['parameters'] = [
                     each for each in operation['parameters']

@@ -40,8 +40,8 @@ def passwords(**users: str) -> str:
 class Standalone(world.World):
     """The application with the authentication of its configuration.
 
-    :param file: its text; by default the fixture of keystonemiddleware
-        answers for the Keystone there.
+    :param file: the text of the file; by default the fixture of
+        keystonemiddleware answers for Keystone.
     """
 
     def __init__(self, file: str = keystone_at('http://keystone.example'),
@@ -50,5 +50,5 @@ class Standalone(world.World):
         self.file = file
 
     def make_app(self) -> wsgi.Application:
-        """Make it as ironic-reservations-api does."""
+        """Make the application as ironic-reservations-api does."""
         return standalone.with_engine(self.conf, self.engine)

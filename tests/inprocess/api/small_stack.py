@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""JSON of any depth, read in a thread of 128 KiB as Ironic's are.
+"""JSON of any depth, read in a thread with a stack of 128 KiB as in Ironic.
 
 The program of :mod:`tests.inprocess.api.test_deep_json`: it prints one line
-for each request, and goes down with the first that takes the stack.
+for each request, and crashes at the first request that exceeds the stack.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ironic_reservations.guard import body_limits
 from tests.inprocess.api import world
 
 STACK = 131072
-#: Within what Python's own count of its recursion lets through.
+#: Depths within Python's own limit of recursion.
 DEPTHS = (17, 34, 101, 300, 980, 60000)
 _PROJECT = {'x_roles': 'member,reader', 'x_project_id': 'p'}
 _JSON = 'application/json'
@@ -96,7 +96,7 @@ def _guarded() -> None:
                     print('guard', depth, exc.status, flush=True)
                 else:
                     print('guard', depth, 200, flush=True)
-    # As deep as an operator may have it, whatever Ironic is told.
+    # The greatest depth that the operator may set.
     deepest = body_limits.of_ironic(_Deep(), _Deep()).deepest
     bodies.read_json(_nested(deepest).encode(), deepest)
     bodies.read_json(('{"a":' * deepest + '1' + '}' * deepest).encode(),
@@ -105,7 +105,7 @@ def _guarded() -> None:
 
 
 class _Deep:
-    """A configuration in which everything is as much as can be."""
+    """A configuration with all limits at their maximum."""
 
     max_body_size = 2**31
 
@@ -117,7 +117,7 @@ class _Deep:
 
 
 def main() -> None:
-    """Send all of it."""
+    """Send all requests."""
     application = world.World()
     application.setUp()
     try:

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The samples of the API reference are what the API takes and gives.
+"""The API accepts and returns the samples of the API reference.
 
-The stories in samples/ send each of them to the whole application, or compare
-its answer with it.
+The stories in samples/ send each request sample to the whole application, and
+compare each answer with its sample.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PREFIX = '/reservation'
 _NODES = {node['uuid'] for node in fixtures.SampleNodes.nodes.values()}
 #: The instance of the samples.
 _INSTANCE = 'ef1896b0-a794-425e-9396-e7557ad1bf61'
-#: What differs from one run to the next, and what stands for it.
+#: Values that differ between runs, and their placeholders.
 _CHANGING = (
     (r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00', '(time)'),
     (r'20[0-4]\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(\+00:00| UTC)?',
@@ -52,9 +52,9 @@ _CHANGING = (
 
 
 def settled(name: str, text: str) -> Any:
-    """Put placeholders where values differ from one run to the next.
+    """Replace values that differ between runs by placeholders.
 
-    :param name: of the sample; which of its hosts a lease gets may differ.
+    :param name: the name of the sample; a lease may get any of its hosts.
     """
     text = json.dumps(json.loads(text))
     for pattern, placeholder in _CHANGING:
@@ -71,31 +71,31 @@ def sample(name: str) -> Any:
 
 
 class Answered(base.ResponseHandler):
-    """``response_sample``: the sample that the answer is."""
+    """``response_sample``: the sample that equals the answer."""
 
     test_key_suffix = 'sample'
     test_key_value: list[str] = []
 
     def action(self, test: Any, name: str, value: Any = None) -> None:
-        """Compare them."""
+        """Compare the answer with the sample."""
         test.assertEqual(sample(name), settled(name, test.output))
 
 
 class Sent(base.ResponseHandler):
-    """``response_to_sample``: the sample that was sent, with values of now."""
+    """``response_to_sample``: a request sample, with current values."""
 
     test_key_suffix = 'to_sample'
     test_key_value: list[str] = []
 
     def action(self, test: Any, name: str, value: Any = None) -> None:
-        """Compare them."""
+        """Compare the request with the sample."""
         test.assertEqual(sample(name), settled(name, json.dumps(
             test.replace_template(test.test_data['data']))))
 
 
 def _application(environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-    """Serve it at the root, and below the prefix that Ironic has for it."""
+    """Serve the application at the root, and below Ironic's prefix."""
     if environ['PATH_INFO'].startswith(_PREFIX):
         environ['SCRIPT_NAME'] = _PREFIX
         environ['PATH_INFO'] = environ['PATH_INFO'].removeprefix(_PREFIX)
@@ -105,7 +105,7 @@ def _application(environ: wsgi.Environ,
 class TestSamples(testtools.TestCase):
 
     def test_no_sample_is_left_out(self) -> None:
-        """One that no story reads could say anything."""
+        """A sample that no story reads could be wrong."""
         told = ''.join(path.read_text() for path in _STORIES.iterdir())
         self.assertEqual(
             {str(path.relative_to(SAMPLES)) for path

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who reserved, changed, ended and was refused is written down."""
+"""Each change and each refusal is recorded with its author."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class TestAudit(asking.AskingCase):
                 self.logged.output.splitlines()]
 
     def _told(self, *keys: str) -> list[tuple[Any, ...]]:
-        """Return what the events have: keys, as ``reason.reasonCode``."""
+        """Return values of the events by keys such as ``reason.reasonCode``.
+        """
         return [tuple(functools.reduce(
             lambda found, key: found.get(key), key.split('.'), each)
             for key in keys) for each in self._events()]
@@ -72,7 +73,7 @@ class TestAudit(asking.AskingCase):
             'ttl': 60}, who or None)
 
     def test_life_of_a_reservation(self) -> None:
-        """Each step names who took it; the proof is nowhere."""
+        """Each step names its author, and no step names the proof."""
         proof = self._reserve()['reservation']['uuid']
         self._reserve(409)
         path = f'/v1/reservations/{proof}'
@@ -106,7 +107,7 @@ class TestAudit(asking.AskingCase):
                        'initiator.project_id', 'initiator.host.address')[0])
 
     def test_what_ends_by_itself(self) -> None:
-        """The service is told to have ended it, and why."""
+        """The service is the author of the end, with the reason."""
         proof = self._reserve()['reservation']['uuid']
         self.served.clock.ahead += datetime.timedelta(seconds=61)
         sweep.sweep(self.served.engine)
@@ -117,11 +118,11 @@ class TestAudit(asking.AskingCase):
                        'target.id', 'reason.reasonCode')[-1])
 
     def test_identifiers_are_valid_whoever_did_it_to_what(self) -> None:
-        """CADF wants uuids; pycadf warned of each other one."""
+        """CADF requires uuids; pycadf warned of other identifiers."""
         user = uuid.uuid4().hex
         with warnings.catch_warnings():
             warnings.simplefilter('error')
-            # NOTE: of keystone, of LDAP behind it, and of a file.
+            # Users of Keystone, of LDAP behind it, and of a file.
             for who in (user, user * 2, 'ada', ''):
                 self._reserve(409 if self._events() else 201, x_roles='member',
                               x_project_id='red', x_user_id=who)
@@ -145,7 +146,7 @@ class TestAudit(asking.AskingCase):
                 self.assertTrue(identifier.is_valid(each[part]['id']))
 
     def test_events_are_what_pycadf_makes_of_the_same(self) -> None:
-        """It checks each value; here nothing does while a request waits."""
+        """pycadf checks each value, which would delay requests."""
         self._reserve()
         self._reserve(409)
         record = self.served.engine.announcer.audit.record
@@ -162,7 +163,7 @@ class TestAudit(asking.AskingCase):
             self.assertEqual(_by_pycadf(each), each)
 
     def test_token_of_a_calendar(self) -> None:
-        """Is told by whose it is, and never itself."""
+        """The event names the user of the token, not the token."""
         made = self.ask('POST', '/v1/calendar/token', 201)
         self.ask('DELETE', '/v1/calendar/token', 204)
         self.assertEqual([('create', '201'), ('delete', '204')],
@@ -171,7 +172,7 @@ class TestAudit(asking.AskingCase):
         self.assertNotIn(made['calendar_token']['token'], self.logged.output)
 
     def test_maintenance_window(self) -> None:
-        """It takes nodes from others: who booked it, and who ended it."""
+        """A window takes nodes from leases, so its events name the author."""
         self.served.look_outside()
         wanted = {'name': 'firmware', 'nodes': [self.node],
                   'ends_at': '2050-01-01T00:00:00+00:00'}
@@ -190,14 +191,14 @@ class TestAudit(asking.AskingCase):
         self._check_targets('maintenance')
 
     def test_property_of_hosts(self) -> None:
-        """It is the target, and no host is called so."""
+        """The property is the target; no host has its name."""
         self.ask('PATCH', '/v1/os-hosts/properties/rack', 404,
                  {'private': True}, asking.OPERATOR)
         self.assertEqual([('rack',)], self._told('target.name'))
         self._check_targets('host_property')
 
     def test_whatever_changes_something_is_recorded(self) -> None:
-        """All that the description has, so that none is forgotten."""
+        """Each operation of the description that writes is recorded."""
         described = self.ask('GET', '/openapi.json')
         walked = 0
         for path, operations in described['paths'].items():
@@ -215,7 +216,7 @@ class TestAudit(asking.AskingCase):
         self.assertGreaterEqual(walked, 14)
 
     def test_dry_run_that_is_false_is_recorded(self) -> None:
-        """It changes something; one that is true does not, however spelt."""
+        """A dry run is not recorded, in any spelling; a false one is."""
         self.open_host('host')
         before = len(self._events())
         for query, status, recorded in (
@@ -231,12 +232,12 @@ class TestAudit(asking.AskingCase):
             events[0]['reason']['reasonCode']))
 
     def test_nobody_fills_the_log_without_credentials(self) -> None:
-        """401 is not recorded."""
+        """A 401 is not recorded."""
         self._reserve(401, x_user_id='x')
         self.assertEqual([], self._events())
 
     def test_switched_off(self) -> None:
-        """Nothing is written."""
+        """No event is written."""
         self.served = self.useFixture(world.World(audit__log=False))
         self.node = self.served.ironic.add(owner='red').uuid
         self._reserve()
@@ -244,9 +245,9 @@ class TestAudit(asking.AskingCase):
 
 
 def _by_pycadf(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event as pycadf makes it of the values of another one."""
+    """Return the event of pycadf for the values of another event."""
     initiator = dict(event['initiator'])
-    # NOTE: keys beside those of CADF, as other services have them, too.
+    # Keys that CADF does not define, as in other services.
     beside = {key: initiator.pop(key) for key in (
         'project_id', 'system_scope', 'request_id', 'global_request_id')
         if key in initiator}

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whatever is sent: a 4xx with a stable code, and nothing changed."""
+"""Each bad request gets a 4xx with a stable code and changes nothing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ GOOD = json.dumps({'instance_uuid': INSTANCE, 'node_uuid': [NODE]}).encode()
 
 
 class TestNothingIsReserved(testscenarios.WithScenarios, testtools.TestCase):
-    """Bodies of POST that are refused, from bytes up to meaning."""
+    """Refused bodies of POST, from wrong bytes to wrong meanings."""
 
     scenarios = [
         _raw('no_body', b''),
@@ -198,7 +198,7 @@ class TestNothingIsReserved(testscenarios.WithScenarios, testtools.TestCase):
         self.world.ironic.add(uuid=NODE)
 
     def test_refused_and_nothing_changed(self) -> None:
-        """A refusal with its code leaves no row behind."""
+        """Each refusal has its code, and no row is left."""
         answer = world.request(self.world, 'POST', PATH, raw=self.raw,
                                environ=self.environ)
         self.assertEqual(self.expected, (answer.status, answer.code),
@@ -210,7 +210,7 @@ class TestNothingIsReserved(testscenarios.WithScenarios, testtools.TestCase):
 
 class TestKeysOfLaterVersions(testscenarios.WithScenarios,
                               testtools.TestCase):
-    """Before its version a key is unknown, and the refusal names both."""
+    """A key before its version is unknown, and the refusal names both."""
 
     scenarios = [
         (f'{key}_at_1.{minor}', {'key': key, 'value': value, 'minor': minor,
@@ -227,7 +227,7 @@ class TestKeysOfLaterVersions(testscenarios.WithScenarios,
     since: int
 
     def test_unknown_and_told_when_it_came(self) -> None:
-        """The key and the version that has it are in the sentence."""
+        """The sentence has the key and its version."""
         served = self.useFixture(world.OpenWorld())
         answer = world.request(
             served, 'POST', PATH,
@@ -240,7 +240,7 @@ class TestKeysOfLaterVersions(testscenarios.WithScenarios,
 
 
 class TestNothingIsRenewed(testscenarios.WithScenarios, testtools.TestCase):
-    """Patches that are refused."""
+    """Refused patches."""
 
     scenarios = [(name, {'patch': patch, 'expected': expected})
                  for name, patch, expected in (
@@ -287,7 +287,7 @@ class TestNothingIsRenewed(testscenarios.WithScenarios, testtools.TestCase):
     expected: tuple[int, str]
 
     def test_refused_and_nothing_changed(self) -> None:
-        """The reservation ends when it did before."""
+        """The end of the reservation is the same as before."""
         served = self.useFixture(world.OpenWorld())
         served.ironic.add(uuid=NODE)
         made = world.request(served, 'POST', PATH, {
@@ -300,7 +300,7 @@ class TestNothingIsRenewed(testscenarios.WithScenarios, testtools.TestCase):
 
 
 class TestElsewhere(testscenarios.WithScenarios, testtools.TestCase):
-    """Paths, queries, methods and headers that are refused."""
+    """Refused paths, queries, methods and headers."""
 
     scenarios = [(name, {'request': request, 'expected': expected,
                          'environ': environ})
@@ -355,7 +355,7 @@ class TestElsewhere(testscenarios.WithScenarios, testtools.TestCase):
     environ: dict[str, Any]
 
     def test_refused(self) -> None:
-        """A refusal with its code."""
+        """Each refusal has its code."""
         served = self.useFixture(world.OpenWorld())
         answer = world.request(served, *self.request, **self.environ)
         self.assertEqual(self.expected, (answer.status, answer.code),
@@ -364,7 +364,7 @@ class TestElsewhere(testscenarios.WithScenarios, testtools.TestCase):
 
 
 class TestSpellings(testtools.TestCase):
-    """What is taken, in whichever spelling."""
+    """Accepted values in several spellings."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -376,7 +376,7 @@ class TestSpellings(testtools.TestCase):
             'instance_uuid': INSTANCE, 'node_uuid': [NODE], **what})
 
     def test_uuids_are_answered_canonical(self) -> None:
-        """Upper case and no hyphens in, lower case and hyphens out."""
+        """Upper case without hyphens becomes lower case with hyphens."""
         made = self._post(instance_uuid=INSTANCE.upper().replace('-', ''),
                           node_uuid=[NODE.upper()]).json['reservation']
         self.assertEqual((INSTANCE, NODE),
@@ -387,7 +387,7 @@ class TestSpellings(testtools.TestCase):
         self.assertEqual(made, found.json['reservation'])
 
     def test_another_zone_is_answered_in_utc(self) -> None:
-        """The same instant, in UTC, to the microsecond."""
+        """The answer has the same instant in UTC, to the microsecond."""
         end = (datetime.datetime.now(datetime.UTC)
                + datetime.timedelta(seconds=500)).replace(microsecond=120000)
         east = end.astimezone(datetime.timezone(datetime.timedelta(hours=9)))
@@ -396,7 +396,7 @@ class TestSpellings(testtools.TestCase):
                          made.json['reservation']['expires_at'])
 
     def test_whole_seconds_have_no_fraction(self) -> None:
-        """As Ironic writes them."""
+        """The format is that of Ironic."""
         end = (datetime.datetime.now(datetime.UTC)
                + datetime.timedelta(seconds=500)).replace(microsecond=0)
         made = self._post(expires_at=end.strftime('%Y-%m-%dT%H:%M:%Sz'))
@@ -404,7 +404,7 @@ class TestSpellings(testtools.TestCase):
                          made.json['reservation']['expires_at'])
 
     def test_shortest_and_longest_times_are_taken(self) -> None:
-        """The bounds themselves are within them."""
+        """The limits themselves are allowed."""
         self.assertEqual(201, self._post(ttl=10).status)
         uuid_ = self._post().json['reservation']['uuid']
         renewed = world.request(
@@ -414,13 +414,13 @@ class TestSpellings(testtools.TestCase):
         self.assertEqual(200, renewed.status)
 
     def test_limit_beyond_all_bounds_is_the_greatest(self) -> None:
-        """As with any limit above the operator's."""
+        """A limit above the operator's becomes the operator's."""
         answer = world.request(self.world, 'GET',
                                f'{PATH}?limit=' + '9' * 40)
         self.assertEqual(200, answer.status)
 
     def test_charset_utf_8_is_taken(self) -> None:
-        """In any case and in quotes."""
+        """The name may have any case, and quotes."""
         answer = world.request(
             self.world, 'POST', PATH, raw=GOOD,
             environ={'CONTENT_TYPE': 'Application/JSON; charset="UTF-8"'})
@@ -428,7 +428,8 @@ class TestSpellings(testtools.TestCase):
 
 
 def _check_shape(case: testtools.TestCase, answer: world.Answer) -> None:
-    """An error has Ironic's shape and the working group's, and no more."""
+    """Check that an error has only the fields of Ironic and of the API group.
+    """
     fault = json.loads(answer.json['error_message'])
     case.assertEqual({'faultcode', 'faultstring', 'debuginfo'}, set(fault))
     case.assertEqual('Client', fault['faultcode'])

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Dates that clients without seconds send back."""
+"""Dates that clients send back without seconds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MINUTE = '%Y-%m-%d %H:%M'
 
 
 class TestSentBack(asking.AskingCase):
-    """A date in minutes that the lease has with seconds is no change."""
+    """The date of a lease without its seconds is not a change."""
 
     nodes = {'compute-1': {'resource_class': 'gold'}}
     member = operator = {}
@@ -35,7 +35,7 @@ class TestSentBack(asking.AskingCase):
 
     def setUp(self) -> None:
         super().setUp()
-        # NOTE: now is in the middle of a minute.
+        # The clock is in the middle of a minute.
         now = self.served.clock()
         self.served.clock.ahead += datetime.timedelta(
             seconds=90 - now.second, microseconds=-now.microsecond)
@@ -55,7 +55,7 @@ class TestSentBack(asking.AskingCase):
         return self.ask('PUT', self.path, 200, what)['lease']
 
     def test_start_of_a_lease_that_has_started(self) -> None:
-        """It stays as it is, with seconds."""
+        """The start keeps its seconds."""
         for start in (self.minutes('start_date'), self.lease['start_date']):
             for key in ('start_date', 'start'):
                 changed = self.changed(**{
@@ -64,18 +64,18 @@ class TestSentBack(asking.AskingCase):
                                  changed['start_date'])
 
     def test_end(self) -> None:
-        """Nothing is shortened by seconds."""
+        """The lease is not shortened by seconds."""
         self.assertEqual(self.lease, self.changed(
             start_date=self.minutes('start_date'),
             end_date=self.minutes('end_date')))
 
     def test_date_with_seconds_is_what_it_says(self) -> None:
-        """Also where they are none."""
+        """This holds for zero seconds, too."""
         changed = self.changed(end_date='2050-01-02T10:00:00')
         self.assertEqual('2050-01-02T10:00:00.000000', changed['end_date'])
 
     def test_another_minute_is_another_start(self) -> None:
-        """That of a lease that has started cannot be changed."""
+        """The start of a lease that has started cannot change."""
         start = datetime.datetime.fromisoformat(self.lease['start_date'])
         for minutes in (-1, 1):
             answer = self.ask('PUT', self.path, 409, {

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Hosts in Blazar's format: their names, and what is promised of them."""
+"""Hosts in Blazar's format: their names and their allocations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class HostsCase(asking.AskingCase):
         return world.OpenWorld()
 
     def on(self, text: str, status: int = 201) -> Any:
-        """Ask for one host by a condition, and return where it would be."""
+        """Request one host by a condition, and return the planned host."""
         answer = self.ask('POST', '/v1/leases?dry_run=true',
                           200 if status == 201 else status, {
                               **_DAY, 'name': 'on', 'reservations':
@@ -46,21 +46,21 @@ class HostsCase(asking.AskingCase):
 
 
 class TestName(HostsCase):
-    """What Nova calls a bare-metal host is the UUID of its node."""
+    """Nova's name of a bare-metal host is the UUID of its node."""
 
     def setUp(self) -> None:
         super().setUp()
         self.one, self.two = self.ask('GET', '/v1/os-hosts')['hosts']
 
     def test_of_a_node(self) -> None:
-        """The UUID; the name of the node has a key of its own."""
+        """The name is the UUID; the name of the node has a key of its own."""
         for host, name in ((self.one, 'compute-1'), (self.two, 'compute-2')):
             self.assertEqual(
                 (host['node_uuid'], name),
                 (host['hypervisor_hostname'], host['name']))
 
     def test_of_a_node_without_a_name(self) -> None:
-        """The UUID, too; and no name."""
+        """The name is the UUID, and there is no name of the node."""
         node = self.served.ironic.add(resource_class='gold')
         host = self.ask('POST', '/v1/os-hosts', 201,
                         {'name': node.uuid})['host']
@@ -68,7 +68,7 @@ class TestName(HostsCase):
                                              host['name']))
 
     def test_in_conditions(self) -> None:
-        """The UUID and the name both match, alone and among others."""
+        """The UUID and the name match, alone and in a list."""
         uuid, other = self.one['node_uuid'], self.two['node_uuid']
         for mine in (uuid, 'compute-1'):
             for text, found in (
@@ -84,13 +84,13 @@ class TestName(HostsCase):
         self.on('["==", "$hypervisor_hostname", "compute-3"]', 409)
 
     def test_is_no_name_for_a_capability(self) -> None:
-        """A host has a name already."""
+        """The key is reserved for the name of the host."""
         self.assertIn('name', self.ask(
             'PUT', '/v1/os-hosts/1', 400, {'name': 'x'})['error_message'])
 
 
 class TestAllocations(HostsCase):
-    """What is promised of each host."""
+    """The allocations of each host."""
 
     def made(self, **what: Any) -> Any:
         """Make a lease of a host."""
@@ -99,13 +99,13 @@ class TestAllocations(HostsCase):
         })['lease']
 
     def listed(self, query: str = '') -> dict[str, list[Any]]:
-        """Return what is promised, by the ids of the hosts."""
+        """Return the allocations by the ids of the hosts."""
         found = self.ask('GET', f'/v1/os-hosts/allocations{query}')
         return {each['resource_id']: each['reservations']
                 for each in found['allocations']}
 
     def test_of_hosts_that_are_free(self) -> None:
-        """They are in the list, with nothing."""
+        """They are in the list, without reservations."""
         self.assertEqual({'1': [], '2': []}, self.listed())
         lease = self.made()
         reservation, = lease['reservations']
@@ -116,8 +116,7 @@ class TestAllocations(HostsCase):
             sorted(self.listed().values(), key=len))
 
     def test_of_one_lease(self) -> None:
-        """A filter narrows what is promised, and not the hosts, as in Blazar.
-        """
+        """A filter hides allocations but no hosts, as in Blazar."""
         first, second = self.made(), self.made(name='two')
         for query in (f'?lease_id={first["id"]}',
                       f'?reservation_id={first["reservations"][0]["id"]}'):
@@ -129,7 +128,7 @@ class TestAllocations(HostsCase):
         self.assertNotEqual(first['id'], second['id'])
 
     def test_start_is_that_of_the_lease(self) -> None:
-        """It is not the time at which a host came to it."""
+        """The start is not the time at which a host replaced another."""
         lease = self.made(start_date='now')
         self.served.clock.ahead += datetime.timedelta(hours=1)
         grown = self.ask('PUT', f'/v1/leases/{lease["id"]}', 200, {

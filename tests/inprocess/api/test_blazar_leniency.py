@@ -10,8 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What Blazar accepts of its clients is accepted here, or refused with a why.
-"""
+"""Input that Blazar accepts is accepted here, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -27,10 +26,10 @@ _GOOD: dict[str, Any] = {
     'name': 'good', 'start_date': '2050-01-01 10:00',
     'end_date': '2050-01-02 10:00', 'reservations': [_ONE], 'events': []}
 _SIZES = {'vcpus': 1, 'memory_mb': 512, 'disk_gb': 1, 'amount': 1}
-#: All that a request for a lease may leave out.
+#: The optional keys of a request for a lease.
 _OPTIONAL = ('start', 'end', 'before_end_date', 'events', 'between',
              'duration', 'fix_before', 'on_refusal', 'priority')
-#: The same for a change.
+#: The optional keys of a change.
 _CHANGEABLE = ('name', 'start_date', 'end_date', 'start', 'end',
                'before_end_date', 'reservations', 'events', 'heal', 'between',
                'duration', 'fix_before')
@@ -68,17 +67,17 @@ class LenientCase(asking.AskingCase):
 
 
 class TestNull(LenientCase):
-    """Null is a value that is left out."""
+    """Null equals a key that is left out."""
 
     def test_in_a_new_lease(self) -> None:
-        """In each key that may be left out, one by one and all at once."""
+        """Each optional key may be null, alone and together."""
         for names in (*((name,) for name in _OPTIONAL), _OPTIONAL):
             with self.subTest(names):
                 lease = self.made(**dict.fromkeys(names))
                 self.send('DELETE', f'/v1/leases/{lease["id"]}', 204)
 
     def test_in_conditions(self) -> None:
-        """Of hosts and of instances: a null condition is none."""
+        """A null condition of hosts or instances is no condition."""
         for wish in (
                 {**_ONE, 'hypervisor_properties': None,
                  'resource_properties': None, 'before_end': None},
@@ -90,7 +89,7 @@ class TestNull(LenientCase):
             self.send('DELETE', f'/v1/leases/{lease["id"]}', 204)
 
     def test_where_a_value_is_needed(self) -> None:
-        """It is missing, and the refusal says so."""
+        """The refusal says that the value is missing."""
         for what, said in (
                 ({'name': None}, 'Missing parameter name'),
                 ({'end_date': None}, 'Missing parameter end_date'),
@@ -102,7 +101,7 @@ class TestNull(LenientCase):
             self.assertIn(said, answer['error_message'])
 
     def test_in_a_key_that_does_not_exist(self) -> None:
-        """It is refused as any other value of it."""
+        """It is refused like any other value of the key."""
         self.assertIn('colour', self.ask(
             'POST', '/v1/leases', 400,
             {**_GOOD, 'colour': None})['error_message'])
@@ -120,7 +119,7 @@ class TestNull(LenientCase):
                     lease, **dict.fromkeys(names)))
 
     def test_in_the_conditions_of_a_change(self) -> None:
-        """It takes the condition away, as in Blazar."""
+        """It removes the condition, as in Blazar."""
         lease = self.made(reservations=[{
             **_ONE, 'resource_properties': '["==", "$vcpus", "64"]',
             'hypervisor_properties': '["==", "$vcpus", "64"]'}])
@@ -130,7 +129,7 @@ class TestNull(LenientCase):
                                     changed['hypervisor_properties']))
 
     def test_in_a_new_host(self) -> None:
-        """A capability of null is one that the host does not have."""
+        """The host does not have a capability of null."""
         self.served.ironic.add(name='compute-2', resource_class='gold')
         host = self.ask('POST', '/v1/os-hosts', 201, {
             'name': 'compute-2', 'resource_class': None, 'gpu': None,
@@ -140,10 +139,10 @@ class TestNull(LenientCase):
 
 
 class TestKeys(LenientCase):
-    """Those that Blazar's reference documents."""
+    """The keys that Blazar's reference documents."""
 
     def test_events_of_a_change(self) -> None:
-        """The reference's own example has an empty list of them."""
+        """The example of the reference has an empty list of events."""
         lease = self.made()
         self.assertEqual(lease, self.changed(lease, events=[]))
         refused = self.changed(lease, 400, events=[
@@ -152,12 +151,12 @@ class TestKeys(LenientCase):
         self.assertIn('before_end_date', refused['error_message'])
 
     def test_time_of_an_event(self) -> None:
-        """Under the name that it has in the reference."""
+        """The key has the name of the reference."""
         self.made(events=[{'event_type': 'notification',
                            'time': '2050-01-01 11:00'}])
 
     def test_both_times_of_an_event(self) -> None:
-        """They mean the same, so that one of them is refused."""
+        """Both keys mean the same, so one of them is refused."""
         self.assertIn('mean the same', self.ask('POST', '/v1/leases', 400, {
             **_GOOD, 'events': [{'event_type': 'notification',
                                  'time': '2050-01-01 11:00',
@@ -165,7 +164,7 @@ class TestKeys(LenientCase):
         })['error_message'])
 
     def test_type_of_a_reservation_in_a_change(self) -> None:
-        """The same one is accepted; another one is another lease."""
+        """The same type is accepted; another type is refused."""
         lease = self.made()
         kept = self.part(lease, resource_type='physical:host')
         self.assertEqual(lease['reservations'][0], kept)
@@ -173,7 +172,7 @@ class TestKeys(LenientCase):
         self.assertIn('physical:host', refused['error_message'])
 
     def test_before_end_in_a_change(self) -> None:
-        """It is kept as it is in a new lease."""
+        """The value is kept, as in a new lease."""
         lease = self.made()
         self.assertEqual('snapshot', self.part(
             lease, before_end='snapshot')['before_end'])
@@ -182,7 +181,7 @@ class TestKeys(LenientCase):
         self.part(lease, 400, before_end='explode')
 
     def test_before_end_of_instances(self) -> None:
-        """They have none, in a new lease and in a change."""
+        """Instances have no such action, in a new lease and in a change."""
         lease = self.made(reservations=[
             {**_SIZES, 'resource_type': 'virtual:instance'}])
         self.part(lease, 400, before_end='default')
@@ -192,7 +191,7 @@ class TestQueries(LenientCase):
     """Parameters that Blazar ignores."""
 
     def test_are_ignored_where_nothing_is_written(self) -> None:
-        """The client gets what there is."""
+        """The client gets the whole answer."""
         lease = self.made()
         for path in ('/v1/leases', f'/v1/leases/{lease["id"]}',
                      '/v1/os-hosts', '/v1/os-hosts/1',
@@ -204,23 +203,23 @@ class TestQueries(LenientCase):
                     self.ask('GET', f'{path}?all_tenants=1&colour=red'))
 
     def test_are_refused_where_something_is_written(self) -> None:
-        """A dry run that is misspelt must not be a lease."""
+        """A mistyped dry run must not make a lease."""
         answer = self.ask('POST', '/v1/leases?dryrun=true', 400, _GOOD)
         self.assertIn("'dryrun'", answer['error_message'])
         self.assertEqual([], self.ask('GET', '/v1/leases')['leases'])
 
     def test_of_our_own_resources(self) -> None:
-        """Are never ignored."""
+        """They are never ignored."""
         for path in ('/v1/availability', '/v1/limits'):
             self.send('GET', f'{path}?all_tenants=1', 400,
                       version=world.LATEST)
 
 
 class TestBodies(LenientCase):
-    """Of requests that have none in the reference."""
+    """Bodies of requests that have none in the reference."""
 
     def test_are_ignored(self) -> None:
-        """Clients send them, empty or not; Blazar reads none of them."""
+        """Clients send them, empty or not; Blazar ignores them."""
         lease = self.made()
         for raw in (b'', b'{}', b'null'):
             for path in ('/v1/leases', f'/v1/leases/{lease["id"]}',
@@ -234,15 +233,15 @@ class TestBodies(LenientCase):
         self.send('DELETE', f'/v1/leases/{lease["id"]}', 204, raw=b'{}')
 
     def test_of_our_own_resources(self) -> None:
-        """Are refused."""
+        """They are refused."""
         self.send('GET', '/v1/limits', 400, raw=b'{}', version=world.LATEST)
 
 
 class TestDates(LenientCase):
-    """With zones in each spelling of ISO 8601."""
+    """Dates with zones in each spelling of ISO 8601."""
 
     def test_zones(self) -> None:
-        """With a colon, without one, and hours alone."""
+        """A zone may have a colon or none, or hours only."""
         for zone in ('+01:00', '+0100', '+01'):
             lease = self.made(start_date=f'2050-01-01T11:00:00{zone}')
             self.assertEqual('2050-01-01T10:00:00.000000',
@@ -250,7 +249,7 @@ class TestDates(LenientCase):
             self.send('DELETE', f'/v1/leases/{lease["id"]}', 204)
 
     def test_zones_that_are_none(self) -> None:
-        """Are refused."""
+        """They are refused."""
         for zone in ('+1', '+01:0', '+010', '+0160', '01:00', '+01:00:00'):
             self.send('POST', '/v1/leases', 400, {
                 **_GOOD, 'start_date': f'2050-01-01T11:00:00{zone}'})
@@ -260,7 +259,7 @@ class TestCapabilities(LenientCase):
     """Values of hosts."""
 
     def test_true_is_a_value(self) -> None:
-        """It is kept as the word that Blazar's samples have."""
+        """The value is the word of Blazar's samples."""
         host = self.ask('PUT', '/v1/os-hosts/1', 200, {
             'gpu': True, 'ssd': False, 'slots': 4})['host']
         self.assertEqual(('True', 'False', '4'),
@@ -281,7 +280,7 @@ class TestCapabilities(LenientCase):
             self.assertIn('true or false', answer['error_message'])
 
     def test_private_in_text(self) -> None:
-        """The same for the other flag."""
+        """The other flag is read in the same way."""
         self.ask('PUT', '/v1/os-hosts/1', 200, {'gpu': 'a100'})
         self.assertIs(True, self.ask(
             'PATCH', '/v1/os-hosts/properties/gpu', 200,

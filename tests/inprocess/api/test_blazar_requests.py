@@ -10,7 +10,8 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What Blazar's public clients send is accepted, or refused with a why."""
+"""Requests of Blazar's public clients are accepted, or refused with a reason.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +36,9 @@ def _documents() -> list[tuple[str, dict[str, Any]]]:
 
 
 class TestRequests(testscenarios.WithScenarios, testtools.TestCase):
-    """Those of each client, one after the other, on a cloud with a flavor.
+    """The requests of each client, in order, on a cloud with a flavor.
 
-    :ivar count: the number of hosts that are there.
+    :ivar count: the number of hosts.
     """
 
     scenarios = _documents()
@@ -65,7 +66,7 @@ class TestRequests(testscenarios.WithScenarios, testtools.TestCase):
         self.kept: dict[str, str] = {}
 
     def test_all(self) -> None:
-        """Each is answered as the document says."""
+        """Each request gets the answer of the document."""
         for step in self.requests:
             method, path, *body = self.filled(step['sends'])
             answer = world.request(
@@ -89,7 +90,7 @@ class TestRequests(testscenarios.WithScenarios, testtools.TestCase):
 
     def lacking(self, wanted: Any, found: Any,
                 where: str = '') -> Iterator[str]:
-        """Return where an answer has not what it has to have."""
+        """Return the differences between an answer and its requirements."""
         if isinstance(wanted, dict) and isinstance(found, dict):
             for key, value in wanted.items():
                 yield from self.lacking(value, found.get(key),
@@ -103,7 +104,7 @@ class TestRequests(testscenarios.WithScenarios, testtools.TestCase):
             yield f'{where} is {found!r}'
 
     def filled(self, value: Any) -> Any:
-        """Put what was kept where $names stand."""
+        """Replace $names by the values that were kept."""
         if isinstance(value, dict):
             return {key: self.filled(each) for key, each in value.items()}
         if isinstance(value, list):

@@ -35,7 +35,7 @@ _PLUGIN = 'blazar_tempest_plugin'
 _HYPERVISORS = '/compute/v2.1/os-hypervisors'
 _SERVICE = '/reservation'
 _HOST = 'compute-1'
-#: What does not hold yet: a lease of no hosts at all is refused.
+#: Unmet expectation: a lease of no hosts at all is refused.
 _UNMET = {'leases': ('post new lease', 'get new lease', 'delete new lease')}
 
 _world: world_module.World | None = None
@@ -43,7 +43,7 @@ _world: world_module.World | None = None
 
 def _cloud(environ: wsgi.Environ,
            start_response: wsgi.StartResponse) -> Iterable[bytes]:
-    """Be all that the stories ask of a cloud, behind one address."""
+    """Serve everything that the stories need from a cloud, at one address."""
     assert _world is not None
     if environ['PATH_INFO'] == _HYPERVISORS:
         start_response('200 OK', [('Content-Type', 'application/json')])
@@ -55,7 +55,7 @@ def _cloud(environ: wsgi.Environ,
 
 
 class OneNode(fixture.GabbiFixture):
-    """A cloud with a node that is no host yet, for each file anew."""
+    """A cloud with a node that is not a host yet, new for each file."""
 
     def start_fixture(self) -> None:
         """Start with an empty database."""
@@ -66,7 +66,7 @@ class OneNode(fixture.GabbiFixture):
         _world.ironic.add(name=_HOST, resource_class='gold')
 
     def stop_fixture(self) -> None:
-        """Remove everything."""
+        """Remove the application and its database."""
         global _world
         os.environ.pop('OS_TOKEN', None)
         assert _world is not None
@@ -75,8 +75,8 @@ class OneNode(fixture.GabbiFixture):
 
 
 def _gabbits() -> pathlib.Path:
-    # NOTE: found, not imported: the plugin's own fixtures want a Keystone,
-    # and a Tempest that is configured.
+    # The file is found, not imported: the plugin's own fixtures need a
+    # Keystone and a configured Tempest.
     spec = importlib.util.find_spec(_PLUGIN)
     assert spec is not None and spec.origin is not None
     return pathlib.Path(spec.origin).parent / 'tests' / 'api' / 'gabbits'

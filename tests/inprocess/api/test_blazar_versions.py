@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Versions are negotiated alike on all resources."""
+"""Versions are negotiated in the same way on all resources."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class VersionsCase(asking.AskingCase):
 
 
 class TestNegotiated(VersionsCase):
-    """On resources in Blazar's format, for both lines of versions."""
+    """Resources in Blazar's format, with both lines of versions."""
 
     def test_version_that_is_not_served(self) -> None:
-        """The range is in the headers and in the error."""
+        """The headers and the error contain the range."""
         for asked in ('1.999', '2.0', '1', 'new', '', '1.0.0', '-1.0'):
             for path in (*_PATHS, '/v1/reservations'):
                 with self.subTest(f'{asked} {path}'):
@@ -66,7 +66,7 @@ class TestNegotiated(VersionsCase):
                     self.assertNotIn(versions.HEADER, answer.headers)
 
     def test_range_of_both_lines(self) -> None:
-        """Whichever of them cannot be served."""
+        """The refusal has both ranges, whichever version is not served."""
         for asked in (f'reservation 1.0, {_LATER}',
                       f'{_LATER}, reservation 1.0', _LATER,
                       'reservation 1.7, baremetal-reservation 1.3',
@@ -77,12 +77,12 @@ class TestNegotiated(VersionsCase):
                 answer.headers[versions.MAXIMUM_HEADER]))
 
     def test_two_versions_at_once(self) -> None:
-        """Are not served, as on reservations."""
+        """They are refused, as on reservations."""
         self.send('GET', '/v1/leases', 406, version=(
             'baremetal-reservation 1.1, baremetal-reservation 1.2'))
 
     def test_version_that_is_served(self) -> None:
-        """Is in the answer."""
+        """The answer contains the version."""
         for asked, used in (
                 ('baremetal-reservation 1.12', '1.12'),
                 ('baremetal-reservation latest', _OWN)):
@@ -93,7 +93,7 @@ class TestNegotiated(VersionsCase):
                     answer.headers[versions.HEADER])
 
     def test_clients_of_blazar(self) -> None:
-        """Ask for no version, or for Blazar's, and hear of that alone."""
+        """They send no version, or Blazar's, and see only Blazar's."""
         for asked in (None, 'reservation 1.0', 'reservation latest',
                       'compute 2.999, reservation 1.0', 'compute 9.9'):
             for path in _PATHS:
@@ -115,8 +115,7 @@ class TestNewerClient(VersionsCase):
         self.assertEqual('1.999', client_versions.LATEST)
 
     def test_goes_down_by_itself(self) -> None:
-        """And gets what it asks for, which is served: a place in the queue.
-        """
+        """It gets the feature that it requests: a place in the queue."""
         client = ironic_client.get_client(
             '1', endpoint=self.http.url, os_ironic_api_version='1.95')
         made = lease.LeaseManager(client).post({
@@ -128,7 +127,7 @@ class TestNewerClient(VersionsCase):
         self.assertEqual('1', found.id)
 
     def test_openstacksdk_goes_down_by_itself(self) -> None:
-        """The other library, too."""
+        """openstacksdk negotiates in the same way."""
         conn = openstack.connect(
             load_yaml_config=False, load_envvars=False, auth_type='none',
             endpoint=self.http.url)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which leases the refusal of another one names."""
+"""The names of leases in the refusal of another lease."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TestBlockerNames(asking.AskingCase):
         self.there = self.book('02 10', '02 18', name='there')
 
     def refused(self, **more: Any) -> Any:
-        """Ask for a lease that meets the other one."""
+        """Request a lease that overlaps the other one."""
         return self.book('02 08', '02 12', status=409, **more)
 
     def blocker(self, refused: dict[str, Any]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class TestBlockerNames(asking.AskingCase):
         return found
 
     def test_lease_of_the_own_project_is_named(self) -> None:
-        """By a dry run, a refused lease and a refused change."""
+        """A dry run, a refused lease and a refused change name it."""
         named = {'start_date': '2050-01-02T10:00:00+00:00',
                  'end_date': '2050-01-02T18:00:00+00:00', 'own': True,
                  'reservation_id': self.there['reservations'][0]['id'],
@@ -84,7 +84,7 @@ class TestBlockerNames(asking.AskingCase):
             set(self.blocker(self.refused(version=asking.since(22)))))
 
     def test_user_is_named(self) -> None:
-        """Leases of the whole project are the caller's own."""
+        """All leases of the project are the caller's own."""
         there = self.book('05 10', '05 18', who={**asking.MEMBER,
                                                  'x_user_id': 'rose'})
         blocker = self.blocker(self.book(
@@ -117,7 +117,7 @@ class TestUsersWithoutProjects(asking.AskingCase):
         self.there = self.book('02 10', '02 18', name='there')
 
     def blocker(self, user: str, **more: Any) -> Any:
-        """Return the lease in the way of one that a user asks for."""
+        """Return the lease that blocks the lease of a user."""
         refused = self.book('02 08', '02 12', status=409, who=_basic(user),
                             **more)
         reason, = refused['details']['reasons']
@@ -143,7 +143,7 @@ class TestUsersWithoutProjects(asking.AskingCase):
                 tuple(shown[key] for key in ('own', 'user_id', 'name', 'id')))
 
     def test_version_before(self) -> None:
-        """All leases are of the caller."""
+        """All leases belong to the caller."""
         blocker = self.blocker('pia', version=asking.since(25))
         self.assertTrue(blocker['own'])
         self.assertNotIn('user_id', blocker)

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""GET /v1/calendar: what is free when, and who has what."""
+"""GET /v1/calendar: free hosts over time, and the leases of each host."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WEEK = f'{_PATH}?from=2050-01-01T00:00:00Z&to=2050-01-08T00:00:00Z'
 
 
 class TestCalendar(asking.AskingCase):
-    """Three gold hosts and a silver one; red has a lease, and blue has."""
+    """Three gold hosts and a silver one; red and blue have a lease each."""
 
     options = {'leases__cleaning_time': 3600}
     nodes = {'host-0': {'resource_class': 'gold', 'owner': 'blue'},
@@ -48,7 +48,8 @@ class TestCalendar(asking.AskingCase):
         return found
 
     def test_steps_of_classes(self) -> None:
-        """With the hour that cleaning takes, in seconds from the origin."""
+        """The steps include the hour of cleaning, in seconds from the origin.
+        """
         found = self.read()
         self.assertEqual('2050-01-01T00:00:00Z', found['origin'])
         self.assertEqual((7 * _DAY, 3600), (found['end'], found['margin']))
@@ -62,7 +63,7 @@ class TestCalendar(asking.AskingCase):
         self.assertNotIn('hosts', found)
 
     def test_rows(self) -> None:
-        """Each lease is there once; that of others has no name."""
+        """Each lease is there once; leases of others have no name."""
         found = self.read(f'{_WEEK}&rows=true')
         self.assertEqual(['1', '2', '3', '4'],
                          [each['id'] for each in found['hosts']])
@@ -83,7 +84,7 @@ class TestCalendar(asking.AskingCase):
             found['leases'][1 - mine])
 
     def test_rows_of_nodes(self) -> None:
-        """Of those alone that the caller may know."""
+        """Only the nodes that the caller may know are there."""
         nodes = {each['node_uuid']: each['id'] for each in self.read(
             f'{_WEEK}&rows=true', who=asking.OPERATOR)['hosts']}
         asked = ''.join(f'&node={each}' for each in nodes)
@@ -97,7 +98,7 @@ class TestCalendar(asking.AskingCase):
         self.send('GET', f'{_WEEK}&rows=true&node=x', 400)
 
     def test_nodes_that_are_named_and_hidden(self) -> None:
-        """Are as if they were not there: no lease, no sequence, no page."""
+        """They seem not to exist: no lease, no sequence, no page."""
         hosts = self.read(f'{_WEEK}&rows=true', who=asking.OPERATOR)['hosts']
         mine = {each['uuid'] for each in self.red['reservations'][0]['nodes']}
         hidden, = (each['node_uuid'] for each in hosts
@@ -124,7 +125,7 @@ class TestCalendar(asking.AskingCase):
             self.assertEqual([], seen['links'])
 
     def test_as_it_was(self) -> None:
-        """Nothing is sent until something has changed."""
+        """An unchanged calendar is not sent again."""
         first = self.send('GET', _WEEK)
         tag = first.headers['ETag']
         again = self.send('GET', _WEEK, 304, if_none_match=tag)
@@ -134,7 +135,7 @@ class TestCalendar(asking.AskingCase):
             'GET', _WEEK, if_none_match=tag).headers['ETag'])
 
     def test_hostile_queries(self) -> None:
-        """Are refused by name, whatever they are."""
+        """The refusal names the parameter."""
         for query, said in (
                 ('from=yesterday', 'from: yesterday is an invalid date'),
                 ('from=2050-13-01T00:00Z', 'is an invalid date'),
@@ -167,13 +168,13 @@ class TestCalendar(asking.AskingCase):
             self.assertIn(said, answer.detail)
 
     def test_longest_window(self) -> None:
-        """May be a leap year."""
+        """The longest window may be a leap year."""
         found = self.read(f'{_PATH}?from=2050-01-01T00:00Z'
                           '&to=2051-01-02T00:00Z')
         self.assertEqual(366 * _DAY, found['end'])
 
     def test_hostile_tags(self) -> None:
-        """Are no tags of anything."""
+        """They match no calendar."""
         for tag in ('"', 'W/', '""', '"' * 999, 'W/"x", "y"', 'x' * 9999):
             self.assertTrue(self.send('GET', _WEEK, if_none_match=tag).body)
         tag = self.send('GET', _WEEK).headers['ETag']
@@ -181,14 +182,14 @@ class TestCalendar(asking.AskingCase):
             self.send('GET', _WEEK, 304, if_none_match=known)
 
     def test_by_default(self) -> None:
-        """From the hour that has begun, for 30 days."""
+        """The window begins with the current hour, and has 30 days."""
         found = self.read(_PATH)
         self.assertTrue(found['origin'].endswith(':00:00Z'))
         self.assertTrue(0 <= found['now'] < 3600)
         self.assertEqual(30 * _DAY, found['end'])
 
     def test_classes_that_are_named(self) -> None:
-        """Several, of the counts as of the rows; others are not there."""
+        """Counts and rows have these classes, and no others."""
         for rows in ('false', 'true'):
             for names, classes in (
                     (['gold'], ['gold']), (['silver', 'gold', 'gold'],
@@ -203,13 +204,13 @@ class TestCalendar(asking.AskingCase):
                         each['resource_class'] for each in found['hosts']})
 
     def test_nodes_that_a_project_may_not_know(self) -> None:
-        """Have no name; those of its leases have, and those it owns."""
+        """They have no name, except own nodes and nodes of own leases."""
         for who, names in ((asking.OPERATOR, 4), (asking.MEMBER, 2),
                            (asking.OTHER, None)):
             found = self.read(f'{_WEEK}&rows=true', who=who)
             named = [each for each in found['hosts'] if each['name']]
             if names is None:
-                # Its lease may have a host that it owns, too.
+                # A host of the lease may be the caller's own.
                 self.assertIn('host-0', [each['name'] for each in named])
                 self.assertTrue(1 <= len(named) <= 2)
             else:
@@ -222,14 +223,14 @@ class TestCalendar(asking.AskingCase):
                 self.assertEqual('usable', each['condition'])
 
     def test_who_may_not_look(self) -> None:
-        """Is told by which rule."""
+        """The refusal names the rule."""
         refused = self.send('GET', _PATH, 403, who={
             'x_roles': 'nobody', 'x_project_id': 'red'})
         self.assertEqual('reservation:calendar:get',
                          refused.json['errors'][0]['policy'])
 
     def test_viewers_have_tags_of_their_own(self) -> None:
-        """And queries, and pages."""
+        """Each query and page has its own tags, too."""
         tags = {self.send('GET', path, who=who).headers['ETag']
                 for who in (asking.OPERATOR, asking.MEMBER, asking.OTHER)
                 for path in (_WEEK, f'{_WEEK}&rows=true',
@@ -239,18 +240,18 @@ class TestCalendar(asking.AskingCase):
         self.assertEqual(15, len(tags))
 
     def test_not_to_be_kept_for_others(self) -> None:
-        """By caches between; and asked about each time."""
+        """Caches may not share it, and ask each time."""
         answer = self.send('GET', _WEEK)
         self.assertEqual('private, no-cache',
                          answer.headers['Cache-Control'])
 
     def test_older_versions_have_nothing_there(self) -> None:
-        """As before."""
+        """The path is not found, as before."""
         self.send('GET', _PATH, 404, version='baremetal-reservation 1.6')
         self.send('POST', _PATH, 405, {})
 
     def test_compressed(self) -> None:
-        """Where that is worth it and is taken."""
+        """Large answers are compressed if the client accepts it."""
         path = f'{_WEEK}&rows=true'
         sent = self.send('GET', path, accept_encoding='br, gzip;q=0.5')
         self.assertEqual('gzip', sent.headers['Content-Encoding'])
@@ -262,8 +263,7 @@ class TestCalendar(asking.AskingCase):
 
 
 class TestRacks(asking.AskingCase):
-    """Gold hosts in two racks and in none; the racks are named by the hosts
-    themselves, or by their nodes."""
+    """Gold hosts in racks of hosts and of nodes, and one without a rack."""
 
     options = {'api__calendar_rack_property': 'rack'}
     member = asking.OPERATOR
@@ -316,7 +316,7 @@ class TestRacks(asking.AskingCase):
             [each['name'] for each in second['hosts']], second['links']))
 
     def test_rack_that_changes(self) -> None:
-        """The document of who has it already is another one then."""
+        """The known document changes, too."""
         before = self.read('racks=true&rows=true')
         host = before['hosts'][0]
         self.ask('PUT', f'/v1/os-hosts/{host["id"]}', 200, {'rack': 'r3'})
@@ -327,7 +327,7 @@ class TestRacks(asking.AskingCase):
             [each['rack'] for each in after['classes'][0]['racks']])
 
     def test_how_to_ask_for_a_rack(self) -> None:
-        """For who may; a tag of before is no tag of afterwards."""
+        """Authorized callers only; an old tag does not match afterwards."""
         def told(**more: str) -> tuple[str | None, str]:
             answer = self.send('GET', _WEEK, who=asking.MEMBER, **more)
             return (answer.json['calendar']['rack_property'],

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases for calendar programs, and the token that they know."""
+"""Leases for calendar programs, and the token of a feed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _lease(name: str = 'mine', **more: str) -> dict[str, object]:
 
 
 class NoauthFeedTest(asking.AskingCase):
-    """What is in a calendar, and who opens it."""
+    """The contents of a calendar, and access to it."""
 
     nodes = {f'n{index}': {'resource_class': 'gold'} for index in range(3)}
     member = operator = {}
@@ -67,13 +67,13 @@ class NoauthFeedTest(asking.AskingCase):
         return str(made['token'])
 
     def read(self, token: str, **headers: str) -> world.Answer:
-        """Ask as a calendar program does."""
+        """Read the feed as a calendar program does."""
         return world.request(
             self.served, 'GET', f'{FEED}?{parse.urlencode({"token": token})}',
             version=None, **headers)
 
     def test_events(self) -> None:
-        """Each lease is one, whatever it is called."""
+        """Each lease is one event, with any name."""
         plain, nasty = self.lease(), self.lease(NASTY)
         answer = self.read(self.new_token())
         self.assertEqual((200, 'text/calendar; charset=UTF-8'),
@@ -99,7 +99,7 @@ class NoauthFeedTest(asking.AskingCase):
             f'{nasty["id"]}@ironic-reservations']['summary'])
 
     def test_control_characters(self) -> None:
-        """End no line and begin no event, however they came into a name."""
+        """In names, they end no line and begin no event."""
         now = datetime.datetime.now(datetime.UTC)
         lease = leases.Lease(
             'x', 'a\r\nEND:VEVENT\nb\x00\x1b[2Jc\u2028d\x85e\x0bf', now, now,
@@ -110,13 +110,13 @@ class NoauthFeedTest(asking.AskingCase):
         self.assertEqual(1, text.count(b'END:VEVENT\r\n'))
 
     def test_no_proof_is_in_it(self) -> None:
-        """Whoever reads it may not deploy with it."""
+        """A reader of the calendar cannot deploy with it."""
         lease = self.lease()
         text = self.read(self.new_token()).body.decode()
         self.assertNotIn(lease['reservations'][0]['id'], text)
 
     def test_change_is_a_later_revision(self) -> None:
-        """Of the same event; no change is no new answer."""
+        """The same event has a later revision; before, the answer is 304."""
         lease, token = self.lease(), self.new_token()
         first = self.read(token)
         again = self.read(token, if_none_match=first.headers['ETag'])
@@ -132,7 +132,7 @@ class NoauthFeedTest(asking.AskingCase):
         self.assertEqual('new', after['summary'])
 
     def test_more_than_a_page(self) -> None:
-        """Are all there."""
+        """All leases are in the feed."""
         self.served.conf.set_override('max_limit', 2, 'api')
         for index in range(3):
             self.lease(f'lease-{index}')
@@ -140,7 +140,7 @@ class NoauthFeedTest(asking.AskingCase):
         self.assertEqual(3, body.count(b'BEGIN:VEVENT'))
 
     def test_token_is_told_once(self) -> None:
-        """And kept as a hash."""
+        """The database has only its hash."""
         token = self.new_token()
         self.assertEqual(['created_at'], list(
             self.ask('GET', TOKEN)['calendar_token']))
@@ -153,7 +153,8 @@ class NoauthFeedTest(asking.AskingCase):
         self.assertEqual(43, len(token))
 
     def test_revoked(self) -> None:
-        """By a new one, or for good; twice is no mistake."""
+        """A new token or a deletion revokes it; a second deletion is accepted.
+        """
         old = self.new_token()
         new = self.new_token()
         self.assertEqual('calendar.not_found', self.read(old).code)
@@ -165,7 +166,7 @@ class NoauthFeedTest(asking.AskingCase):
         self.assertIsNone(self.ask('GET', TOKEN)['calendar_token'])
 
     def test_tokens_that_nobody_has(self) -> None:
-        """Are all answered alike."""
+        """All of them get the same answer."""
         right = self.new_token()
         said = set()
         for wrong in ('', 'x', right[:-1], right + 'x', right.upper(),
@@ -182,13 +183,13 @@ class NoauthFeedTest(asking.AskingCase):
             self.ask('GET', f'{FEED}?{query}', 400)
 
     def test_read_only(self) -> None:
-        """There is nothing but reading."""
+        """The feed has no other methods."""
         token = self.new_token()
         for method in ('POST', 'PUT', 'DELETE', 'PATCH'):
             self.ask(method, f'{FEED}?token={token}', 405)
 
     def test_token_is_in_no_log(self) -> None:
-        """Whatever is done with it."""
+        """No request logs it."""
         log = self.useFixture(fixtures.FakeLogger())
         token = self.new_token()
         self.read(token)
@@ -197,7 +198,7 @@ class NoauthFeedTest(asking.AskingCase):
         self.assertNotIn(token, log.output)
 
     def test_any_accept_of_a_calendar_program(self) -> None:
-        """Is served."""
+        """Each of them is served."""
         token = self.new_token()
         for accept in ('*/*', 'text/calendar', 'text/calendar, */*;q=0.5',
                        'text/html,application/xhtml+xml,*/*;q=0.8'):
@@ -205,13 +206,13 @@ class NoauthFeedTest(asking.AskingCase):
                              accept)
 
     def test_older_version(self) -> None:
-        """Has no token to make, but shows what others have made."""
+        """It can make no token, but serves existing ones."""
         for method in ('GET', 'POST', 'DELETE'):
             self.ask(method, TOKEN, 404, version='baremetal-reservation 1.6')
 
 
 class KeystoneFeedTest(testtools.TestCase):
-    """Who may still see what, without being there."""
+    """The access of absent users to their calendars."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -243,13 +244,13 @@ class KeystoneFeedTest(testtools.TestCase):
         return made.json['calendar_token']['token']
 
     def read(self, token: str) -> world.Answer:
-        """Ask as a calendar program does, a minute later."""
+        """Read the feed as a calendar program does, a minute later."""
         self.world.app = self.world.make_app()
         return world.request(self.world, 'GET', f'{FEED}?token={token}',
                              version=None)
 
     def test_own_project(self) -> None:
-        """Shows what that has, and nothing of others."""
+        """The feed shows the leases of its project, and no others."""
         for name, project in (('ours', 'red'), ('theirs', 'blue')):
             node = self.world.ironic.add(resource_class='gold')
             made = world.request(
@@ -274,7 +275,7 @@ class KeystoneFeedTest(testtools.TestCase):
         return {'x_auth_token': 'token-of-root'}
 
     def test_each_user_and_project_has_its_own(self) -> None:
-        """And revokes no other."""
+        """A new token revokes only the same user's token of the project."""
         first = self.new_token()
         for other in ({'user_id': 'berta'}, {'project_id': 'blue'}):
             who = self._as('member', 'reader', **other)
@@ -285,7 +286,7 @@ class KeystoneFeedTest(testtools.TestCase):
         self.assertEqual(200, self.read(first).status)
 
     def test_who_may_make_one(self) -> None:
-        """A reader of a project, and nobody without one."""
+        """A reader of a project may, and nobody without a project."""
         for who, status in (
                 ({}, 401), (self._as('guest'), 403),
                 (self._as('reader'), 201), (self._system(), 403)):
@@ -293,7 +294,7 @@ class KeystoneFeedTest(testtools.TestCase):
                 self.world, 'POST', TOKEN, **who).status)
 
     def test_roles_of_now(self) -> None:
-        """Count, and never more than the token was made with."""
+        """Current roles apply, up to the roles when the token was made."""
         token = self.new_token()
         for roles, status in ((['reader'], 200), ([], 403),
                               (['guest'], 403), (['member', 'reader'], 200)):
@@ -304,7 +305,7 @@ class KeystoneFeedTest(testtools.TestCase):
         self.assertEqual(200, self.read(token).status)
 
     def test_user_or_project_that_is_disabled(self) -> None:
-        """Sees nothing, nor does one that is gone."""
+        """A disabled or deleted one gets no leases."""
         token = self.new_token()
         for disabled in ('users', 'projects'):
             for answer in (False, None):
@@ -316,7 +317,7 @@ class KeystoneFeedTest(testtools.TestCase):
         self.assertEqual(200, self.read(token).status)
 
     def test_keystone_that_does_not_say(self) -> None:
-        """Is not taken for a yes."""
+        """A failure does not count as a permission."""
         token = self.new_token()
         for status in (500, 403, 401):
             self.keystone.fails = status, []
@@ -325,14 +326,14 @@ class KeystoneFeedTest(testtools.TestCase):
                              (answer.status, answer.code))
         self.keystone.fails = None
         self.assertEqual(200, self.read(token).status)
-        # An answer is good for a minute, and then nothing is known.
+        # An answer is valid for a minute; after that nothing is known.
         self.keystone.fails = 500, []
         again = world.request(self.world, 'GET', f'{FEED}?token={token}',
                               version=None)
         self.assertEqual(200, again.status)
 
     def test_tokens_of_another_time(self) -> None:
-        """Of nobody, or of a user of a file: there is no such calendar."""
+        """Tokens without a user, or of a user of a file, are not found."""
         self.keystone.asked.clear()
         for user in (None, 'anna'):
             answer = self.read(calendar_tokens.make(
@@ -342,7 +343,7 @@ class KeystoneFeedTest(testtools.TestCase):
         self.assertEqual([], self.keystone.asked)
 
     def test_keystone_is_not_asked_for_a_wrong_token(self) -> None:
-        """Or everybody could have it asked."""
+        """Otherwise anybody could cause requests to Keystone."""
         self.keystone.asked.clear()
         self.assertEqual(404, self.read('x').status)
         self.assertEqual([], self.keystone.asked)

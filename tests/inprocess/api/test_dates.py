@@ -29,13 +29,13 @@ _ZONES = strategies.timedeltas(
 
 
 class TestDates(testtools.TestCase):
-    """Reading and writing."""
+    """Reading and writing dates."""
 
     @hypothesis.given(strategies.datetimes(
         datetime.datetime(1971, 1, 1), datetime.datetime(8999, 12, 30),
         timezones=_ZONES))
     def test_what_is_written_is_read(self, date):
-        """In UTC, whatever the zone; ours as well as that of Python."""
+        """A date is in UTC, for our zones and those of Python."""
         self.assertEqual(date, dates.read(date.isoformat()))
         utc = date.astimezone(datetime.UTC)
         self.assertEqual(date, dates.read(dates.write(utc)))
@@ -49,7 +49,7 @@ class TestDates(testtools.TestCase):
         datetime.datetime(1970, 1, 1), datetime.datetime(8999, 12, 31),
         timezones=strategies.just(datetime.UTC)))
     def test_clients_of_blazar_read_it(self, date):
-        """With the format that is in them."""
+        """The format of Blazar's clients reads it."""
         self.assertEqual(date, datetime.datetime.strptime(
             dates.write(date), '%Y-%m-%dT%H:%M:%S.%f').replace(
                 tzinfo=datetime.UTC))
@@ -59,7 +59,7 @@ class TestDates(testtools.TestCase):
         strategies.lists(strategies.text()),
         strategies.from_regex(r'\A[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:+-]*\Z')))
     def test_anything_else_is_refused(self, value):
-        """With a sentence that can be printed, or it is a date."""
+        """Other text is refused with a printable sentence, or is a date."""
         try:
             read = dates.read(value)
         except ValueError as exc:

@@ -13,8 +13,8 @@
 """Two kilobytes of brackets ended the API, and the conductor with it.
 
 Ironic runs its threads with 128 KiB of stack.  ``json.loads`` of 980 nested
-brackets, in a body that nobody had been asked who sends it, or in the
-properties of a lease, took all of it: a segmentation fault.
+brackets, in the body of an unknown sender or in the properties of a lease,
+needed more: a segmentation fault.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import testtools
 class TestDeepJson(testtools.TestCase):
 
     def test_no_depth_takes_the_stack(self):
-        """All is answered with 4xx, on as small a stack as Ironic has."""
+        """Each request gets a 4xx, with a stack as small as Ironic's."""
         done = subprocess.run(
             [sys.executable, '-m', 'tests.inprocess.api.small_stack'],
             capture_output=True, text=True, timeout=300)
@@ -37,8 +37,8 @@ class TestDeepJson(testtools.TestCase):
         self.assertEqual('done 131072', lines[-1], done.stderr[-2000:])
         statuses = {line.split()[-1] for line in lines
                     if line.startswith(('GET', 'POST', 'guard'))}
-        # Of the guard: a patch of lists within lists changes no instance.
-        # NOTE: there is no host, which a lease of few levels finds out.
+        # The guard: a patch of nested lists changes no instance. There is no
+        # host, so a lease with few levels is refused for that.
         self.assertEqual(set(),
                          statuses - {'200', '400', '403', '409', '413'},
                          lines)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A condition of the operator's, for leases that have none."""
+"""A condition of the operator for leases that have none."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIZES = {'resource_type': 'virtual:instance', 'vcpus': 1, 'memory_mb': 1,
 
 
 class TestDefault(asking.AskingCase):
-    """A cheap host and a dear one, which is for those who ask for it."""
+    """A cheap host, and an expensive one for users who request it."""
 
     options = {'leases__default_resource_properties':
                _DEFAULT.replace('$', '$$')}
@@ -57,7 +57,8 @@ class TestDefault(asking.AskingCase):
                          reservations=[wish])
 
     def test_lease_that_has_no_condition(self) -> None:
-        """It gets the operator's, which may use a private property."""
+        """The lease gets the operator's condition, even on a private property.
+        """
         for what in ({}, {'resource_properties': '[]'},
                      {'resource_properties': ' '}, _SIZES):
             wish = {**what} if what is _SIZES else {
@@ -70,13 +71,14 @@ class TestDefault(asking.AskingCase):
             self.send('DELETE', f'/v1/leases/{lease["id"]}', 204)
 
     def test_lease_that_has_one(self) -> None:
-        """It keeps its own, and may get any host."""
+        """The lease keeps its condition, and may get any host."""
         lease = self.made(min=2, max=2, resource_properties=_OWN)
         reservation, = lease['reservations']
         self.assertEqual(_OWN, reservation['resource_properties'])
 
     def test_other_text_stays(self) -> None:
-        """The operator's is added to what the text of hypervisors says."""
+        """The operator's condition is added to the condition on hypervisors.
+        """
         lease = self.made(hypervisor_properties=_OWN)
         reservation, = lease['reservations']
         self.assertEqual((_OWN, _DEFAULT), (
@@ -84,7 +86,7 @@ class TestDefault(asking.AskingCase):
             reservation['resource_properties']))
 
     def test_what_is_offered_is_accepted(self) -> None:
-        """With the operator's condition in it, unchanged."""
+        """An offer with the operator's condition is accepted unchanged."""
         refused = self.made(409, min=2, max=2)
         offer = next(each['lease'] for each in refused['details']['offers']
                      if each['kind'] == 'fewer')
@@ -92,7 +94,7 @@ class TestDefault(asking.AskingCase):
         self.ask('POST', '/v1/leases', 201, offer)
 
     def test_what_is_sent_back_is_accepted(self) -> None:
-        """Also after the operator has changed the condition."""
+        """The same holds after the operator has changed the condition."""
         lease = self.made()
         reservation, = lease['reservations']
         self.served.conf.set_override(
@@ -107,7 +109,7 @@ class TestDefault(asking.AskingCase):
         self.made(400, resource_properties=_DEFAULT)
 
     def test_what_a_lease_could_have(self) -> None:
-        """Availability counts for such leases as they are made."""
+        """Availability counts hosts as for a new lease without a condition."""
         path = ('/v1/availability?start_date=2050-01-01%2000:00'
                 '&end_date=2050-01-05%2000:00&duration=3600&count=')
         for count, there in ((1, True), (2, False)):
@@ -116,10 +118,10 @@ class TestDefault(asking.AskingCase):
 
 
 class TestOption(testtools.TestCase):
-    """What cannot be read is refused at the start."""
+    """An invalid condition is refused at the start."""
 
     def test_condition_that_cannot_be_read(self) -> None:
-        """With the name of the option, and with what to write instead."""
+        """The error names the option, and a valid value."""
         for text, said in (('x', 'not JSON'), (_DEFAULT, 'Write $$ for it')):
             conf = world.configuration(
                 self.useFixture(fixtures.TempDir()).path,

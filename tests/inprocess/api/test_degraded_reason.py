@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A lease that is degraded says why, to those who ask for it."""
+"""A degraded lease shows its reason to clients that request it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OTHERS = ('reservation 1.0', asking.since(5),
 
 
 class TestReason(asking.AskingCase):
-    """Both hosts that there are have been leased."""
+    """All hosts are leased."""
 
     nodes = {'rack-7': {}, 'rack-8': {}}
     version = asking.since(6)
@@ -34,13 +34,14 @@ class TestReason(asking.AskingCase):
         self.path = f'/v1/leases/{self.made["id"]}'
 
     def _pass(self, maintenance: bool) -> None:
-        """Change the first node, and have the reconciler look."""
+        """Change the first node, and run the reconciler."""
         self.served.ironic.change(self.first.uuid, maintenance=maintenance)
         self.served.look_outside()
         health.check(self.served.engine)
 
     def _shown(self) -> tuple[bool, str | None]:
-        """Return what the lease shows, alone, in the list and changed."""
+        """Return the lease alone, in the list and in the answer to a change.
+        """
         shown = [
             self.ask('GET', self.path)['lease'],
             self.ask('GET', '/v1/leases')['leases'][0],
@@ -50,7 +51,7 @@ class TestReason(asking.AskingCase):
         return told
 
     def test_reason_comes_and_goes_with_what_is_wrong(self) -> None:
-        """Wherever the lease is shown."""
+        """Each view of the lease shows the reason."""
         self.assertIsNone(self.made['degraded_reason'])
         self._pass(maintenance=True)
         self.assertEqual((True, 'Node rack-7 is in maintenance.'),
@@ -59,14 +60,14 @@ class TestReason(asking.AskingCase):
         self.assertEqual((False, None), self._shown())
 
     def test_what_is_no_longer_wrong_is_not_told(self) -> None:
-        """Though the flag is taken away at the next pass only."""
+        """The flag is removed by the next pass only."""
         self._pass(maintenance=True)
         self.served.ironic.change(self.first.uuid, maintenance=False)
         self.served.look_outside()
         self.assertEqual((True, None), self._shown())
 
     def test_format_of_blazar_is_as_it_was(self) -> None:
-        """For all who do not ask for it."""
+        """Clients of Blazar get the same answer as before."""
         self._pass(maintenance=True)
         for version in _OTHERS:
             shown = self.ask('GET', self.path, version=version)['lease']

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The OpenAPI description and the application say the same."""
+"""The OpenAPI description agrees with the application."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from tests.inprocess.api import world
 
 
 def keys(datatype: Any) -> set[str]:
-    """Return the names of what a body or a query may have."""
+    """Return the names of the keys of a body or a query."""
     return {part.name for part in basic.wtypes.list_attributes(datatype)}
 
 
 class TestDescription(testtools.TestCase):
-    """What is described is served, and the other way round."""
+    """Each described operation is served, and each served one is described."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -57,12 +57,12 @@ class TestDescription(testtools.TestCase):
         return out
 
     def test_keys_of_a_reservation(self) -> None:
-        """All of them, in the same order."""
+        """All keys, in the same order."""
         self.assertEqual(
             set(basic.FIELDS), set(self.schemas['Reservation']['properties']))
 
     def test_keys_of_a_request(self) -> None:
-        """All of them, each with the version that it came with."""
+        """All keys, each with its version."""
         described = self.schemas['NewReservation']['properties']
         served = {part.name: part.since for part in
                   basic.wtypes.list_attributes(basic.NewReservation)}
@@ -73,7 +73,7 @@ class TestDescription(testtools.TestCase):
                               described[name]['description'])
 
     def test_query_parameters(self) -> None:
-        """Of the list and of one."""
+        """The parameters of the list and of one reservation."""
         for path, query in (
                 ('/v1/reservations', basic.ListQuery),
                 ('/v1/reservations/{uuid}', basic.ShowQuery),
@@ -90,7 +90,7 @@ class TestDescription(testtools.TestCase):
             self.assertEqual(keys(query), set(self._parameters(path)))
 
     def test_keys_of_leases(self) -> None:
-        """Of the requests, and of what is in them."""
+        """The keys of requests, and of the objects in them."""
         for name, datatype in (('NewLease', lease_types.NewLease),
                                ('LeaseUpdate', lease_types.LeaseUpdate)):
             self.assertEqual(keys(datatype),
@@ -110,7 +110,7 @@ class TestDescription(testtools.TestCase):
                     'properties']))
 
     def test_keys_of_hosts(self) -> None:
-        """All that no capability may be called."""
+        """All names that a capability cannot have."""
         self.assertEqual(host_shape.KEYS,
                          set(self.schemas['Host']['properties']))
 
@@ -123,7 +123,7 @@ class TestDescription(testtools.TestCase):
                          set(listed['fields']['schema']['items']['enum']))
 
     def test_versions(self) -> None:
-        """Each one, and latest."""
+        """Each version, and latest."""
         self.assertEqual(
             [f'{versions.SERVICE_TYPE} {versions.text(minor)}'
              for minor, _ in versions.HISTORY]
@@ -139,7 +139,7 @@ class TestDescription(testtools.TestCase):
                          [minor for minor, _ in versions.HISTORY])
 
     def test_methods(self) -> None:
-        """Those that OPTIONS tells of."""
+        """The methods in the answer to OPTIONS."""
         for path, described in self.described['paths'].items():
             answer = world.request(
                 self.world, 'OPTIONS', re.sub('{[a-z]+}', 'x', path))
@@ -149,7 +149,7 @@ class TestDescription(testtools.TestCase):
                              set(described) - {'parameters'})
 
     def test_examples_are_taken(self) -> None:
-        """The examples of requests work, apart from their nodes."""
+        """The examples of requests are accepted, with other nodes."""
         content = self.described['paths']['/v1/reservations']['post'][
             'requestBody']['content']['application/json']
         for example in content['examples'].values():
@@ -158,7 +158,7 @@ class TestDescription(testtools.TestCase):
             self.assertEqual(409, answer.status, json.dumps(example))
 
     def test_examples_of_leases_are_taken(self) -> None:
-        """And those of hosts, with the nodes that they name."""
+        """The examples of leases and hosts are accepted, with other nodes."""
         self.world.ironic.add(name='node-1', resource_class='silver')
         for _ in range(2):
             self.world.ironic.add(resource_class='gold', properties=(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the dry run of a lease says of other leases, which make room."""
+"""The dry run of a lease shows the other leases that would move."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOTHING: dict[str, Any] = {'leases': [], 'others': 0}
 
 
 class TestMoves(asking.AskingCase):
-    """Two hosts, of which one has what few ask for."""
+    """Two hosts; one of them has a property that few leases need."""
 
     options = {'leases__cleaning_time': 0}
     nodes = {name: {'resource_class': name} for name in ('plain', 'large')}
@@ -64,7 +64,7 @@ class TestMoves(asking.AskingCase):
                             f'["==", "$resource_class", "{kind}"]')
 
     def test_lease_that_gets_another_host(self) -> None:
-        """Its owner sees which one; and so it is done."""
+        """The owner sees which lease moves, and the real request moves it."""
         there = self.book('02 09', '02 18', name='there')
         left = self.where(there)
         got, = set(self.uuids.values()) - {left}
@@ -79,7 +79,7 @@ class TestMoves(asking.AskingCase):
         self.assertEqual(got, self.where(there))
 
     def test_leases_of_others_are_a_number(self) -> None:
-        """No name, no id, no node; an administrator sees them."""
+        """Without name, id and node; an administrator sees these."""
         there = self.book('02 09', '02 18', name='secret plan',
                           who=asking.OTHER)
         request = self.wants_the_node_of(there)
@@ -94,14 +94,14 @@ class TestMoves(asking.AskingCase):
             ([each['id'] for each in seen['leases']], seen['others']))
 
     def test_lease_of_no_project_is_one_of_others(self) -> None:
-        """For a caller who has none either."""
+        """The caller has no project either."""
         there = self.book('02 09', '02 18', who={
             'x_roles': 'admin,member,reader', 'openstack_system_scope': 'all'})
         self.assertEqual({'leases': [], 'others': 1}, self.dry(
             self.wants_the_node_of(there))['moves'])
 
     def test_lease_that_slides(self) -> None:
-        """Its dates are open: it starts later, and says by how much."""
+        """Its dates are open: the answer shows the delay of its start."""
         request = asking.lease('02 10', '02 14', 1,
                                '["==", "$resource_class", "plain"]')
         there = self.make({
@@ -122,7 +122,7 @@ class TestMoves(asking.AskingCase):
                 'GET', f'/v1/leases/{there["id"]}')['lease']['start_date'])
 
     def test_change_of_a_lease(self) -> None:
-        """Says the same as a new one does."""
+        """The dry run of a change has the same keys."""
         red = self.book('02 09', '02 12')
         blue = self.book('02 09', '02 12', who=asking.OTHER)
         mine = self.make(self.wants_the_node_of(blue, '01 09', '01 18'))
@@ -138,13 +138,13 @@ class TestMoves(asking.AskingCase):
                 'moves'])
 
     def test_nothing_moves(self) -> None:
-        """There is a free host."""
+        """A host is free."""
         self.book('02 09', '02 18')
         self.assertEqual(_NOTHING, self.dry(
             asking.lease('02 10', '02 14'))['moves'])
 
     def test_versions_before(self) -> None:
-        """And what is no dry run: a lease, and nothing else."""
+        """The real request returns only the lease, too."""
         there = self.book('02 09', '02 18', name='there')
         request = self.wants_the_node_of(there)
         for version in ('reservation 1.0', asking.since(14)):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the API and the guard alone ask of a database, on each server."""
+"""Queries that only the API and the guard send, on each database server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Asked:
         self.served = self.useFixture(world.World(
             *provider, leases__project_limits=True,
             leases__max_horizon=10 ** 10, database__connection=url,
-            # NOTE: a test that waits for a core stands still for seconds.
+            # NOTE: a test that waits for a CPU can hang for seconds.
             database__idle_in_transaction_timeout=60, **options))
 
     def send(self, method: str, path: str, document: Any = None,
@@ -69,7 +69,7 @@ class _Asked:
         return made['reservation']['instance_uuid']
 
     def test_pages_of_reservations(self) -> None:
-        """In either order, none twice and none left out."""
+        """In both orders, each reservation is there once."""
         self.serve()
         made = [self.reserve() for _ in range(3)]
         for query, expected in (
@@ -128,7 +128,7 @@ class _Asked:
             (each['limit'], each['allowed'], each['used']) for each in told])
 
     def test_what_all_have_together(self) -> None:
-        """Without Keystone they are one project."""
+        """Without Keystone all callers are one project."""
         self.serve(identity.administrator, 'noauth',
                    leases__max_leases_per_project=2)
         self.host('a')
@@ -161,7 +161,7 @@ class _Asked:
                                      for each in reason['blockers']])
 
     def test_why_no_node_is_free(self) -> None:
-        """By class and trait, for who sees some of the nodes."""
+        """By class and trait, for a caller who sees some of the nodes."""
         self.serve()
         self.served.ironic.add(owner='red', resource_class='gold',
                                maintenance=True)
@@ -172,7 +172,7 @@ class _Asked:
         self.assertIn('maintenance', refused['errors'][0]['detail'])
 
     def test_lease_that_nobody_works_on_is_locked(self) -> None:
-        """Where it is ended, so that nobody begins meanwhile."""
+        """The lock keeps workers from the lease while it is ended."""
         self.serve()
         self.host('a')
         made = self.lease()['lease']['id']
@@ -184,7 +184,7 @@ class _Asked:
         self.serve()
         instance = self.reserve()
         node, = self.served.ironic.nodes()
-        held = protect.look(self.served.engine, node.uuid).held
+        held = protect.read_holding(self.served.engine, node.uuid).held
         self.assertEqual(instance, held.instance_uuid)
 
 

@@ -33,7 +33,7 @@ def _ours(base: type = wtypes.Base) -> Iterator[type]:
 class TestFirstRequests(testtools.TestCase):
 
     def test_none_resolves_a_datatype(self):
-        """WSME resolves it on first use, and two threads at once fail."""
+        """WSME resolves a type on first use; two threads at once fail."""
         found = 0
         with mock.patch.object(
                 wtypes.registry, 'resolve_type',

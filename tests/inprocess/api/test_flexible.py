@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases whose dates are open, as clients ask for them."""
+"""Leases with open dates, as clients request them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _MARCH = {**_DATED, 'start_date': '2050-03-01 10:00',
 
 
 class _Served(asking.AskingCase):
-    """There is one host."""
+    """A service with one host."""
 
     nodes = {'rack-7': {}}
     version = asking.since(8)
 
     def post(self, document: dict[str, Any], status: int = 201,
              **more: Any) -> Any:
-        """Ask for a lease, and return it, or what refuses it."""
+        """Request a lease, and return the lease or the refusal."""
         answer = self.ask('POST', '/v1/leases', status, document, **more)
         return answer['lease'] if status == 201 else answer
 
@@ -48,10 +48,10 @@ class _Served(asking.AskingCase):
 
 
 class TestFlexible(_Served):
-    """Dates that are left open."""
+    """Dates that the owner leaves open."""
 
     def test_it_shows_what_was_left_open(self) -> None:
-        """And that it slides for one that came later."""
+        """It also shows its move for a later lease."""
         made = self.post(_OPEN)
         self.assertEqual(
             ['2050-01-01T10:00:00.000000', '2050-01-20T10:00:00.000000'],
@@ -70,7 +70,7 @@ class TestFlexible(_Served):
                   for key in ('start_date', 'end_date')))
 
     def test_other_versions_are_as_before(self) -> None:
-        """They show plain dates, and take nothing new."""
+        """Other versions show plain dates, and refuse the new keys."""
         made = self.post(_OPEN)
         for version in ('reservation 1.0', None, asking.since(7)):
             shown = self.ask('GET', f'/v1/leases/{made["id"]}',
@@ -79,7 +79,7 @@ class TestFlexible(_Served):
             self.post(_OPEN, 400, version=version)
 
     def test_what_makes_no_sense(self) -> None:
-        """Is refused with a sentence."""
+        """Each bad value is refused with a sentence."""
         self.check_refused('POST', '/v1/leases', *(
             ({**_OPEN, **change}, told) for change, told in (
                 ({'start_date': 'now'}, 'start_date sets a date'),
@@ -101,14 +101,14 @@ class TestFlexible(_Served):
                    if key != 'duration'}, 400)
 
     def test_from_now_on(self) -> None:
-        """It is planned now, and fixed at once."""
+        """The lease is planned at once, and its dates are fixed."""
         made = self.post({**_OPEN, 'between': ['now', '2050-01-20 10:00']})
         self.assertTrue(made['fixed'])
         self.assertEqual(made['between'][0], made['start_date'])
 
 
 class TestChanged(_Served):
-    """Its owner changes what the dates leave open."""
+    """The owner changes the window of the open dates."""
 
     version = asking.since(20)
 
@@ -120,7 +120,7 @@ class TestChanged(_Served):
         return self.ask('PUT', self.path, status, changes)
 
     def test_another_window(self) -> None:
-        """It is planned in it, and lasts as long as it is to."""
+        """The lease moves to the new window, and keeps its duration."""
         lease = self.change(
             between=['2050-02-01 10:00', '2050-02-20 10:00'],
             duration=2 * 86400, fix_before=3600)['lease']
@@ -133,7 +133,7 @@ class TestChanged(_Served):
                 'end_date')))
 
     def test_what_is_offered_is_accepted(self) -> None:
-        """Posted as it is."""
+        """The offer is accepted unchanged."""
         self.post(_MARCH)
         refused = self.change(409, between=['2050-03-01 10:00',
                                             '2050-03-04 10:00'])
@@ -143,7 +143,7 @@ class TestChanged(_Served):
         self.assertEqual('2050-03-05T10:00:00.000000', lease['start_date'])
 
     def test_other_versions_are_as_before(self) -> None:
-        """They take nothing new."""
+        """Other versions refuse the new keys."""
         for version in (None, asking.since(19)):
             for change in ({'between': _OPEN['between']}, {'duration': 60},
                            {'fix_before': 60}):
@@ -152,7 +152,7 @@ class TestChanged(_Served):
                 self.assertIn('1.20', answer['error_message'])
 
     def test_what_makes_no_sense(self) -> None:
-        """Is refused with a sentence."""
+        """Each bad value is refused with a sentence."""
         self.check_refused(
             'PUT', self.path,
             ({'duration': 60, 'end_date': '2050-01-02 10:00'},
@@ -168,12 +168,12 @@ class TestChanged(_Served):
 
 
 class TestQueue(_Served):
-    """A lease that does not fit."""
+    """A lease without free hosts."""
 
     version = asking.since(12)
 
     def test_it_is_queued_with_a_promised_start(self) -> None:
-        """One that fits is not."""
+        """A lease with free hosts is not queued."""
         ask = {**_DATED, 'on_refusal': 'queue'}
         keys = ('queued', 'promised_start', 'priority', 'start_date')
         self.assertEqual(
@@ -184,7 +184,7 @@ class TestQueue(_Served):
              for lease in (self.post(ask), self.post(ask))])
 
     def test_without_it_or_with_another_version_it_is_refused(self) -> None:
-        """As before."""
+        """The refusal is the same as before."""
         self.post(_DATED, version=None)
         self.post(_DATED, 409)
         self.post({**_DATED, 'on_refusal': 'refuse'}, 409)
@@ -192,7 +192,7 @@ class TestQueue(_Served):
                   version=asking.since(8))
 
     def test_a_priority_is_given_by_who_may(self) -> None:
-        """Which is not a member of a project."""
+        """A member of a project may not give one."""
         ask = {**_DATED, 'on_refusal': 'queue', 'priority': 5}
         self.post(ask, 403)
         self.post(ask, who=asking.OPERATOR)
@@ -200,7 +200,7 @@ class TestQueue(_Served):
         self.assertEqual((True, 5), (made['queued'], made['priority']))
 
     def test_what_makes_no_sense(self) -> None:
-        """Is refused with a sentence."""
+        """Each bad value is refused with a sentence."""
         self.check_refused(
             'POST', '/v1/leases',
             ({**_DATED, 'priority': 5}, 'on_refusal'),

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reservations: requests made from the description, and broken."""
+"""Reservations: requests made from the description, valid and broken."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ironic_reservations.api import versions
 from tests.inprocess.api import fuzzing
 from tests.inprocess.api import world
 
-#: The version is part of what is made up.
+#: The version is generated, too.
 _ANY = None
 _NODES = [str(uuid.UUID(int=number)) for number in range(1, 9)]
 
@@ -35,7 +35,7 @@ class _VersionedCase(testscenarios.WithScenarios, fuzzing.FuzzCase):
     minor: int | None
 
     def fuzz_nodes(self, refused: bool) -> None:
-        """Send what is made up about nodes, at a version."""
+        """Send generated requests about nodes, at a version."""
         for node in _NODES:
             self.world.ironic.add(uuid=node)
         if self.minor is not _ANY:
@@ -45,7 +45,7 @@ class _VersionedCase(testscenarios.WithScenarios, fuzzing.FuzzCase):
 
 
 class TestNeverA500(_VersionedCase):
-    """Every operation, at every version, with good data and with bad."""
+    """Every operation, at every version, with valid and broken data."""
 
     scenarios = [
         (f'{operation}_at_{minor}_{mode.value}',
@@ -56,19 +56,19 @@ class TestNeverA500(_VersionedCase):
              'delete_reservation'),
             (_ANY, versions.MINIMUM, versions.PICK, versions.MAXIMUM),
             (fuzzing.POSITIVE, fuzzing.NEGATIVE))
-        # NOTE: that one takes nothing but a version.
+        # This operation has no parameter except a version.
         if operation != 'show_version' or minor is _ANY]
 
     mode: schemathesis.GenerationMode
 
     def test_answers_are_as_described(self) -> None:
-        """No 500, no answer that the description does not have."""
-        # NOTE: not at an old version, where most is.
+        """No answer is a 500 or differs from the description."""
+        # At an old version most keys are unknown.
         self.fuzz_nodes(refused=self.mode is fuzzing.NEGATIVE
                         and self.minor == versions.MAXIMUM)
 
     def aim(self, case: Any, node: str) -> None:
-        """Have a request hit something: nodes and a reservation that are."""
+        """Let a request name existing nodes and an existing reservation."""
         if isinstance(case.body, dict) and 'node_uuid' in case.body:
             if self.mode is fuzzing.POSITIVE:
                 case.body['node_uuid'] = [node, *_NODES]
@@ -90,16 +90,16 @@ class TestMaintenances(_VersionedCase):
             ('create_maintenance', 'list_maintenances', 'show_maintenance',
              'delete_maintenance'),
             (_ANY, versions.MAXIMUM), (fuzzing.POSITIVE, fuzzing.NEGATIVE))
-        # NOTE: the others take nothing but a version that could be wrong.
+        # The other operations have only a version that could be wrong.
         if operation == 'create_maintenance' or minor is _ANY
         or mode is fuzzing.POSITIVE]
 
     def test_answers_are_as_described(self) -> None:
-        """No 500, no answer that the description does not have."""
+        """No answer is a 500 or differs from the description."""
         self.fuzz_nodes(refused=False)
 
     def aim(self, case: Any, node: str) -> None:
-        """Have a request name a node that is."""
+        """Let a request name an existing node."""
         if (isinstance(case.body, dict) and 'nodes' in case.body
                 and self.mode is fuzzing.POSITIVE):
             case.body['nodes'] = [node]

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases and hosts: requests made from the description, and broken."""
+"""Leases and hosts: requests made from the description, valid and broken."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OF_INSTANCES = {'amount', 'vcpus', 'memory_mb', 'disk_gb', 'affinity'}
 
 
 class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
-    """Every operation, with good data and with bad."""
+    """Every operation, with valid and broken data."""
 
     scenarios = [
         (f'{operation}_{mode.value}', {'operation': operation, 'mode': mode})
@@ -44,14 +44,14 @@ class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
              'show_allocation', 'list_properties', 'update_property',
              'show_availability'),
             (fuzzing.POSITIVE, fuzzing.NEGATIVE))
-        # NOTE: a path of any text and nothing else cannot be wrong.
+        # A path with any text and no body cannot be wrong.
         if mode is fuzzing.POSITIVE
         or operation not in ('show_host', 'delete_host')]
 
     version = {versions.HEADER: 'reservation 1.0'}
 
     def test_answers_are_as_described(self) -> None:
-        """No 500, no answer that the description does not have."""
+        """No answer is a 500 or differs from the description."""
         for name in _NAMES:
             self.world.ironic.add(
                 name=name, resource_class='gold',
@@ -63,7 +63,7 @@ class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
         self.fuzz(_NAMES, refused=self.mode is fuzzing.NEGATIVE)
 
     def aim(self, case: Any, node: str) -> None:
-        """Have a request hit something: hosts, and a lease that is."""
+        """Let a request name existing hosts and an existing lease."""
         if self.mode is not fuzzing.POSITIVE:
             return
         if isinstance(case.body, dict):

@@ -18,7 +18,7 @@ from tests.inprocess.api import asking
 
 
 class TestGivenBackHostId(asking.AskingCase):
-    """A member gives back a host by its id that its lease does not have."""
+    """A member releases a host by its id that the lease does not have."""
 
     version = asking.since(24)
 
@@ -56,12 +56,13 @@ class TestGivenBackHostId(asking.AskingCase):
         self.assertEqual(known, unknown)
 
     def test_reservation_changed_twice_in_a_request(self) -> None:
-        """Is refused, and the first change is not silently lost."""
+        """The request is refused, and the first change is not lost silently.
+        """
         answer = self.change(400, {'min': 1, 'max': 2}, {'min': 1, 'max': 1})
         self.assertIn('twice', answer['error_message'])
 
     def test_repeated_request_is_answered(self) -> None:
-        """Although the lease does not have the host any more."""
+        """The lease no longer has the host."""
         self.lease = self.book('03 10', '04 10',
                                reservations=asking.hosts(1, 2))
         ident = next(iter(self.hosts))

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What gophercloud's client of Blazar asks, and what it can read of answers.
+"""The requests of gophercloud's client of Blazar, and the types of answers.
 
-Go decodes JSON into fields with types: a number in a string, a string where
-there is a number, or a time in another layout is an error there, and null is
-the field's own nothing.  The types here are those of the client.
+Go decodes JSON into typed fields: a number in a string, a string instead of a
+number, or a time in another layout is an error, and null is the zero value.
+The types here are those of the client.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.inprocess.api import world
 
 _STORY = pathlib.Path(__file__).parent / 'gophercloud.yaml'
 
-#: Times of what happens, and of rows; both without a zone.
+#: Times of events and of rows, without a zone.
 _INSTANT = re.compile(
     r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?', re.ASCII)
 _WRITTEN = re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d', re.ASCII)
@@ -69,7 +69,7 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
         'id': str, 'resource_type': str, 'property_name': str,
         'private': bool, 'created_at': _INSTANT, 'updated_at': _INSTANT},
 }
-#: What has to be there at all, for a caller to go on with it.
+#: The fields that a caller needs to continue.
 _NEEDED = {'Lease': ('id', 'name', 'start_date', 'end_date', 'status',
                      'reservations', 'events', 'created_at'),
            'Host': ('id', 'hypervisor_hostname', 'reservable', 'created_at'),
@@ -104,7 +104,7 @@ def undecodable(kind: Any, value: Any, where: str = '') -> list[str]:
 
 
 class GophercloudTest(testtools.TestCase):
-    """Its calls, one after the other, on a cloud with a flavor."""
+    """All calls of the client, in order, on a cloud with a flavor."""
 
     def setUp(self) -> None:
         """Serve a node, and a Nova with a flavor for it."""
@@ -124,7 +124,7 @@ class GophercloudTest(testtools.TestCase):
         self.kept: dict[str, str] = {'node': node.uuid}
 
     def test_all_calls(self) -> None:
-        """Each is answered as it expects, in what it can decode."""
+        """Each call gets the expected answer, in types that Go can decode."""
         for step in yaml.safe_load(_STORY.read_text()):
             method, path, *body = self.filled(step['sends'])
             answer = world.request(
@@ -138,7 +138,7 @@ class GophercloudTest(testtools.TestCase):
                 self.check(step, answer.json, told)
 
     def check(self, step: dict[str, Any], document: Any, told: str) -> None:
-        """Decode an answer, and compare what is in it."""
+        """Decode an answer, and compare its fields."""
         found, reads = document[step['at']], step['reads']
         name = reads[0] if isinstance(reads, list) else reads
         kind = _TYPES[name]
@@ -160,7 +160,7 @@ class GophercloudTest(testtools.TestCase):
             self.assertNotIn(key, found, told)
 
     def compare(self, wanted: Any, found: Any, told: str) -> None:
-        """Compare what has to be there; there may be more."""
+        """Compare the required fields; others may follow."""
         if isinstance(wanted, dict):
             for key, value in wanted.items():
                 self.assertIn(key, found, told)
@@ -173,7 +173,7 @@ class GophercloudTest(testtools.TestCase):
             self.assertEqual(wanted, found, told)
 
     def filled(self, value: Any) -> Any:
-        """Put what was kept where $names stand."""
+        """Replace $names by the values that were kept."""
         if isinstance(value, dict):
             return {key: self.filled(each) for key, each in value.items()}
         if isinstance(value, list):
@@ -184,7 +184,7 @@ class GophercloudTest(testtools.TestCase):
         return cast(Any, value)
 
     def test_what_go_cannot_decode(self) -> None:
-        """The judge here sees it."""
+        """The check in this module finds such values."""
         host = _TYPES['Host']
         self.assertEqual([], undecodable(host, {'id': '1', 'vcpus': None}))
         for wrong in ({'id': 1}, {'vcpus': '4'}, {'vcpus': True},

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Requests for which the planner has to search, while others do, too."""
+"""Requests that need a long search, several at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.inprocess.api import world
 
 
 class _Planned(fixtures.Fixture):
-    """Hard requests of others that are being planned."""
+    """Hard requests of other callers that are being planned."""
 
     def __init__(self, served: world.World) -> None:
         super().__init__()
@@ -48,15 +48,15 @@ class _Planned(fixtures.Fixture):
             self._begun.push(begun.pop_all().__exit__)
 
     def end(self) -> None:
-        """Answer all of them."""
+        """End all of them."""
         self._begun.close()
 
 
 class TestHardRequests(asking.AskingCase):
-    """Two nodes, each with a lease that can be nowhere else.
+    """Two nodes, each with a lease that can move nowhere.
 
-    At each instant one of them is free, so that only a search shows that no
-    node is free for all the time.
+    At each instant one of them is free, so only a search shows that no node is
+    free for the whole time.
     """
 
     options = {'api__max_hard_requests': 3,
@@ -107,7 +107,7 @@ class TestHardRequests(asking.AskingCase):
                          found['availability']['earliest'])
 
     def test_refused_request_is_served_when_others_have_ended(self) -> None:
-        """With the same key: nothing was done the first time."""
+        """The key is free, since the refused request did nothing."""
         for _ in range(2):
             self._planned.begin('red')
         self._hard(429, idempotency_key='key')

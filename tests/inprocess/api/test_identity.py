@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who calls, with each way of authentication there is."""
+"""The identity of the caller, for each way of authentication."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def _reserve(served: world.World, **headers: str) -> world.Answer:
 
 
 class TestNoauth(testtools.TestCase):
-    """Everybody is an administrator, whatever they say they are."""
+    """Everybody is an administrator, whatever the headers say."""
 
     def test_headers_of_clients_are_ignored(self) -> None:
-        """No forged user or project gets into the row."""
+        """A forged user or project is not written to the row."""
         served = self.useFixture(on_its_own.Standalone(auth_strategy='noauth'))
         made = _reserve(served, **FORGED)
         self.assertEqual(201, made.status)
@@ -54,7 +54,7 @@ class TestNoauth(testtools.TestCase):
         self.assertIsNone(made.json['reservation']['user_id'])
 
     def test_system_scope_of_clients_is_ignored(self) -> None:
-        """A forged project sees the same list as nobody at all."""
+        """A forged project sees the same list as no project."""
         served = self.useFixture(on_its_own.Standalone(auth_strategy='noauth'))
         _reserve(served)
         self.assertEqual(world.request(served, 'GET', PATH).json,
@@ -62,7 +62,7 @@ class TestNoauth(testtools.TestCase):
 
 
 class TestHttpBasic(testtools.TestCase):
-    """Whoever is in the file is an administrator."""
+    """Every user in the file is an administrator."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -78,21 +78,21 @@ class TestHttpBasic(testtools.TestCase):
         return {'authorization': f'Basic {token}'}
 
     def test_user_of_the_file(self) -> None:
-        """Gets in, and the row says who it was."""
+        """The user has access, and the row has the name."""
         made = _reserve(self.served, **self._as('olga', 'secret:1'))
         self.assertEqual(201, made.status)
         self.assertEqual('olga', made.json['reservation']['user_id'])
         self.assertIsNone(made.json['reservation']['project_id'])
 
     def test_forged_headers(self) -> None:
-        """Do not stand in for a password, nor besides one."""
+        """They replace no password, and change no user."""
         self.assertEqual(401, _reserve(self.served, **FORGED).status)
         made = _reserve(self.served, **FORGED,
                         **self._as('olga', 'secret:1'))
         self.assertEqual('olga', made.json['reservation']['user_id'])
 
     def test_refused_credentials(self) -> None:
-        """Are a 401 that says how to get in, in Ironic's shape."""
+        """The answer is a 401 with the challenge, in Ironic's format."""
         for headers in ({}, self._as('olga', 'wrong'),
                         self._as('mallory', 'secret:1'),
                         {'authorization': 'Bearer x'},
@@ -106,21 +106,21 @@ class TestHttpBasic(testtools.TestCase):
             self.assertIn('x-openstack-request-id', answer.headers)
 
     def test_refusals_of_requests_stay_what_they_are(self) -> None:
-        """A request that is wrong is not taken for a wrong password."""
+        """A bad request does not count as a wrong password."""
         answer = world.request(self.served, 'POST', PATH, raw=b'{',
                                **self._as('olga', 'secret:1'))
         self.assertEqual((400, 'request.malformed'),
                          (answer.status, answer.code))
 
     def test_public_paths(self) -> None:
-        """Need no credentials."""
+        """They need no credentials."""
         for path in PUBLIC:
             self.assertEqual(
                 200, world.request(self.served, 'GET', path).status, path)
 
 
 class TestKeystone(testtools.TestCase):
-    """keystonemiddleware says who calls, with each role."""
+    """keystonemiddleware identifies the caller, with each role."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -139,14 +139,14 @@ class TestKeystone(testtools.TestCase):
         return {'x_auth_token': token}
 
     def test_no_token(self) -> None:
-        """Is a 401 as keystonemiddleware gives it."""
+        """The answer is keystonemiddleware's 401."""
         answer = world.request(self.served, 'GET', PATH)
         self.assertEqual(401, answer.status)
         self.assertIn('WWW-Authenticate', answer.headers)
         self.assertIn('OpenStack-API-Maximum-Version', answer.headers)
 
     def test_keystone_that_is_nowhere(self) -> None:
-        """Is told at the start, not by a 500 to who has no token."""
+        """The error comes at the start, not as a 500 to a caller."""
         nowhere = world.World(identity.keystone, 'keystone')
         served = self.useFixture(nowhere)
         served.conf.set_override('auth_strategy', 'keystone')
@@ -154,17 +154,17 @@ class TestKeystone(testtools.TestCase):
                           served.conf, served.engine)
 
     def test_no_token_but_forged_headers(self) -> None:
-        """Nobody gets in by saying so."""
+        """Forged headers give no access."""
         self.assertEqual(401, _reserve(self.served, **FORGED).status)
 
     def test_public_paths(self) -> None:
-        """Need no token."""
+        """They need no token."""
         for path in PUBLIC:
             self.assertEqual(
                 200, world.request(self.served, 'GET', path).status, path)
 
     def test_member_with_forged_headers(self) -> None:
-        """Acts for the project of the token, with its roles."""
+        """The project and roles are those of the token."""
         made = _reserve(self.served, **{
             **FORGED, 'x_project_id': 'blue',
             **self._as('red', 'member', 'reader')})
@@ -172,7 +172,7 @@ class TestKeystone(testtools.TestCase):
         self.assertEqual('red', made.json['reservation']['project_id'])
 
     def test_each_role(self) -> None:
-        """What a reader, a member, an admin and a service may do."""
+        """The operations of a reader, a member, an admin and a service."""
         own = _reserve(self.served, **self._as('red', 'member', 'reader'))
         path = f"{PATH}/{own.json['reservation']['uuid']}"
         renewal = [{'op': 'replace', 'path': '/ttl', 'value': 60}]
@@ -182,7 +182,7 @@ class TestKeystone(testtools.TestCase):
                 ('red', ('guest',), 403, 403, 403, 403),
                 ('blue', ('member', 'reader'), 404, 404, 0, 409),
                 ('blue', ('reader',), 404, 404, 0, 403),
-                # NOTE: an administrator of a project is none of the cloud.
+                # An administrator of a project is not one of the cloud.
                 ('operators', ('admin', 'member', 'reader'), 404, 404, 0,
                  409),
                 ('service', ('service',), 404, 404, 0, 403)):

@@ -26,7 +26,7 @@ from tests.inprocess.api import asking
 
 
 class TestKeyLimit(asking.AskingCase):
-    """A project makes and ends a lease and a reservation, for ever."""
+    """A project creates and ends a lease and a reservation, without end."""
 
     options = {'api__max_keys_per_day': 4}
     nodes = {'host': {'owner': 'red'}}
@@ -73,7 +73,8 @@ class TestKeyLimit(asking.AskingCase):
         self.assertEqual('name 3', self.ask('GET', path)['lease']['name'])
 
     def test_nothing_else_is_limited(self) -> None:
-        """Others, administrators, and requests without a key."""
+        """Other projects, administrators and requests without a key continue.
+        """
         for _ in range(4):
             self._lease()
         self._lease(429)
@@ -90,7 +91,7 @@ class TestKeyLimit(asking.AskingCase):
 class TestCount(testtools.TestCase):
 
     def test_day_passes(self) -> None:
-        """The number of a day at once, and then one part after the other."""
+        """A project may use a day's number at once, and then by parts."""
         limit = key_limit.KeyLimit()
         for _ in range(3):
             limit.count('red', 3, 100.0)

@@ -19,14 +19,14 @@ from tests.inprocess.api import asking
 
 
 class TestKeyOfNow(asking.AskingCase):
-    """A request with dates that mean another instant each time."""
+    """A repeated request whose dates mean another instant each time."""
 
     nodes = {'rack-7': {}}
     version = asking.since(24)
 
     def lease(self, dates: dict[str, Any], status: int = 201,
               **headers: str) -> Any:
-        """Ask for a lease, and return its id, if there is one."""
+        """Request a lease, and return its id, if any."""
         answer = self.ask('POST', '/v1/leases', status, {
             'name': 'one', **dates, 'reservations': asking.hosts()},
             **headers)
@@ -34,7 +34,7 @@ class TestKeyOfNow(asking.AskingCase):
 
     def test_repeated_request_is_answered_with_the_lease_it_made(
             self) -> None:
-        """One that is notified now, and one with open dates."""
+        """A lease with an immediate notification, and one with open dates."""
         for key, dates in (
                 ('told', {'start_date': 'now', 'before_end_date': 'now',
                           'end_date': '2050-01-02 10:00'}),
@@ -46,7 +46,7 @@ class TestKeyOfNow(asking.AskingCase):
             self.ask('DELETE', f'/v1/leases/{first}', 204)
 
     def test_repeated_request_after_its_end(self) -> None:
-        """Is answered likewise, and not as if nothing had been promised."""
+        """The answer is the same, and not a second lease."""
         end = self.served.clock() + datetime.timedelta(hours=1)
         for number, dates in enumerate((
                 {'start_date': 'now', 'end_date': end.isoformat()},

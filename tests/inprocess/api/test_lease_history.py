@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who reads the history of a lease, and since which version it is there."""
+"""The readers of the history of a lease, and its version."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ class TestLeaseHistory(_TestCase):
         self.ask('GET', self.path, 404, who=asking.OTHER)
 
     def test_it_has_no_proof(self) -> None:
-        """For this document is one to send to a colleague."""
+        """Users send this document to colleagues."""
         self.assertNotIn(self.lease['reservations'][0]['id'],
                          self.send('GET', self.path).body.decode())
 
@@ -60,7 +60,7 @@ class TestLeaseHistory(_TestCase):
 
 
 class TestBesideTheReleaseAfter(_TestCase):
-    """It may write what this one does not know, and history is told."""
+    """The next release may write unknown events; the history shows them."""
 
     def write(self, table: sa.Table, **columns: Any) -> None:
         with self.served.engine.database.write() as connection:
@@ -68,7 +68,7 @@ class TestBesideTheReleaseAfter(_TestCase):
                 lease_id=self.lease['id'], **columns))
 
     def tell(self, **columns: Any) -> list[Any]:
-        """Return what the history tells of a notice that is done with."""
+        """Return the history of an old notice."""
         now = self.served.clock()
         self.write(tables.outbox, **{
             'id': 'of-a-receiver', 'notice_id': 'of-an-event',

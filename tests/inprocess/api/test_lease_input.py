@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""What Blazar answers with 500, and the like: refused, with a reason."""
+"""Requests that Blazar answers with 500 are refused with a reason."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _flavored(**what: Any) -> dict[str, Any]:
 
 
 _FLAVOR = {'vcpus': 1, 'ram': 512, 'disk': 1, 'extra_specs': {}}
-#: What is left of a request where the flavor comes with it.
+#: The keys of a request with a flavor.
 _OF_FLAVOR = {'resource_type': 'flavor:instance', 'affinity': None,
               'vcpus': None, 'memory_mb': None, 'disk_gb': None}
 
@@ -69,7 +69,7 @@ def _sent(flavor: dict[str, Any] | None = None, **what: Any
                      'flavor': {**_FLAVOR, **(flavor or {})}, **what})
 
 
-#: Name: what is posted, the code, and what the sentence has.
+#: By name: the body, the code, and words of the sentence.
 _POSTED: dict[str, tuple[Any, str, str]] = {
     'list': ([], _REFUSED, 'an object is expected'),
     'unknown_key': (_but(colour='red'), _UNKNOWN, "'colour'"),
@@ -257,7 +257,7 @@ class InputCase(asking.AskingCase):
         return world.OpenWorld()
 
     def post(self, document: Any, status: int = 201) -> Any:
-        """Ask for a lease, and return it, or what refuses it."""
+        """Request a lease, and return the lease or the refusal."""
         answer = self.ask('POST', '/v1/leases', status, document)
         return answer['lease'] if status == 201 else answer
 
@@ -266,7 +266,7 @@ class InputCase(asking.AskingCase):
 
 
 class TestRefused(InputCase):
-    """Nothing comes of it but a sentence."""
+    """The only result is a sentence."""
 
     def test_leases_that_make_no_sense(self) -> None:
         """In the keys of Blazar and in ours, and nothing is made.
@@ -302,7 +302,7 @@ class TestRefused(InputCase):
 
 
 class TestCannotBeHad(InputCase):
-    """What makes sense, and is not there."""
+    """Valid requests for hosts that do not exist."""
 
     def _refuse(self, code: str, **wanted: Any) -> None:
         answer = self.post(_with(**wanted), 409)
@@ -323,7 +323,7 @@ class TestCannotBeHad(InputCase):
 
 
 class TestTaken(InputCase):
-    """What looks odd, and is right."""
+    """Unusual requests that are accepted."""
 
     def test_bodies_that_are_no_json(self) -> None:
         """Blazar: answers 500 to bad JSON."""
@@ -332,7 +332,7 @@ class TestTaken(InputCase):
         self.assertIn('not a JSON document', answer['error_message'])
 
     def test_dates_with_seconds_and_zones(self) -> None:
-        """Are read as UTC, and those that were answered are, too."""
+        """Zones are read as UTC, and the dates of answers are accepted."""
         for start, read in (
                 ('2050-01-01T12:00:30+02:00', '2050-01-01T10:00:30.000000'),
                 ('2050-01-01T10:00:30Z', '2050-01-01T10:00:30.000000'),
@@ -343,7 +343,7 @@ class TestTaken(InputCase):
             self.send('DELETE', f'/v1/leases/{made["id"]}', 204)
 
     def test_older_spelling(self) -> None:
-        """That of the specification."""
+        """The spelling of the specification."""
         made = self.post({
             'name': 'old', 'start': 'now', 'end': '2050-01-01 10:00',
             'reservations': [_ONE], 'events': []})
@@ -353,11 +353,11 @@ class TestTaken(InputCase):
         self.assertEqual('2050-01-01T09:00:00.000000', changed['end_date'])
 
     def test_name_of_80_characters(self) -> None:
-        """Of any script."""
+        """The name may be in any script."""
         self.post(_but(name='\u00e9' * 80))
 
     def test_reservation_that_asks_for_no_properties(self) -> None:
-        """Blazar wants empty ones."""
+        """Blazar requires empty properties."""
         for empty in (None, '', '[]'):
             made = self.ask('POST', '/v1/leases?dry_run=True', 200, _with(
                 hypervisor_properties=empty, resource_properties=empty))
@@ -365,14 +365,14 @@ class TestTaken(InputCase):
                 'reservations'][0]['resource_properties'])
 
     def test_numbers_as_text(self) -> None:
-        """Blazar takes what is a whole number, whichever it is."""
+        """Blazar accepts whole numbers of any type."""
         made = self.post(_with(min='1', max='1'))
         reservation, = made['reservations']
         self.assertEqual((1, 1), (reservation['min'], reservation['max']))
         self.send('PUT', f'/v1/leases/{made["id"]}', 200, {'reservations': [
             {'id': reservation['id'], 'min': '1', 'max': 1}]})
         self.send('DELETE', f'/v1/leases/{made["id"]}', 204)
-        # NOTE: the host here has no sizes.
+        # The host here has no sizes.
         refused = self.post(_sized(
             amount='2', vcpus='0', memory_mb='64', disk_gb='1'), 409)
         for said in ('the lease needs 2 hosts',
@@ -380,14 +380,14 @@ class TestTaken(InputCase):
             self.assertIn(said, refused['error_message'])
 
     def test_dry_run_that_is_no_word(self) -> None:
-        """Nothing is promised by a slip of the pen."""
+        """A mistyped dry run makes no lease."""
         self.send('POST', '/v1/leases?dry_run=yes', 400, _GOOD)
         self.check_no_lease()
 
     def test_node_is_given_back_by_the_id_of_its_host(self) -> None:
-        """Or by its own uuid."""
+        """The uuid of the node is accepted, too."""
         two = self.open_host('compute-2', resource_class='gold')
-        # NOTE: one that has not started has no nodes of its own yet.
+        # A lease that has not started has no nodes of its own.
         made = self.post({**_with(max=2), 'start_date': 'now'})
         path = f'/v1/leases/{made["id"]}'
         reservation, = made['reservations']

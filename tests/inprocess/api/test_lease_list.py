@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The list of leases is short, and has all that is live.
+"""The list of leases is short, and contains all live leases.
 
 With 300,000 leases, nearly all of them over, it took 64 s and 390 MiB.
 """
@@ -28,7 +28,7 @@ from tests.inprocess.api import asking
 
 
 class TestLeaseList(asking.AskingCase):
-    """Four leases: one over since a month, one since a day, two to come."""
+    """Four leases: ended a month ago and a day ago, and two in the future."""
 
     options = {'api__max_limit': 2}
     nodes = {'compute-1': {'resource_class': 'gold'}}
@@ -41,7 +41,7 @@ class TestLeaseList(asking.AskingCase):
         self._end(made[2]['id'], 1)
 
     def _end(self, lease_id: str, days: int) -> None:
-        """Have a lease be over since some days."""
+        """Let a lease have ended some days ago."""
         since = datetime.datetime.now(datetime.UTC) - datetime.timedelta(
             days=days)
         database = connection.Database(self.served.conf)
@@ -61,16 +61,16 @@ class TestLeaseList(asking.AskingCase):
         return pages
 
     def test_list_has_what_is_live_and_what_ended_lately(self) -> None:
-        """For a client that knows no pages, up to the most of a page."""
+        """A client without pages gets at most one page."""
         self.assertEqual([['2', '3'], ['4']], self._walk('/v1/leases'))
 
     def test_pages_have_all_leases(self) -> None:
-        """For a client that asks for them."""
+        """A client that follows the links gets all leases."""
         self.assertEqual([['1', '2'], ['3', '4'], []],
                          self._walk('/v1/leases?limit=2'))
 
     def test_one_that_is_not_listed_can_be_shown(self) -> None:
-        """By its id, until it is forgotten."""
+        """It is shown by its id, until it is deleted."""
         first = self.ask('GET', '/v1/leases?limit=1')['leases'][0]
         shown = self.ask('GET', f'/v1/leases/{first["id"]}')
         self.assertEqual('TERMINATED', shown['lease']['status'])

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Who may look at leases, and who may end them, by the policies."""
+"""The roles that may read and end leases, by the policies."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ class TestRoles(asking.AskingCase):
                          {'private': True})
 
     def test_members_see_what_is_free_and_not_the_hosts(self) -> None:
-        """Blazar: members see neither hosts nor allocations, hence not what
-        is available.
-        """
+        """Blazar: hosts and allocations are hidden from members."""
         self.book('01 10', '02 10')
         shown = self.ask('GET', f'/v1/availability?{_DAY}', who=asking.OTHER)
         (gold,) = shown['availability']['classes']
@@ -64,7 +62,7 @@ class TestRoles(asking.AskingCase):
         self.ask('GET', '/v1/os-hosts', 403)
 
     def test_operator_shows_members_when_hosts_are_promised(self) -> None:
-        """The proofs of others, and private properties, stay hidden."""
+        """Proofs of others and private properties stay hidden."""
         self.allow('"reservation:host:get": "role:reader"',
                    '"reservation:host:get_allocation_times": "role:reader"')
         self.name_a_rack_and_a_private_price()
@@ -86,14 +84,15 @@ class TestRoles(asking.AskingCase):
             self.assertEqual({**proof, 'lease_id': None,
                               'id': stand_in['id']}, stand_in)
             self.assertNotEqual(proof['id'], stand_in['id'])
-        # Whoever knows a lease does not learn which hosts it has.
+        # The id of a lease does not reveal its hosts.
         for query in (f'lease_id={lease}', f'reservation_id={proof["id"]}'):
             for at in (everywhere, f'{path}/allocation'):
                 self.ask('GET', f'{at}?{query}', 403, who=asking.OTHER)
                 self.as_operator('GET', f'{at}?{query}')
 
     def test_availability_oracle(self) -> None:
-        """Yes and no told names, owners and what is private, one by one."""
+        """Yes and no revealed names, owners and private properties one by one.
+        """
         self.name_a_rack_and_a_private_price()
         host = self.as_operator('GET', self.path)['host']
 

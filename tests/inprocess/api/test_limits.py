@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""GET /v1/limits: what a project may have, and what of it is used."""
+"""GET /v1/limits: the limits and the usage of a project."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PATH = '/v1/limits'
 
 
 class _Served(asking.AskingCase):
-    """A project with two leases that meet, and a reservation."""
+    """A project with two overlapping leases and a reservation."""
 
     options = {'leases__project_limits': True,
                'leases__max_leases_per_project': 2,
@@ -48,17 +48,17 @@ class _Served(asking.AskingCase):
     def _read(self, path: str = _PATH,
               who: dict[str, str] | None = None
               ) -> dict[str, tuple[Any, Any]]:
-        """Return what is allowed and used, by the limit."""
+        """Return limits and usage, by the limit."""
         told = self.ask('GET', path, who=who)['limits']
         return {each['limit']: (each['allowed'], each['used'])
                 for each in told['absolute']}
 
 
 class TestLimits(_Served):
-    """Of all classes together."""
+    """The limits for all classes together."""
 
     def test_what_a_project_may_have_and_has(self) -> None:
-        """As the operator has set it, and as it is counted."""
+        """The limits are the operator's, and the usage is counted."""
         self.assertEqual({
             'max_leases_per_project': (2, 2),
             'max_hosts_per_project': (None, 3),
@@ -73,13 +73,13 @@ class TestLimits(_Served):
             'max_lifetime': (604800, None)}, self._read())
 
     def test_what_is_refused_says_the_same(self) -> None:
-        """By the same names, with the same numbers."""
+        """The refusal has the same names and numbers."""
         refused = self.book('02 10', '02 12', status=403)['details']
         self.assertEqual((refused['allowed'], refused['used']),
                          self._read()[refused['limit']])
 
     def test_how_late_and_how_often_a_lease_is_extended(self) -> None:
-        """Since 1.16, as a member of the project is held to it."""
+        """These limits of a member are shown since 1.16."""
         for name, value in (('extension_notice', 3600), ('max_extensions', 3)):
             self.served.conf.set_override(name, value, 'leases')
         found = self._read()
@@ -91,7 +91,7 @@ class TestLimits(_Served):
             {each['limit'] for each in older['limits']['absolute']})
 
     def test_each_project_for_itself(self) -> None:
-        """Another one has nothing, and cannot look at this one."""
+        """Another project has no usage, and cannot read this one's."""
         self.assertEqual((2, 0), self._read(who=asking.OTHER)[
             'max_leases_per_project'])
         refused = self.ask('GET', f'{_PATH}?project=red', 403,
@@ -101,7 +101,7 @@ class TestLimits(_Served):
         self.assertEqual(self._read(), self._read(f'{_PATH}?project=red'))
 
     def test_who_may_exceed_limits_has_none(self) -> None:
-        """And sees those of projects as their members do."""
+        """An exempt caller sees the limits of projects as their members do."""
         self.assertEqual({None}, {
             allowed for allowed, _
             in self._read(who=asking.OPERATOR).values()})
@@ -109,14 +109,14 @@ class TestLimits(_Served):
                          self._read(f'{_PATH}?project=red', asking.OPERATOR))
 
     def test_all_switched_off(self) -> None:
-        """What is used can be seen all the same."""
+        """The usage is still shown."""
         self.served.conf.set_override('project_limits', False, 'leases')
         found = self._read()
         self.assertEqual({None}, {allowed for allowed, _ in found.values()})
         self.assertEqual(2, found['max_leases_per_project'][1])
 
     def test_older_versions_have_nothing_there(self) -> None:
-        """As before."""
+        """The answer is the same as before."""
         for method in ('GET', 'POST', 'OPTIONS'):
             refused = self.ask(method, _PATH, 404, version=asking.since(5))
             self.assertEqual(
@@ -125,7 +125,7 @@ class TestLimits(_Served):
                  refused['errors'][0]['detail']))
 
     def test_bad_requests(self) -> None:
-        """Are refused by name."""
+        """The refusal names the parameter."""
         self.ask('POST', _PATH, 405, {})
         self.ask('GET', f'{_PATH}?project=', 400)
         self.ask('GET', f'{_PATH}?tenant=red', 400)
@@ -133,7 +133,7 @@ class TestLimits(_Served):
                                          'x_project_id': 'red'})
 
     def test_every_limit_has_its_unit(self) -> None:
-        """And is told."""
+        """Each answer has the unit."""
         self.assertEqual(
             {name for by in (limits.BY_GROUP, limits.BY_CLASS)
              for names in by.values() for name in names},
@@ -141,7 +141,7 @@ class TestLimits(_Served):
 
 
 class TestByClass(_Served):
-    """Since 1.13; what older clients see is what they know."""
+    """Classes are shown since 1.13; older versions are unchanged."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -157,7 +157,7 @@ class TestByClass(_Served):
                 if each['resource_class'] is not None]
 
     def test_what_a_project_has_of_a_class(self) -> None:
-        """What names no class counts for each."""
+        """A request without a class counts for each class."""
         self.assertEqual([('max_hosts_per_class', 'gold', 4, 3),
                           ('max_host_hours_per_class', 'gold', None, 6)],
                          self._of_class())
@@ -170,7 +170,7 @@ class TestWithoutKeystone(testtools.TestCase):
     """All callers are one project."""
 
     def test_what_is_set_holds(self) -> None:
-        """And the defaults do not."""
+        """The limits of the operator hold, and the defaults do not."""
         served = self.useFixture(world.OpenWorld(
             leases__project_limits=True, leases__max_leases_per_project=3))
         told = world.request(served, 'GET', _PATH).json['limits']

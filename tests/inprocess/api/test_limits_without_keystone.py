@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Limits that the operator has set hold where there are no projects, too.
+"""Limits of the operator hold without projects, too.
 
-They did not hold for anybody there since administrators may exceed them.
+They did not hold there, since administrators may exceed them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RESERVATIONS = '/v1/reservations'
 
 
 class TestNoauth(asking.AskingCase):
-    """Everybody is an administrator, and all are one project."""
+    """Everybody is an administrator, and all callers are one project."""
 
     member = operator = {}
     options = {'auth_strategy': 'noauth'}
@@ -57,7 +57,7 @@ class TestNoauth(asking.AskingCase):
 
     def lease(self, status: int, begin: float, end: float,
               hosts: int = 1) -> Any:
-        """Ask for a lease, with times in hours from now."""
+        """Request a lease, with times in hours from now."""
         now = clock.utc_now()
         return self.send('POST', _LEASES, status, {
             'name': 'lease',
@@ -67,7 +67,7 @@ class TestNoauth(asking.AskingCase):
             'reservations': asking.hosts(hosts)})
 
     def refused(self, limit: str, *args: Any) -> list[dict[str, Any]]:
-        """Ask for a lease beyond a limit."""
+        """Request a lease beyond a limit, and return the refusal."""
         answer = self.lease(403, *args).json
         self.assertEqual(('lease.limit_exceeded', limit), (
             answer['code'], answer['details']['limit']))
@@ -75,7 +75,7 @@ class TestNoauth(asking.AskingCase):
         return offers
 
     def test_longest_lease(self) -> None:
-        """When it is made, and when it is extended."""
+        """The limit holds for new leases and for extensions."""
         self.limit(leases__max_duration=7200)
         offer = self.refused('max_duration', 1, 3.1)[0]
         self.send('POST', _LEASES, 201, offer['lease'])
@@ -86,33 +86,33 @@ class TestNoauth(asking.AskingCase):
         self.assertEqual('max_duration', answer.json['details']['limit'])
 
     def test_latest_end(self) -> None:
-        """Of one lease."""
+        """The latest end of a lease."""
         self.limit(leases__max_horizon=7200)
         self.refused('max_horizon', 1, 2.1)
         self.lease(201, 1, 1.9)
 
     def test_leases_of_all_are_counted_together(self) -> None:
-        """There is no project to tell them apart by."""
+        """No project distinguishes the leases."""
         self.limit(leases__max_leases_per_project=2)
         self.lease(201, 1, 2)
         self.lease(201, 3, 4)
         self.refused('max_leases_per_project', 5, 6)
 
     def test_hosts_of_all_are_counted_together(self) -> None:
-        """What is left is offered."""
+        """The refusal offers the remaining hosts."""
         self.limit(leases__max_hosts_per_project=2)
         self.lease(201, 1, 2)
         offer = self.refused('max_hosts_per_project', 1, 2, 2)[0]
         self.send('POST', _LEASES, 201, offer['lease'])
 
     def reserve(self, status: int) -> Any:
-        """Reserve any node of three."""
+        """Reserve any of three nodes."""
         return self.send('POST', _RESERVATIONS, status, {
             'instance_uuid': str(uuid.uuid4()), 'node_uuid': [
                 each.uuid for each in self.served.ironic.nodes()]})
 
     def test_reservations_that_wait(self) -> None:
-        """Of all together; and none is renewed for ever."""
+        """All reservations count, and none is renewed for ever."""
         self.limit(reservations__max_per_project=2,
                    reservations__max_lifetime=700)
         made = self.reserve(201).json['reservation']
@@ -126,18 +126,18 @@ class TestNoauth(asking.AskingCase):
                 {'op': 'replace', 'path': '/ttl', 'value': ttl}])
 
     def test_defaults_are_for_projects(self) -> None:
-        """A cloud of one project may be used by that one."""
+        """The only project may use the whole cloud."""
         self.lease(201, 24 * 740, 24 * 1200, 3)
 
     def test_what_is_set_and_switched_off(self) -> None:
-        """One line lifts all."""
+        """One option removes all limits."""
         self.limit(leases__max_duration=7200)
         self.served.conf.set_override('project_limits', False, 'leases')
         self.lease(201, 1, 4)
 
 
 class TestHttpBasic(TestNoauth):
-    """Whoever is in the file is an administrator: the same holds."""
+    """Users in the file are administrators, and the same holds."""
 
     def serve(self) -> world.World:
         users = pathlib.Path(self.useFixture(fixtures.TempDir()).path,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The lines that a request logs name its own user."""
+"""The log lines of a request name its own user."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PATH = '/v1/reservations'
 
 
 class _Contexts(logging.Handler):
-    """Keeps the context with which each line is written."""
+    """Keeps the context of each line."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[tuple[str | None, str | None, str]] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep it."""
+        """Keep the context."""
         context = oslo_context.get_current()
         self.seen.append((context.user_id if context else None,
                           context.request_id if context else None,
@@ -42,7 +42,7 @@ class _Contexts(logging.Handler):
 
 
 class LogContextTest(testtools.TestCase):
-    """One thread, which serves one user after the other."""
+    """One thread that serves several users in turn."""
 
     def setUp(self) -> None:
         """Listen to the log."""
@@ -63,7 +63,7 @@ class LogContextTest(testtools.TestCase):
         return answer, line
 
     def test_each_line_names_the_user_of_its_request(self) -> None:
-        """Also a request without a user, and one before any other."""
+        """A request without a user, and one before any other, have none."""
         for user in ('ann', 'bob', None, 'ann'):
             headers = {} if user is None else {
                 'x_user_id': user, 'x_roles': 'reader', 'x_project_id': 'red'}
@@ -73,7 +73,8 @@ class LogContextTest(testtools.TestCase):
             self.assertIn(str(request_id), text)
 
     def test_nothing_of_a_request_stays_in_its_thread(self) -> None:
-        """What the thread had before is restored; without it, nobody."""
+        """The context from before the request is restored, if there was one.
+        """
         with futures.ThreadPoolExecutor(1) as thread:
             thread.submit(self._ask, x_user_id='ann', x_roles='reader',
                           x_project_id='red').result()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The database goes after a commit of a request: no answer denies that."""
+"""No answer denies a commit after which the database was lost."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def _lease(start: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _gone_after(commits: int) -> Iterator[mock.Mock]:
-    """Have no database once there were so many commits.
+    """Lose the database after a number of commits.
 
-    :returns: called whenever it is missed.
+    :returns: a function that is called at each use of the lost database.
     """
     missed, left = mock.Mock(), [commits]
 
@@ -105,7 +105,7 @@ class TestLostAfterCommit(asking.AskingCase):
 
     def _check(self, who: dict[str, str],
                prepare: Callable[[], _Request]) -> None:
-        """Lose the database after each commit of a request in its turn."""
+        """Lose the database after each commit of a request in turn."""
         changed = 0
         for commits in itertools.count():
             request = prepare()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What happens when something that the API needs is not there."""
+"""The API without one of the services that it needs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TestDatabaseDown(testtools.TestCase):
         self.world.engine.database.__init__(broken)  # type: ignore[misc]
 
     def test_every_request_is_a_503(self) -> None:
-        """With the code, and not a word of where the database is."""
+        """The answer has the code, and no address of the database."""
         for method, path, document in REQUESTS:
             answer = world.request(self.world, method, path, document)
             self.assertEqual((503, 'service.database_unavailable'),
@@ -67,13 +67,13 @@ class TestDatabaseDown(testtools.TestCase):
             self.assertNotIn(b'sqlite', answer.body)
 
     def test_health_says_so(self) -> None:
-        """And the balancer takes this process out."""
+        """The load balancer then stops sending requests to this process."""
         answer = world.request(self.world, 'GET', '/healthcheck')
         self.assertEqual(503, answer.status)
         self.assertEqual(b'database unavailable', answer.body)
 
     def test_metrics_are_still_there(self) -> None:
-        """All but the number of reservations, which nobody knows."""
+        """Only the number of reservations is missing."""
         answer = world.request(self.world, 'GET', '/metrics')
         self.assertEqual(200, answer.status)
         self.assertIn(b'ironic_reservations_requests_total', answer.body)
@@ -82,10 +82,10 @@ class TestDatabaseDown(testtools.TestCase):
 
 
 class TestOtherHistory(testtools.TestCase):
-    """The database went back to an earlier state."""
+    """The database has returned to an earlier state."""
 
     def test_metrics_and_health_say_so(self) -> None:
-        """And the process serves."""
+        """The process still serves."""
         served = self.useFixture(world.OpenWorld())
         database, cache = served.engine.database, served.engine.snapshots
         with database.write() as opened:
@@ -126,10 +126,10 @@ class TestIronicDown(testtools.TestCase):
 
 
 class TestBug(testtools.TestCase):
-    """Something that nobody thought of."""
+    """An unexpected error."""
 
     def test_the_log_tells_and_the_answer_does_not(self) -> None:
-        """The request id leads from one to the other."""
+        """The request id connects the answer with the log."""
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
         served = self.useFixture(world.OpenWorld())
         with mock.patch.object(find, 'page',
@@ -144,7 +144,7 @@ class TestBug(testtools.TestCase):
 
 
 class TestRequestLog(testtools.TestCase):
-    """What an operator finds about a request."""
+    """The log lines about a request."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -166,7 +166,7 @@ class TestRequestLog(testtools.TestCase):
         self.assertNotIn(UUID, log)
 
     def test_no_spelling_of_a_path_has_the_proof_logged(self) -> None:
-        """Some are answered, and others are refused with a proof in them."""
+        """Some such paths are answered, and others are refused."""
         plain = UUID.replace('-', '')
         for path in (f'{PATH}/urn:uuid:{UUID}', f'{PATH}/%7B{UUID}%7D',
                      f'{PATH}/{plain}', f'{PATH}/{plain[:7]}-{plain[7:]}',
@@ -181,13 +181,13 @@ class TestRequestLog(testtools.TestCase):
                 self.assertLess(len(digits), 12, told)
 
     def test_line_of_the_log_stays_one_line(self) -> None:
-        """Whatever a path holds."""
+        """No path breaks the line."""
         log, _ = self._logged('/v1/a\nb')
         self.assertIn('GET /v1/a\\nb - 404', log)
 
 
 class TestSurroundings(testtools.TestCase):
-    """Where the application is mounted, and what else is in the process."""
+    """The mount point of the application, and other applications."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -208,12 +208,12 @@ class TestSurroundings(testtools.TestCase):
         return root
 
     def test_below_a_prefix(self) -> None:
-        """As inside Ironic."""
+        """The prefix is the one inside Ironic."""
         self.assertEqual('http://api.example/reservation', self._location(
             {'SCRIPT_NAME': '/reservation'}))
 
     def test_public_endpoint_below_a_prefix(self) -> None:
-        """The prefix comes once, whether the operator named it or not."""
+        """The prefix is there once, with or without it in the option."""
         for public in ('https://cloud.example/baremetal',
                        'https://cloud.example/baremetal/reservation/'):
             self.assertEqual(
@@ -222,19 +222,19 @@ class TestSurroundings(testtools.TestCase):
                                api__public_endpoint=public))
 
     def test_public_endpoint_below_the_prefix_of_a_server(self) -> None:
-        """The operator has named that one already."""
+        """The option contains that prefix already."""
         self.assertEqual('https://cloud.example/baremetal', self._location(
             {'SCRIPT_NAME': '/baremetal'},
             api__public_endpoint='https://cloud.example/baremetal'))
 
     def test_forwarded_headers_of_anybody(self) -> None:
-        """Are not believed."""
+        """They are ignored."""
         self.assertEqual('http://api.example', self._location({
             'HTTP_X_FORWARDED_HOST': 'mallory.example',
             'HTTP_X_FORWARDED_PROTO': 'https'}))
 
     def test_forwarded_headers_of_a_proxy(self) -> None:
-        """Are believed where the operator says that there is one."""
+        """They are trusted if the operator has configured a proxy."""
         self.assertEqual('https://cloud.example/bm', self._location(
             {'HTTP_X_FORWARDED_HOST': 'cloud.example',
              'HTTP_X_FORWARDED_PROTO': 'https',
@@ -242,17 +242,17 @@ class TestSurroundings(testtools.TestCase):
             oslo_middleware__enable_proxy_headers_parsing=True))
 
     def test_metrics_can_be_switched_off(self) -> None:
-        """And then there is nothing at their path."""
+        """The path is then not found."""
         served = self.useFixture(world.OpenWorld(api__metrics=False))
         self.assertEqual(
             404, world.request(served, 'GET', '/metrics').status)
 
     def test_another_application_of_pecan(self) -> None:
-        """Ours leaves alone what pecan keeps for the other one's requests."""
+        """Our application does not disturb requests of another one."""
         class Other:
             @pecan.expose(content_type='text/plain')
             def index(self) -> str:
-                # NOTE: as when ours is made while Ironic serves already.
+                # Our application may be made while Ironic already serves.
                 fixture.make_app()
                 return 'undisturbed'
 

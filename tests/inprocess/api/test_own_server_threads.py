@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Connections that send nothing keep nobody else from being served."""
+"""Idle connections do not block other clients."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _answer(environ, start_response):
 class TestServer(testtools.TestCase):
 
     def setUp(self) -> None:
-        """Serve, with time-outs that no test waits for."""
+        """Serve with short time-outs."""
         super().setUp()
         self.server = api_server.Server(
             ('127.0.0.1', 0), _answer, numthreads=_THREADS, timeout=600)

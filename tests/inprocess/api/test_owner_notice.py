@@ -44,7 +44,7 @@ def _examples() -> tuple[Any, Any]:
 
 
 class TestOwnerNotice(asking.AskingCase):
-    """The page's examples, with a node of its owner's."""
+    """The examples of the page, with a node of an owner."""
 
     options = {'leases__owner_notice': 86400, 'leases__cleaning_time': 1800}
     nodes = {'gold-0': {'resource_class': 'gold',
@@ -54,7 +54,7 @@ class TestOwnerNotice(asking.AskingCase):
         return self.ask('POST', '/v1/leases', status, document, who)
 
     def test_others_get_it_for_as_long_as_the_notice_lasts(self) -> None:
-        """And the owner after it."""
+        """After that the node is the owner's."""
         others, owners = _examples()
         refused = self._post(409, _OTHER, others)
         details = refused['details']
@@ -64,7 +64,7 @@ class TestOwnerNotice(asking.AskingCase):
         self._post(201, _OWNER, owners)
 
     def test_plan_and_calendar_tell_since_1_17(self) -> None:
-        """As before in older versions, and to the owner."""
+        """Older versions, and the owner, see the same as before."""
         for who, lent in ((_OTHER, True), (_OWNER, False)):
             made = self._post(201, who, {
                 'name': 'short', 'start_date': _ahead(1),
@@ -85,7 +85,7 @@ class TestOwnerNotice(asking.AskingCase):
             self.assertEqual([[0, free]], found['classes'][0]['steps'])
 
     def test_calendar_tells_which_hosts_are_lent_since_1_19(self) -> None:
-        """And until when, where that is within the window."""
+        """The end is shown if it is in the window."""
         later = '/v1/calendar?rows=true&from=2050-01-01T00:00Z'
         soon = f'/v1/calendar?rows=true&to={_ahead(1).replace(" ", "T")}Z'
         before, since = asking.since(18), asking.since(19)
@@ -105,16 +105,16 @@ class TestOwnerNotice(asking.AskingCase):
         return self.ask('GET', path, who=who, version=version)
 
     def test_only_its_own_nodes_may_a_project_ask_for(self) -> None:
-        """Nobody finds out who owns the nodes."""
+        """Otherwise a project could find out the owners of nodes."""
         _, owners = _examples()
         refused = self._post(400, _OTHER, owners)
         self.assertIn('There is no property $owner', json.dumps(refused))
-        # Who may ask for any property is still not the owner.
+        # A caller who may name any property is still not the owner.
         self._post(409, asking.OPERATOR, owners)
         self._post(201, _OWNER, owners)
 
     def test_what_ends_in_time_is_granted(self) -> None:
-        """An offer, posted unchanged."""
+        """The offer is accepted unchanged."""
         others, _ = _examples()
         offers = self._post(409, _OTHER, {
             **others, 'start_date': 'now'})['details']['offers']

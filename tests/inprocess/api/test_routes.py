@@ -34,12 +34,12 @@ from tests.inprocess.api import world
 
 
 class Found(hooks.PecanHook):
-    """Remembers what would have served a request, and ends it there."""
+    """Records the controller of a request, and ends the request."""
 
     handler: Any = None
 
     def before(self, state: Any) -> None:
-        """Look at what was found."""
+        """Record the controller."""
         self.handler = state.controller
         raise webob_exc.HTTPAccepted
 
@@ -59,7 +59,7 @@ class TestRoutes(testtools.TestCase):
             metrics.Metrics(engine), lambda _: True)
 
     def test_pecan_would_find_the_same(self) -> None:
-        """By itself, from the names of the controllers' attributes."""
+        """Without our routes, pecan finds them by the names of attributes."""
         self.patch(rest.Controller, '_route',
                    pecan_rest.RestController._route)
         found = Found()
@@ -74,7 +74,7 @@ class TestRoutes(testtools.TestCase):
                                  _function(found.handler), (path, method))
 
     def test_nothing_else_has_a_handler(self) -> None:
-        """Whatever a controller serves is served at some path."""
+        """Each method of a controller is served at some path."""
         served = {_function(each) for handlers in self.routes.values()
                   for each in handlers.values()}
         for controller in _controllers(self.root):
@@ -84,7 +84,7 @@ class TestRoutes(testtools.TestCase):
                     self.assertIn(_function(method), served, name)
 
     def test_paths_of_a_feature_that_is_left_out_are_not_found(self) -> None:
-        """All others are served as before."""
+        """All other paths are served as before."""
         left = root.routes(self._root(
             dataclasses.replace(self.world.engine, features=())))
         found = strict.Strict(_unreachable, left, 1)
@@ -97,7 +97,7 @@ class TestRoutes(testtools.TestCase):
                               '/' + '/'.join(path))
 
     def test_an_id_is_nothing_else(self) -> None:
-        """Though controllers have attributes of the same names."""
+        """Controllers have attributes of the same names."""
         found = strict.Strict(_unreachable, self.routes, 1)
         for name in ('post', '_route', 'allocation', 'options', '__class__'):
             path, segments = found._find(f'/v1/os-hosts/{name}')

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a refusal says: what is wrong, and what to send instead."""
+"""The text of a refusal: the error, and the valid request."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TestSentences(testscenarios.WithScenarios, testtools.TestCase):
     sentence: str
 
     def test_sentence(self) -> None:
-        """It is told as it is written."""
+        """The text is shown unchanged."""
         served = self.useFixture(world.OpenWorld())
         method, path, document, raw = (*self.request, None, None)[:4]
         answer = world.request(served, method, path, document, raw=raw)

@@ -30,12 +30,12 @@ import testtools
 from tests import forked_child
 from tools import child
 
-#: What takes so long hangs, also on a machine that has other things to do.
+#: A call that takes longer than this hangs, also on a busy machine.
 _WITHIN = 120
 
 
 class ServerCase(testtools.TestCase):
-    """A process that serves, and what it says."""
+    """A server process, and its output."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -50,7 +50,7 @@ class ServerCase(testtools.TestCase):
             'port = 0\n'
             '[ironic]\n'
             'auth_type = none\n'
-            # NOTE: nobody listens there.
+            # No server listens there.
             'endpoint_override = http://127.0.0.1:9\n')
 
     def _start(self, module: str, *arguments: str, **environment: str
@@ -82,10 +82,10 @@ class TestOwnServer(ServerCase):
     """ironic-reservations-api."""
 
     def test_serves_until_sigterm(self) -> None:
-        """Says where, makes its database, and ends by itself."""
+        """It prints its address, creates its database, and ends by itself."""
         process = self._serve('--port', '0')
         process.wait_until(lambda: ' serves http' in self._said(), _WITHIN)
-        # NOTE: oslo.log may write there too.
+        # oslo.log may write there, too.
         line = next(each for each in self._said().splitlines()
                     if ' serves http' in each)
         self.assertIn('serves http://127.0.0.1:', line)
@@ -138,7 +138,7 @@ class TestGunicorn(ServerCase):
     """ironic_reservations.wsgi:application under a server with arguments."""
 
     def test_arguments_are_the_servers_own(self) -> None:
-        """They are not taken for ours, and the file comes by environment."""
+        """The service ignores them; the environment names its file."""
         path = self.path / 'socket'
         self._start(
             'gunicorn', '-b', f'unix:{path}', '--workers', '2',

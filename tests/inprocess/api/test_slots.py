@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""GET /v1/availability?slots=N: the first starts that can be had."""
+"""GET /v1/availability?slots=N: the first possible starts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TestSlots(asking.AskingCase):
         self.book('01 13', '01 15')
 
     def post(self, start: str, end: str, status: int = 201) -> None:
-        """Ask for a slot as it was told."""
+        """Request a lease at a slot."""
         self.ask('POST', '/v1/leases', status, {
             'name': 'lease', 'start_date': start, 'end_date': end,
             'reservations': asking.hosts()})
@@ -44,7 +44,7 @@ class TestSlots(asking.AskingCase):
                 for each in found['slots']]
 
     def test_each_can_be_had(self) -> None:
-        """As it is told."""
+        """Each slot is accepted as it is in the answer."""
         slots = self.slots('count=1&duration=7200&slots=20')
         self.assertEqual(
             [('2050-01-01T11:00:00.000000', '2050-01-01T13:00:00.000000'),
@@ -53,17 +53,17 @@ class TestSlots(asking.AskingCase):
         self.assertEqual(slots[:1],
                          self.slots('count=1&duration=7200&slots=1'))
         self.post(*slots[1])
-        # NOTE: that was the last lease that the project may have.
+        # This was the last lease that the project may have.
         self.assertEqual([], self.slots('count=1&duration=7200&slots=20'))
         self.post(*slots[0], status=403)
 
     def test_only_those_who_ask_are_told(self) -> None:
-        """There is no such key otherwise."""
+        """Other requests get no such key."""
         found = self.ask('GET', f'{_PATH}&count=1&duration=60')
         self.assertNotIn('slots', found['availability'])
 
     def test_bad_requests(self) -> None:
-        """Are refused by name."""
+        """The refusal names the parameter."""
         for query, said in (
                 ('count=1&duration=60&slots=0', 'from 1 to 20'),
                 ('count=1&duration=60&slots=21', 'from 1 to 20'),
@@ -76,7 +76,7 @@ class TestSlots(asking.AskingCase):
             self.assertIn(said, refused['error_message'])
 
     def test_older_versions_have_none(self) -> None:
-        """Nor has Blazar's alone."""
+        """A version of Blazar alone does not have them either."""
         for version in ('reservation 1.0', None, asking.since(6)):
             refused = self.ask('GET', f'{_PATH}&count=1&duration=60&slots=2',
                                400, version=version)

@@ -25,13 +25,13 @@ from tests.inprocess.api import fixtures
 
 
 class ForbiddenStrings(base.ResponseHandler):
-    """``response_forbidden_strings``: what an answer must not say."""
+    """``response_forbidden_strings``: text that an answer must not contain."""
 
     test_key_suffix = 'forbidden_strings'
     test_key_value: list[str] = []
 
     def action(self, test: Any, forbidden: str, value: Any = None) -> None:
-        """Look for one of them."""
+        """Search the answer for each of them."""
         test.assertNotIn(test.replace_template(forbidden), test.output)
 
 

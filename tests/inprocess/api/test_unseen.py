@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What nobody sees and everybody obeys: kept out of names, texts and logs."""
+"""Invisible control characters are kept out of names, texts and logs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from ironic_reservations import errors
 from ironic_reservations.guard import refusals
 from tests.inprocess.api import world
 
-#: Escape, the eight-bit control sequence introducer, the one that turns
-#: writing round, delete, and a zero-width space.
+#: Escape, the eight-bit control sequence introducer, the mark for right-to-
+#: left text, delete, and a zero-width space.
 _UNSEEN = ('\x1b[2J', '\x9b2J', '\u202e', '\x7f', '\u200b')
 _ONE = {'resource_type': 'physical:host', 'min': 1, 'max': 1}
 _LEASE = {'name': 'good', 'start_date': '2050-01-01 10:00',
@@ -42,7 +42,7 @@ class TestUnseenCharacters(testtools.TestCase):
         self.node = self.world.ironic.add(resource_class='gold')
 
     def test_names_and_properties_are_refused_with_them(self) -> None:
-        """As they are; written as JSON writes them, they harm nobody."""
+        """They are refused raw; the escapes of JSON are harmless."""
         for unseen in _UNSEEN:
             for name in ('hypervisor_properties', 'resource_properties'):
                 text = f'["==", "$rack", "a{unseen}"]'
@@ -86,7 +86,8 @@ class TestMarkers(testtools.TestCase):
 
     def test_marker_of_another_is_answered_like_one_that_never_was(
             self) -> None:
-        """Else whoever guesses a uuid, which is a proof, is told."""
+        """Otherwise an answer would confirm a guessed uuid, which is a proof.
+        """
         served = self.useFixture(world.World())
         node = served.ironic.add(resource_class='gold', owner='red')
         made = world.request(served, 'POST', '/v1/reservations', {

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""GET /v1/usage: what leases have had, and who may see whose."""
+"""GET /v1/usage: the usage of leases, and the roles that may read it."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class TestUsage(asking.AskingCase):
                  row['promised']) for row in found['hours']]
 
     def test_each_day_of_the_own_project(self) -> None:
-        """Of two hosts from noon to midnight, and on to noon."""
+        """Two hosts from noon to midnight, and until noon."""
         self.assertEqual([('2050-01-01', 'red', 'gold', 24.0),
                           ('2050-01-02', 'red', 'gold', 24.0)], self._told())
 
     def test_what_is_told_apart(self) -> None:
-        """What is not is null."""
+        """Other keys are null."""
         self.assertEqual([(None, None, 'gold', 48.0)],
                          self._told('&by=class'))
         self.assertEqual([(None, None, 'gold', 72.0)], self._told(
@@ -57,7 +57,7 @@ class TestUsage(asking.AskingCase):
             self._told('&by=project&all_projects=true', asking.OPERATOR))
 
     def test_others_are_for_administrators(self) -> None:
-        """Whether one is named, or all are asked for."""
+        """With one project in the query, or with all."""
         for more in ('&project=blue', '&all_projects=true'):
             refused = self.ask('GET', _PATH + more, 403)
             self.assertEqual('reservation:usage:get_all',
@@ -68,7 +68,7 @@ class TestUsage(asking.AskingCase):
             self._told('&project=blue', asking.OPERATOR))
 
     def test_what_makes_no_sense_is_refused(self) -> None:
-        """And before its version there is nothing."""
+        """Before its version the path is not found."""
         for query in ('first_day=2050-01-32', 'first_day=20500101',
                       'first_day=2050-01-02&last_day=2050-01-01',
                       'first_day=2050-01-01&last_day=2051-01-02',

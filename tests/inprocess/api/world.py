@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The real application on a real database, in a world that tests move."""
+"""The real application on a real database, in a world that tests change."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.model import mirrored_node
 from tests import world
 
-#: What happens outside of the API: requests to here, in a story.
+#: Events outside of the API: requests to this path in a story.
 OUTSIDE = '/_outside'
 LATEST = 'baremetal-reservation latest'
 
 
 class Ironic:
-    """The nodes that there are; an injected client, so no mock of one."""
+    """The nodes of the world, in an injected client instead of a mock."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, mirrored_node.Node] = {}
@@ -60,7 +60,7 @@ class Ironic:
         return made
 
     def change(self, uuid: str, **what: Any) -> None:
-        """Change a node behind our back."""
+        """Change a node without the knowledge of the service."""
         self._nodes[uuid] = dataclasses.replace(self._nodes[uuid], **what)
 
     def node(self, ident: str) -> mirrored_node.Node | None:
@@ -70,7 +70,7 @@ class Ironic:
 
     def confirm(self, uuid: str,
                 with_traits: bool) -> mirrored_node.Node | None:
-        """Read one node to confirm what is known of it."""
+        """Read one node to confirm its facts."""
         return self.node(uuid)
 
     def nodes(self, **filters: str) -> Iterator[mirrored_node.Node]:
@@ -81,7 +81,7 @@ class Ironic:
 
 
 class Clock:
-    """Goes on by itself, and further when told."""
+    """A clock that advances by itself, and further on demand."""
 
     def __init__(self) -> None:
         self.ahead = datetime.timedelta()
@@ -91,7 +91,7 @@ class Clock:
 
 
 def from_headers(environ: wsgi.Environ) -> oslo_context.RequestContext:
-    """Believe the headers that keystonemiddleware would have set."""
+    """Trust the headers that keystonemiddleware would have set."""
     if 'HTTP_X_ROLES' in environ:
         environ['HTTP_X_IDENTITY_STATUS'] = 'Confirmed'
     return identity.keystone(environ)
@@ -100,19 +100,19 @@ def from_headers(environ: wsgi.Environ) -> oslo_context.RequestContext:
 class World(fixtures.Fixture):
     """An application, its database, its clock and its Ironic.
 
-    :param provider: tells who calls.
-    :param auth_strategy: that of the policies.
+    :param provider: identifies the caller.
+    :param auth_strategy: the strategy of the policies.
     :param options: overrides of options, as ``group__name``.
     """
 
-    #: What stands in the configuration file.
+    #: The text of the configuration file.
     file = ''
 
     def __init__(self, provider: identity.Provider = from_headers,
                  auth_strategy: str = 'keystone', **options: Any) -> None:
         self._provider = provider
         self._auth_strategy = auth_strategy
-        # NOTE: what a project may have is for the tests of just that.
+        # The limits of projects have tests of their own.
         self._options = {'leases__project_limits': False, **options}
 
     def _setUp(self) -> None:
@@ -169,7 +169,7 @@ class World(fixtures.Fixture):
 
 
 class OpenWorld(World):
-    """The same without authentication: everybody is an administrator."""
+    """The same world without authentication: everybody is an administrator."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(identity.administrator, 'noauth', **options)
@@ -194,7 +194,7 @@ def configuration(state_path: str, text: str = '',
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What an application answered."""
+    """An answer of the application."""
 
     status: int
     headers: dict[str, str]
@@ -207,12 +207,12 @@ class Answer:
 
     @property
     def code(self) -> str:
-        """The code of the error that it tells of."""
+        """The code of the error in the answer."""
         return str(self.json['errors'][0]['code'])
 
     @property
     def detail(self) -> str:
-        """What the error says to people."""
+        """The text of the error for people."""
         return str(self.json['errors'][0]['detail'])
 
 
@@ -220,12 +220,12 @@ def request(application: wsgi.Application, method: str, path: str,
             document: Any = None, *, raw: bytes | None = None,
             version: str | None = LATEST, environ: Any = None,
             **headers: str) -> Answer:
-    """Send a request as no well-meaning client could, where need be.
+    """Send a request, including requests that no honest client sends.
 
     :param document: a body, as JSON.
-    :param raw: or a body as it is.
-    :param environ: what the WSGI environ holds besides.
-    :param headers: with underscores for hyphens.
+    :param raw: a body as it is.
+    :param environ: further values of the WSGI environ.
+    :param headers: the headers, with underscores for hyphens.
     """
     if document is not None:
         raw = json.dumps(document).encode()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The command shows what is set, where, and instead of what."""
+"""The command shows each option, its source, and its default value."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ConfigTest(testtools.TestCase):
             self.useFixture(fixtures.EnvironmentVariable(name, value))
 
     def run_command(self, text, *arguments):
-        """Return the exit status, and what was printed to either output."""
+        """Return the exit status and the output of the command."""
         self.file.write_text(text)
         printed, told = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(printed), \
@@ -170,7 +170,7 @@ class ConfigTest(testtools.TestCase):
         self.assertIn(f'[api] port ({self.file}, line 2)', told)
 
     def test_file_may_be_named_with_an_equals_sign(self):
-        """The check took the usual file, and said nothing."""
+        """With the equals sign, the check read the default file silently."""
         self.file.write_text('[api]\nport = 7\n')
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The output of the operator's commands is theirs alone."""
+"""The commands print no warnings of libraries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scripts() -> dict[str, str]:
                     'entry_points', 'console_scripts').split('\n') if line)}
 
 
-#: What its arguments name: commands whose help is printed.
+#: Names of commands; the program prints their help.
 _HELP = """
 import importlib, sys
 modules, sys.argv = sys.argv[1:], ['command', '--help']
@@ -63,7 +63,7 @@ class WarningsTest(testtools.TestCase):
             timeout=240)
 
     def test_no_command_shows_warnings_of_other_packages(self):
-        """Nothing of eventlet, which none of them uses."""
+        """The warnings of eventlet, which no command uses, are not shown."""
         modules = list(scripts().values())
         self.assertEqual(5, len(modules))
         done = self.run_code('-c', _HELP, *modules)
@@ -72,7 +72,7 @@ class WarningsTest(testtools.TestCase):
                                              re.MULTILINE))
 
     def test_threads_are_what_oslo_service_takes(self):
-        """Not eventlet, whose green threads nobody here has asked for."""
+        """oslo.service uses native threads, not those of eventlet."""
         done = self.run_code(
             '-W', 'ignore', '-c', 'import ironic_reservations.cmd.manage\n'
             'from oslo_service import backend\n'

@@ -95,6 +95,7 @@ class TestInstanceReservations(world.TestCase):
                           flavor)
 
     def test_affinity_is_one_of_three(self):
+        self.leasing.world.derived.stop()
         for affinity in (True, False, None):
             wanted = dataclasses.replace(self.sized, affinity=affinity)
             with self.database.write() as connection:

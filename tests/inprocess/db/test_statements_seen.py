@@ -48,7 +48,7 @@ class TestSeen(_SeenTestCase):
         sent = self.sent_by(self.world, self.world.refresh)
         (insert,) = (each for text, each in sent.items()
                      if text.startswith('INSERT INTO nodes '))
-        self.assertEqual('ironic_reservations.db.nodes.insert_node',
+        self.assertEqual('ironic_reservations.db.store.Rows.insert',
                          insert.sender)
         self.assertTrue(insert.text.endswith(' VALUES (?)'))
         self.assertFalse(insert.own)

@@ -25,8 +25,8 @@ from tests.inprocess.engine import timelines
 class TestAvailability(timelines.TestCase):
 
     def _look(self, start, end, **asked):
-        return availability.look(self.engine, leasing.at(start),
-                                 leasing.at(end), **asked)
+        return availability.count_free(self.engine, leasing.at(start),
+                                       leasing.at(end), **asked)
 
     def _free(self, start, end, **asked):
         """Return (class, hosts, [(from, until, free)]), in hours."""

@@ -153,7 +153,7 @@ class TestHosts(timelines.TestCase):
                               'resource_properties': '["==", "$vcpus", "8"]'},
                              None),
                             ({'resource_class': 'tin'}, 1)):
-            found = availability.look(
+            found = availability.count_free(
                 self.engine, leasing.at(1), leasing.at(6), count=1,
                 duration=3600, slots=1, caller=caller, **more)
             self.assertEqual([] if start is None else [leasing.at(start)],
@@ -176,7 +176,7 @@ class TestHosts(timelines.TestCase):
                 json.dumps(['and', *[other] * requirements.MAX_TERMS],
                            separators=(',', ':'))):
             for name, start in (('gold', 3), ('tin', 1)):
-                self.assertEqual((leasing.at(start),), availability.look(
+                self.assertEqual((leasing.at(start),), availability.count_free(
                     self.engine, leasing.at(1), leasing.at(6),
                     count=1, duration=3600, slots=1, caller=caller,
                     resource_class=name, resource_properties=text).slots,

@@ -359,7 +359,7 @@ class TestAllow(_Guarded):
     def setUp(self):
         super().setUp()
         self.told = []
-        self.engine.announcer.tell_lease = (
+        self.engine.announcer.notify_lease = (
             lambda event, lease, reason=None: self.told.append(
                 (event, lease.id, lease.degraded, reason)))
 

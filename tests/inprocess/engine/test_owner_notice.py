@@ -425,7 +425,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
 
     def test_availability_is_that_of_who_asks(self):
         def free(project_id, hours=2):
-            found = availability.look(
+            found = availability.count_free(
                 self.engine, leasing.at(0), leasing.at(9), count=1,
                 duration=hours * 3600, slots=9, caller=availability.Caller(
                     project_id, limits.NONE))

@@ -34,7 +34,7 @@ class TestSlots(timelines.TestCase):
 
     def slots(self, start, end, count, hours, most=20, caller=_UNLIMITED,
               **asked):
-        return availability.look(
+        return availability.count_free(
             self.engine, leasing.at(start), leasing.at(end), count=count,
             duration=int(hours * 3600), slots=most, caller=caller,
             **asked).slots
@@ -170,5 +170,5 @@ class TestSlots(timelines.TestCase):
 
     def test_slots_without_a_count_are_refused(self):
         """There is nothing to look for."""
-        self.assertRaises(errors.InvalidValue, availability.look,
+        self.assertRaises(errors.InvalidValue, availability.count_free,
                           self.engine, leasing.at(0), leasing.at(1), slots=1)

@@ -45,7 +45,7 @@ class TestToldAfterLostCommit(timelines.TestCase):
         super().setUp()
         self.node, = self.leasing.hosts()
         self.told = []
-        self.engine.announcer.tell = self.engine.announcer.tell_lease = (
+        self.engine.announcer.notify = self.engine.announcer.notify_lease = (
             lambda event, what, reason=None: self.told.append(
                 (event, getattr(what, 'uuid', None) or what.id, reason)))
 

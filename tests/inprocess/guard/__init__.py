@@ -11,4 +11,4 @@
 #    under the License.
 
 
-"""The guard inside an Ironic that runs."""
+"""The guard inside a running Ironic."""

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is done to a node short of taking it, canonically and otherwise."""
+"""Acts on a node that do not take it, in canonical and other spellings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _maintenance = functools.partial(Spelling, method='PUT',
                                  path=f'{_NODE}/maintenance')
 
 
-#: What the holder, and an administrator, may do.
+#: Acts of the holder and of an administrator.
 CANONICAL = (
     _maintenance('maintenance_on', body=b'{"reason": "smoke"}'),
     _maintenance('maintenance_on_plainly'),
@@ -74,7 +74,7 @@ CANONICAL = (
     Spelling('allocation_of_node', 'DELETE', f'{_NODE}/allocation'),
     Spelling('delete', 'DELETE', _NODE),
 )
-#: The same by a patch of the node.
+#: The same acts as a patch of the node.
 PATCHES = tuple(
     Spelling(name, 'PATCH', _NODE, body=_patch(path, value))
     for name, path, value in (
@@ -98,7 +98,7 @@ PATCHES = tuple(
         ('patch_shard', '/shard', 'other'),
         ('patch_conductor_group', '/conductor_group', 'other')))
 
-#: What is refused, whoever sends it.
+#: Acts that are refused to everybody.
 OTHERS = (
     Spelling('power_target_in_query', 'PUT', f'{_NODE}/states/power',
              'target=power%20off'),

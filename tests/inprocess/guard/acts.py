@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Acts on a node that somebody owns, and somebody else has."""
+"""Acts on a node of one project that another project has."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tools import enrolment
 
 
 class ActsTestCase(base.GuardTestCase):
-    """Nodes of the project one; others have them by reservation."""
+    """Nodes of the project one; other projects have them by reservation."""
 
     identity = with_keystone.token('the-system')
     options: dict[str, Any] = {}
@@ -36,7 +36,7 @@ class ActsTestCase(base.GuardTestCase):
         return with_keystone.make(folder, guard=cls.options)
 
     def as_(self, name: str) -> None:
-        """Go on as somebody else."""
+        """Continue as another user."""
         self.identity = with_keystone.token(name)
 
     def node_of_one(self, **fields: Any) -> enrolment.Enrolled:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Acts on a node that are asked of a guard, by whoever has a token."""
+"""Acts on a node that a guard receives, from any caller with a token."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ironic_reservations.guard import node_acts
 from ironic_reservations.model import node_reservation
 from tests import guarded
 
-#: Those that are told by the second part of their path.
+#: Acts that the second part of their path identifies.
 _DEEP = ('states', 'management')
 
 
 class TestCase(guarded.TestCase):
-    """With a guard that knows projects."""
+    """A guard that knows projects."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -37,10 +37,10 @@ class TestCase(guarded.TestCase):
 
     def ask(self, act: Any, token: str = 'owner',
             **changed: Any) -> wsgi.Answer:
-        """Ask for an act.
+        """Send an act to the guard.
 
         :param act: method, path below the node, and body.
-        :param changed: of the request.
+        :param changed: changes of the request.
         """
         method, below, body = act
         request = guarded.environ(
@@ -57,16 +57,16 @@ class TestCase(guarded.TestCase):
         return self.world.reserve(self.node, project_id=token, **ask)
 
     def lost(self, call: str) -> mock._patch[Any]:
-        """Have the database be lost for reads, or for writes."""
+        """Let reads or writes of the database fail."""
         return mock.patch.object(
             self.engine.database, call,
             side_effect=errors.DatabaseUnavailable('x'))
 
 
 class Slow(io.BytesIO):
-    """A body; something happens once before it is read.
+    """A body; a function is called once before it is read.
 
-    :param happens: what does.
+    :param happens: the function.
     """
 
     def __init__(self, body: bytes, *happens: Any) -> None:
@@ -80,6 +80,7 @@ class Slow(io.BytesIO):
 
 
 def sent(body: bytes, *happens: Any, **more: Any) -> dict[str, Any]:
-    """Return what a request has of its body, in front of which it happens."""
+    """Return the body of a request; the function is called before it is read.
+    """
     return {'wsgi.input': Slow(body, *happens),
             'CONTENT_LENGTH': str(len(body)), **more}

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""An Ironic that runs with the guard in it, and plain HTTP to talk to it."""
+"""A running Ironic with the guard, and plain HTTP to talk to it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from tools import enrolment
 PROOF = 'OpenStack-Baremetal-Reservation'
 OURS = {'OpenStack-API-Version': 'baremetal-reservation latest'}
 _VERSION = 'X-OpenStack-Ironic-API-Version'
-#: What takes so long hangs, also on a machine that has other things to do.
+#: A call that takes longer than this hangs, also on a busy machine.
 _WAIT = 120
 
 
 @dataclasses.dataclass(frozen=True)
 class Reply:
-    """An answer, decoded."""
+    """A decoded answer."""
 
     status: int
     headers: dict[str, str]
@@ -57,9 +57,9 @@ class Reply:
 
 
 class GuardTestCase(testtools.TestCase):
-    """One Ironic for the tests of a class, each of which has its own nodes.
+    """One Ironic for the tests of a class; each test has its own nodes.
 
-    :cvar users: for http_basic.
+    :cvar users: the users of http_basic.
     :cvar reservations: options of ours, by section.
     """
 
@@ -77,7 +77,7 @@ class GuardTestCase(testtools.TestCase):
 
     @classmethod
     def make(cls, folder: str) -> all_in_one.AllInOne:
-        """Return the service to start."""
+        """Return the service that is started."""
         return forked_ironic.ForkedIronic(
             folder, users=cls.users, reservations=cls.reservations)
 
@@ -85,7 +85,7 @@ class GuardTestCase(testtools.TestCase):
              raw: bytes | None = None, content_type: str = 'application/json',
              version: str = '1.109', chunked: bool = False,
              headers: dict[str, str] | None = None) -> Reply:
-        """Send a request just as it is given.
+        """Send a request exactly as it is given.
 
         :param path: with the query, quoted.
         """
@@ -96,15 +96,16 @@ class GuardTestCase(testtools.TestCase):
         if raw is not None and content_type:
             sent['Content-Type'] = content_type
         if raw is not None and chunked:
-            # NOTE: in one piece, since who refuses it may hang up before the
-            # last one.
+            # One chunk: a server that refuses the body may close the
+            # connection before the last one.
             sent['Transfer-Encoding'] = 'chunked'
             raw = b'%x\r\n%b\r\n0\r\n\r\n' % (len(raw), raw)
         connection = http.client.HTTPConnection('127.0.0.1',
                                                 self.ironic.port, timeout=60)
         try:
-            # NOTE: who refuses a body unread hangs up, and may do so before
-            # all of it is sent; the answer is there, as urllib3 has it, too.
+            # A server that refuses an unread body may close the connection
+            # before all of it is sent; its answer can still be read, as
+            # urllib3 does.
             with contextlib.suppress(BrokenPipeError):
                 connection.request(method, path, raw, sent)
             answer = connection.getresponse()
@@ -120,10 +121,10 @@ class GuardTestCase(testtools.TestCase):
 
     def enroll(self, count: int = 1, *, powered: bool = False,
                **fields: Any) -> list[enrolment.Enrolled]:
-        """Make nodes that are available.
+        """Create available nodes.
 
-        :param powered: whether Ironic knows about their power, without
-            which it allocates none.
+        :param powered: whether Ironic knows their power state, without which
+            it does not allocate them.
         """
         with self.ironic.session() as session:
             session.headers.update(self.identity)
@@ -156,7 +157,7 @@ class GuardTestCase(testtools.TestCase):
         return node, self.reserve(node.uuid)['uuid']
 
     def make_lease(self, uuid: str, properties: str) -> dict[str, Any]:
-        """Open a node to leases, and lease what has these properties."""
+        """Open a node to leases, and lease a node with these properties."""
         opened = self.send('POST', '/v1/os-hosts', {'name': uuid},
                            headers=OURS)
         self.assertEqual(201, opened.status, opened)
@@ -180,7 +181,7 @@ class GuardTestCase(testtools.TestCase):
 
     def provision(self, ident: str, target: str, proof: str | None = None,
                   **more: Any) -> Reply:
-        """Ask for a provision state of a node."""
+        """Request a provision state of a node."""
         return self.send(
             'PUT', f'/v1/nodes/{ident}/states/provision',
             {'target': target, **more},
@@ -200,7 +201,7 @@ class GuardTestCase(testtools.TestCase):
             headers={} if proof is None else {PROOF: proof})
 
     def wait_for(self, happened: Callable[[], Any]) -> Any:
-        """Look until something has happened, and give what was seen."""
+        """Repeat a query until its condition holds, and return its result."""
         deadline = time.monotonic() + _WAIT
         while time.monotonic() < deadline:
             seen = happened()
@@ -211,23 +212,23 @@ class GuardTestCase(testtools.TestCase):
                   f'ends with:\n{self.ironic.log_tail()}')
 
     def wait_until(self, ident: str, state: str) -> None:
-        """Look until a node is in a state."""
+        """Wait until a node is in a state."""
         self.wait_for(lambda: self.node(ident)['provision_state'] == state)
 
     def assert_says(self, status: int, code: str | None, reply: Reply,
                     message: object = '') -> None:
-        """Check how a request is answered, and by whom.
+        """Check the answer to a request, and its author.
 
-        :param code: of an error of ours; ``None``: the answer is Ironic's.
+        :param code: the code of an error of ours; ``None``: Ironic answers.
         """
         self.assertEqual((status, code), (reply.status, reply.code), message)
 
     def assert_needs_proof(self, reply: Reply, message: object = '') -> None:
-        """Check that the guard lets nobody through without a proof."""
+        """Check that the guard refuses a request without a proof."""
         self.assert_says(403, 'reservation.proof_required', reply, message)
 
     def assert_untouched(self, uuid: str, message: str = '') -> None:
-        """Assert that nobody has taken a node."""
+        """Check that nobody has taken a node."""
         node = self.node(uuid)
         self.assertEqual(
             ('available', None, None),
@@ -236,7 +237,7 @@ class GuardTestCase(testtools.TestCase):
 
 
 class WithUsers(GuardTestCase):
-    """Users and passwords, of which our own client has those of bob."""
+    """Users and passwords; our own client uses those of bob."""
 
     users: dict[str, str] | None = {'alice': 'secret', 'bob': 'hidden'}
     reservations: dict[str, dict[str, object]] = {'ironic': {

@@ -12,9 +12,9 @@
 
 """An all-in-one Ironic that confirms a node in both ways, and shows both.
 
-``GET /v1/reservations`` with the header ``X-Confirm`` is answered with what
-the caller is shown of that node: by a request to Ironic's API, through its
-objects, and through its objects without traits.
+``GET /v1/reservations`` with the header ``X-Confirm`` returns the node as the
+caller sees it: by a request to Ironic's API, through its objects, and through
+its objects without traits.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _shown(node: mirrored_node.Node | None) -> dict[str, Any] | None:
 
 
 class _Mount(mount.Mount):
-    """Answers a request for both."""
+    """Answers with both results."""
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Any:
@@ -52,7 +52,7 @@ class _Mount(mount.Mount):
         observer = self.observer(environ, caller)
         assert isinstance(observer, ironic_objects.EmbeddedIronic)
         uuid = environ[_KEY]
-        # NOTE: not confirm(), which asks the API in case of doubt.
+        # Without confirm(), which may fall back to the API.
         seen = [observer.node(uuid)] + [
             observer._objects.read(caller, uuid, traits)
             for traits in (True, False)]
@@ -61,7 +61,7 @@ class _Mount(mount.Mount):
 
 
 def main() -> None:
-    """Serve, with the arguments of the service."""
+    """Serve with the arguments of the service."""
     mount.Mount = _Mount  # type: ignore[misc]
     if sys.argv[1:2] == ['keystone']:
         del sys.argv[1]

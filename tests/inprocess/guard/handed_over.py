@@ -1,4 +1,5 @@
-"""Nodes of a real Ironic that a project leases, and what is left on them."""
+"""Nodes of a real Ironic that a project leases, and their values afterwards.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from tests.inprocess.guard import base
 from tests.real import remembering
 from tools import enrolment
 
-#: Fields of a node that follow from its cleaning.
+#: Fields of a node that its cleaning changes.
 _PASSING = frozenset((
     'driver_internal_info', 'inspection_finished_at', 'inspection_started_at',
     'last_error', 'links', 'provision_updated_at',
@@ -22,7 +23,7 @@ _PASSING = frozenset((
 
 
 class HandedOverTestCase(acts.ActsTestCase):
-    """Leases of the project one, whose administrator acts on its node."""
+    """Leases of the project one; its administrator acts on the node."""
 
     holder = 'admin-of-one'
     operator = 'the-system'
@@ -70,7 +71,7 @@ class HandedOverTestCase(acts.ActsTestCase):
         return found
 
     def ended(self, *leases: dict[str, Any]) -> None:
-        """End leases, and wait until their nodes are back."""
+        """End leases, and wait until their nodes are put back."""
         self.as_(self.operator)
         for lease in leases:
             self.granted('DELETE', f'/v1/leases/{lease["id"]}',

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""All routes of the installed Ironic by which something is written."""
+"""All routes of the installed Ironic that write."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from pecan import rest
 _METHODS = ('POST', 'PUT', 'PATCH', 'DELETE')
 _READS = frozenset(('GET', 'HEAD'))
 _CONTROLLERS = 'ironic.api.controllers'
-#: A function that answers any method.
+#: The name of a function that answers any method.
 _DEFAULT = '_default'
-#: How the first parameters of a function end that are taken from the path.
+#: The ends of the names of first parameters that come from the path.
 _IDENTS = ('_ident', '_uuid', '_name')
 _OTHER_IDENTS = frozenset(('trait', 'vif_id', 'indicator', 'method'))
-#: Controllers below an object that only the code of another one mounts.
+#: Controllers below an object that only the code of another controller mounts.
 _MOUNTED = {runbook.RunbooksController: {
     'traits': runbook.RunbookTraitsController}}
 
@@ -53,9 +53,9 @@ class Route:
 
 
 def write_routes(root: Any = None) -> list[Route]:
-    """Return all routes by which something is written.
+    """Return all routes that write.
 
-    :param root: the controller to begin with; by default that of ``/v1``.
+    :param root: the first controller; by default that of ``/v1``.
     """
     found = {str(route): route
              for route in _walk(root or v1.Controller(), (), 0)}
@@ -63,7 +63,7 @@ def write_routes(root: Any = None) -> list[Route]:
 
 
 def writing_controllers() -> set[type]:
-    """Return the controllers that write, wherever they are mounted."""
+    """Return all controllers that write, with their paths."""
     return {each for each in gc.get_objects()
             if inspect.isclass(each) and issubclass(each, rest.RestController)
             and each.__module__.startswith(_CONTROLLERS)
@@ -74,10 +74,10 @@ def writing_controllers() -> set[type]:
 
 def _walk(controller: Any, mount: tuple[str, ...],
           taken: int) -> Iterator[Route]:
-    """Read the routes of a controller and of those below it.
+    """Read the routes of a controller and of the controllers below it.
 
-    :param mount: its path.
-    :param taken: how many identifiers of the path its functions get.
+    :param mount: the path of the controller.
+    :param taken: the number of identifiers in the path.
     """
     actions = getattr(controller, '_custom_actions', {})
     above, more = ((*mount, '*'), taken + 1) if hasattr(
@@ -93,8 +93,8 @@ def _walk(controller: Any, mount: tuple[str, ...],
     below = {**getattr(controller, '_subcontroller_map', {}),
              **_MOUNTED.get(type(controller), {})}
     for name, value in below.items():
-        # NOTE: Ironic makes those of an object for each request, and tells
-        # them its identifier.
+        # Ironic makes the controllers of an object for each request, with its
+        # identifier.
         yield from _walk(value.__new__(value) if inspect.isclass(value)
                          else value, (*above, name), 0)
 
@@ -109,7 +109,7 @@ def _methods(name: str, actions: dict[str, list[str]]) -> list[str]:
 
 def _paths(function: Any, path: tuple[str, ...],
            taken: int) -> Iterator[tuple[str, ...]]:
-    """Return the paths of a function, with its first parameters in them."""
+    """Return the paths of a function, with its first parameters."""
     for parameter in inspect.signature(function).parameters.values():
         if not (parameter.name.endswith(_IDENTS)
                 or parameter.name in _OTHER_IDENTS):

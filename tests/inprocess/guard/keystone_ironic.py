@@ -11,10 +11,10 @@
 #    under the License.
 
 
-"""An all-in-one Ironic with keystone for its strategy, and no Keystone.
+"""An all-in-one Ironic with the strategy keystone, without a Keystone.
 
-The tokens are those of keystonemiddleware's own fixture: the middleware runs
-as it is, and what it would ask Keystone is answered here.
+The tokens are those of keystonemiddleware's own fixture: the middleware is
+unchanged, and the fixture answers for Keystone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TOKENS = {
 
 
 def main() -> None:
-    """Serve, with the arguments of the service."""
+    """Serve with the arguments of the service."""
     tokens = fixture.AuthTokenFixture()
     tokens.setUp()
     for token_id, (project, roles) in TOKENS.items():

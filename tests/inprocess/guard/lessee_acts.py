@@ -1,6 +1,6 @@
 """The acts that Ironic's default policies grant a lessee.
 
-What becomes of each is in doc/source/admin/handover.rst.
+The effect of each at the end is in doc/source/admin/handover.rst.
 """
 
 from __future__ import annotations
@@ -154,14 +154,14 @@ HARMLESS: Mapping[str, str] = {
     'baremetal:runbook:create': 'on no node; its steps are a provision '
                                 'target',
 }
-#: Fields of a node that a lessee may write, by PATCH. Of "maintenance", Ironic
-#: would allow it as well.
+#: Fields of a node that a lessee may patch. Ironic would allow "maintenance",
+#: too.
 FIELDS = frozenset((
     'automated_clean', 'description', 'extra', 'instance_info',
     'instance_name', 'protected', 'protected_reason',
     'resource_class'))
-#: Provision targets of Ironic. An act of a later release is to be added here
-#: once it is known what it leaves on a node.
+#: Provision targets of Ironic. Add a target of a later release after a check
+#: of its effects on a node.
 TARGETS = frozenset((
     'abort', 'active', 'adopt', 'clean', 'deleted', 'deploy', 'inspect',
     'manage', 'provide', 'rebuild', 'rescue', 'service', 'undeploy', 'unhold',

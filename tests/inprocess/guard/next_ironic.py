@@ -12,7 +12,7 @@
 
 """An Ironic with routes that the guard does not know.
 
-What they do to nodes, each writes to their description.
+The new routes write to the description of a node.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from pecan import rest
 
 from tests.inprocess.guard import keystone_ironic
 
-#: What this Ironic serves.
+#: The version of this Ironic.
 VERSION = '1.117'
-#: What its new routes leave on a node.
+#: The description that the new routes write.
 DONE = 'by a new route'
 
 
@@ -66,7 +66,7 @@ def install() -> None:
             _do([self.node_ident])
 
     class BulkActions(rest.RestController):  # type: ignore[misc]
-        """POST of an action for many nodes; by default, for all."""
+        """POST of an action for several nodes; by default, for all."""
 
         @method.expose(status_code=http_client.NO_CONTENT)  # type: ignore
         @method.body('body')  # type: ignore[untyped-decorator]
@@ -79,6 +79,6 @@ def install() -> None:
 
 
 def main() -> None:
-    """Serve, with the arguments of the service."""
+    """Serve with the arguments of the service."""
     install()
     keystone_ironic.main()

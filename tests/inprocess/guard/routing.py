@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Ironic's own routing, asked where a request would end up."""
+"""Ironic's own routing, which shows the target of a request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TAKES = frozenset((
     ('NodesController', 'patch'),
     ('AllocationsController', 'post'),
 ))
-#: What is done to a node without taking it.
+#: Functions that change a node without taking it.
 ACTS = frozenset((
     ('NodeMaintenanceController', 'put'),
     ('NodeMaintenanceController', 'delete'),
@@ -49,7 +49,7 @@ ACTS = frozenset((
 
 @functools.cache
 def _application() -> tuple[Any, Any]:
-    """Make Ironic's application; the controllers it calls do nothing."""
+    """Make Ironic's application; its controllers do nothing."""
     from ironic.api import app
     from ironic.api.controllers import root
     from ironic.conf import CONF
@@ -67,7 +67,7 @@ def _application() -> tuple[Any, Any]:
         thing for thing in gc.get_objects()
         if isinstance(thing, pecan.core.Pecan)
         and isinstance(thing.root, root.RootController))
-    # NOTE: the hooks want a database and a conductor.
+    # The hooks need a database and a conductor.
     router.hooks = []
     router.reached = []
 
@@ -80,7 +80,8 @@ def _application() -> tuple[Any, Any]:
 
 
 def given() -> tuple[Any, ...]:
-    """Return what the function reached last would get by position."""
+    """Return the positional arguments of the last function that was reached.
+    """
     return tuple(_application()[1].given)
 
 
@@ -99,7 +100,7 @@ def reaches(method: str, path: str, query: str = '', body: bytes = b'',
     if content_type:
         environ['CONTENT_TYPE'] = content_type
     router.reached.clear()
-    # NOTE: what Ironic cannot route may come out as any exception at all.
+    # NOTE: pecan raises any exception at all for a request without a route.
     with contextlib.suppress(Exception):
         application(environ, lambda *args: None)
     return router.reached[-1] if router.reached else None

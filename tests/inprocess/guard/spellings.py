@@ -11,13 +11,13 @@
 #    under the License.
 
 
-"""Ways in which a node could be taken, in the canonical spelling and others.
+"""Requests that could take a node, in canonical and other spellings.
 
 Each of them reaches, in Ironic 39 on pecan 1.8, the code that deploys, binds
 or allocates; a test asks Ironic's own routing.  About half of them take the
-node there; the others are stopped by nothing but the checks of arguments, such
-as that no function knows one named "_method".  Another test sends them to an
-Ironic that runs, with a node that is reserved.
+node there; only checks of arguments stop the others, such as a parameter named
+"_method" that no function has.  Another test sends them to a running Ironic
+with a reserved node.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _ALLOCATE = json.dumps({'resource_class': 'gold',
 
 @dataclasses.dataclass(frozen=True)
 class Spelling:
-    """A request as it goes over the wire.
+    """A request on the wire.
 
     :ivar path: percent-decoded.
-    :ivar version: of Ironic's API.
-    :ivar wire: whether a client can send it so; the rest needs a server
-        that is lenient itself.
+    :ivar version: the version of Ironic's API.
+    :ivar wire: whether a client can send it so; the other requests need a
+        tolerant server.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Spelling:
     wire: bool = True
 
     def about(self, uuid: str, name: str) -> Spelling:
-        """Write the same about another node."""
+        """Return the same request for another node."""
         def swap(text: str) -> str:
             return text.replace(NODE, uuid).replace(NAME, name)
         body = self.body
@@ -94,7 +94,7 @@ _form = functools.partial(Spelling, method='POST', path=_STATES,
                           content_type=_FORM)
 
 
-#: What is let through with a proof.
+#: Requests that pass with a proof.
 CANONICAL = (
     _deploy('deploy'),
     _deploy('deploy_by_name', path=f'/v1/nodes/{NAME}/states/provision'),
@@ -111,9 +111,9 @@ CANONICAL = (
     _allocate('allocate_without_v1', path='/allocations'),
 )
 
-#: What is refused, whoever sends it.
+#: Requests that are refused to everybody.
 OTHERS = (
-    # Where the node or the target is.
+    # The place of the node or the target.
     Spelling('target_in_query', 'PUT', _PROVISION, 'target=active'),
     Spelling('target_in_path', 'PUT', _PROVISION + '/active'),
     Spelling('target_before', 'PUT', f'/v1/nodes/{NODE}/active/states'
@@ -133,14 +133,14 @@ OTHERS = (
              f'/v1/chassis/{NODE}/nodes/active/states/provision'),
     _deploy('below_ports',
             path=f'/v1/nodes/{NODE}/ports/{NODE}/states/provision'),
-    # How the path is written.
+    # The spelling of the path.
     _deploy('empty_segments', path=f'/v1/nodes//{NODE}//states//provision'),
     _deploy('no_slash_first', path=f'x/v1/nodes/{NODE}/states/provision',
             wire=False),
     _deploy('json_suffix', path=_PROVISION + '.json', version='1.50'),
     _deploy('json_suffix_slashes', path=_PROVISION + '.json//',
             version='1.50'),
-    # What the body is said to be.
+    # The declared type of the body.
     _deploy('javascript', content_type='application/javascript'),
     _deploy('form', body=b'target=active', content_type=_FORM),
     _deploy('multipart', body=_fields(target='active'),
@@ -150,7 +150,7 @@ OTHERS = (
     _deploy('utf_7', body=b'{"target": "+AGE-ctive"}',
             content_type=_JSON + '; charset="utf-7"'),
     _deploy('key_twice', body=b'{"target": "provide", "target": "active"}'),
-    # Which method it is.
+    # The method.
     Spelling('method_is_action', 'PROVISION', _STATES, 'target=active'),
     Spelling('method_parameter', 'GET', _STATES,
              '_method=provision&target=active'),
@@ -171,7 +171,7 @@ OTHERS = (
           body=_fields(_method='provision', target='active'),
           content_type=_MULTIPART),
     _deploy('method_in_small_letters', method='put'),
-    # By way of attributes of the controllers.
+    # Attributes of the controllers.
     _deploy('self_of_v1', path='/v1/add_version_attributes/__self__/nodes/'
              f'{NODE}/states/provision'),
     _deploy('self_of_root',
@@ -213,7 +213,7 @@ OTHERS = (
              replace(b'{', b'{"candidate_nodes": ["other"], ')),
 )
 
-#: What is passed on as something that Ironic reads in one way only.
+#: Requests that Ironic can read in only one way after the guard.
 DISARMED = (
     _form('method_in_json_that_is_a_form', method='PATCH',
           body=b'[{"op": "remove", "path": "/extra&_method=provision'

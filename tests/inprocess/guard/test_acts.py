@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is done to a reserved node is the holder's, or an administrator's."""
+"""Only the holder of a reserved node, or an administrator, acts on it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
 
     def test_member_of_the_owner_does_nothing_to_what_others_hold(
             self) -> None:
-        """Whoever owns a node is not who has it."""
+        """The owner of a node is not its holder."""
         node = self.node_of_one()
         self.reserve(node.uuid)
         self.as_('one')
@@ -52,7 +52,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assertEqual(before, self.node(node.uuid))
 
     def test_owner_asks_for_no_state_of_what_others_hold(self) -> None:
-        """Nor does who may only look; but it may bring the node back."""
+        """A reader is refused, too, but may bring the node back."""
         node = self.node_of_one()
         proof = self.reserve(node.uuid)['uuid']
         for target in node_acts.OF_TARGETS:
@@ -73,9 +73,9 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assertIsNone(self._asked(node, 'provide')[1])
 
     def test_administrator_manages_what_has_failed(self) -> None:
-        """The end of a lease waited for him, and he was refused."""
+        """The end of a lease waited for the administrator, who was refused."""
         node = self.node_of_one()
-        # NOTE: a reservation would end once the node is seen being cleaned.
+        # NOTE: Ironic ends a reservation once the node is seen being cleaned.
         self.make_lease(node.uuid, f'["==", "$node_uuid", "{node.uuid}"]')
         self.as_('the-system')
         self.assertEqual((403, _REQUIRED), self._asked(node, 'manage'))
@@ -89,7 +89,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
                             'WHERE uuid = :uuid'),
                     {'state': state, 'uuid': node.uuid})
 
-        # NOTE: it may be available again before Ironic is asked.
+        # The node may be available again before Ironic is asked.
         becomes('cleaning')
         self.assertEqual((403, _REQUIRED), self._asked(node, 'manage'))
         becomes('clean failed')
@@ -119,7 +119,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         proof = self.reserve(node.uuid)['uuid']
         self.as_('one')
         for row in (*act_spellings.CANONICAL, *act_spellings.PATCHES):
-            # NOTE: a holder sets maintenance in one form only.
+            # A holder sets maintenance in one form only.
             if 'allocation' not in row.name and row.name not in (
                     'delete', 'patch_maintenance'):
                 self.assertNotIn(self.ask(row, node, proof).code, (
@@ -136,7 +136,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assertEqual(202, reply.status, reply)
 
     def test_maintenance_on_off(self) -> None:
-        """A member of the owning project ended others' reservations so."""
+        """A member of the owning project ended foreign reservations so."""
         node = self.node_of_one()
         reservation = self.reserve(node.uuid)
         path = f'/v1/nodes/{node.uuid}/maintenance'
@@ -149,7 +149,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assertEqual(200, self.reservation(reservation['uuid']).status)
 
     def test_allocation_deleted(self) -> None:
-        """Its owner, who had no proof, ended the holder's reservation."""
+        """The owner, without a proof, ended the reservation of the holder."""
         name = f'class-{uuid.uuid4().hex[:8]}'
         node = self.node_of_one(powered=True, resource_class=name)
         reservation = self.reserve(node.uuid)
@@ -177,7 +177,8 @@ class ProtectedActsTestCase(acts.ActsTestCase):
             headers=proof).status)
 
     def test_who_may_only_look_is_refused_by_ironic(self) -> None:
-        """And is not told that, and until when, the node is reserved."""
+        """The refusal does not say that the node is reserved, or until when.
+        """
         node = self.node_of_one()
         self.reserve(node.uuid)
         self.as_('reader-of-one')
@@ -190,9 +191,9 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assert_untouched(node.uuid)
 
     def test_odd_requests_of_who_may_only_look_keep_no_node(self) -> None:
-        """Ironic failed over some before its policy judged who sends them.
+        """Ironic failed on some requests before its policy judged the sender.
 
-        The node, which was free, was kept from everybody for minutes then.
+        The node, which was free, was then kept from everybody for minutes.
         """
         path, body = '/v1/nodes/%s/maintenance', b'{"reason": "smoke"}'
         odd: tuple[tuple[str, str, bytes | None, dict[str, Any]], ...] = (
@@ -263,7 +264,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assertEqual(202, reply.status, reply)
 
     def test_proof_is_bound_to_its_project(self) -> None:
-        """Whoever had found a proof deployed with it, from any project."""
+        """Anybody with a found proof deployed with it, from any project."""
         node = self.node_of_one(lessee=keystone_ironic.PROJECTS['two'])
         self.as_('one')
         reservation = self.reserve(node.uuid)
@@ -279,10 +280,10 @@ class ProtectedActsTestCase(acts.ActsTestCase):
 
 
 class AllocationsTestCase(acts.ActsTestCase):
-    """What an allocation tells, and where it lands."""
+    """The answers to allocations, and the nodes that they get."""
 
     def test_allocation_before_policy(self) -> None:
-        """Another's owner was answered with counts before Ironic's policy."""
+        """The owner got counts before Ironic's policy was applied."""
         name = f'class-{uuid.uuid4().hex[:8]}'
         node = self.node_of_one(powered=True, resource_class=name)
         self.reserve(node.uuid)
@@ -315,7 +316,7 @@ class AllocationsTestCase(acts.ActsTestCase):
             headers={base.PROOF: proof})
         self.assert_says(403, 'reservation.allocation_refused', refused)
         self.assertIn('power state', str(refused.document))
-        # It is not kept busy by what came to nothing.
+        # The failed allocation does not keep the node busy.
         self.reserve(dark[1].uuid)
         lit, = self.enroll(powered=True, resource_class=name)
         made = self.send('POST', '/v1/allocations', {'resource_class': name})

@@ -31,7 +31,7 @@ class AllocationTestCase(base.GuardTestCase):
             headers={} if proof is None else {base.PROOF: proof})
 
     def _landed(self, reply):
-        """Wait until an allocation is settled, and give its node."""
+        """Wait until an allocation is settled, and return its node."""
         self.assertEqual(201, reply.status, reply)
         path = f'/v1/allocations/{reply.document["uuid"]}'
         allocation = self.wait_for(lambda: next(
@@ -66,7 +66,7 @@ class AllocationTestCase(base.GuardTestCase):
         self.assertEqual([three.uuid, two.uuid, one.uuid],
                          [reason['node_uuid'] for reason in reasons])
         self.assertEqual('reserved', reasons[0]['code'])
-        # NOTE: busy, as long as the mirror has not seen the instance.
+        # The node is busy until the mirror has seen the instance.
         self.assertIn(reasons[1]['code'], ('busy', 'instance_bound'))
 
     def test_all_else_of_an_allocation_is_kept(self):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Provision states that take a node from nobody who could get it."""
+"""Provision states do not take a node from a coming holder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TestAskedForAState(guarded.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        # NOTE: Ironic refuses all of it, since the node is available.
+        # NOTE: Ironic refuses each of them, since the node is available.
         self.patch(failed_attempts, 'BURST', 1000)
         self.guard = self.guard_of(self.ironic, 'keystone')
         self.leasing = leasing.Leasing(self.world)
@@ -43,17 +43,17 @@ class TestAskedForAState(guarded.TestCase):
 
     def ask(self, target: str, token: str = 'owner',
             proof: str | None = None) -> wsgi.Answer:
-        """Ask for a provision state."""
+        """Request a provision state."""
         return self.guard.provision(guarded.environ(
             'PUT', f'/v1/nodes/{self.node}/states/provision',
             {'target': target}, proof, token), self.node)
 
     def refused(self, target: str, token: str = 'owner') -> None:
-        """Assert that the node is somebody's."""
+        """Check that the request is refused because of a holder."""
         self.assertRaises(errors.ProofRequired, self.ask, target, token)
 
     def test_before_and_after_it_has_the_node(self) -> None:
-        """Until it has, what is there is another's, who may take it off."""
+        """Before the start, the previous user may remove an instance."""
         for hour in (0, 1):
             self.world.clock.now = leasing.at(hour)
             for target in node_acts.OF_TARGETS:
@@ -70,14 +70,14 @@ class TestAskedForAState(guarded.TestCase):
         self.leasing.take_back(self.lease)
         for target in ('rescue', 'service', 'clean', 'inspect', 'abort'):
             self.refused(target, 'tenant')
-        # NOTE: whoever undeploys it then does what is being done anyway.
+        # An undeploy then only repeats the act of the reconciler.
         self.assertEqual(400, self._passed('deleted'))
         self.leasing.clean_up()
         for target in node_acts.OF_TARGETS:
             self.assertEqual(400, self._passed(target), target)
 
     def test_no_longer_when_it_is_handed_over(self) -> None:
-        """A process stood still between the look and that."""
+        """The process stood still between the check and the hand-over."""
         real = protect.keep
 
         def keep(*args: Any) -> admission.InFlightRequest:
@@ -91,7 +91,7 @@ class TestAskedForAState(guarded.TestCase):
                                     self.world.in_flight()))
 
     def test_database_is_down(self) -> None:
-        """Then an administrator may, and nobody else."""
+        """An administrator is let through, and nobody else."""
         with mock.patch.object(protect, 'keep', side_effect=(
                 errors.DatabaseUnavailable('down'))):
             self.assertRaises(errors.DatabaseUnavailable, self.ask,
@@ -101,5 +101,5 @@ class TestAskedForAState(guarded.TestCase):
 
     def _passed(self, target: str, token: str = 'owner',
                 proof: str | None = None) -> int:
-        """Return what Ironic says, of a node that is available."""
+        """Return Ironic's answer for an available node."""
         return self.ask(target, token, proof).status

@@ -139,7 +139,7 @@ class BindTestCase(testtools.TestCase):
                 {'op': 'test', 'path': '/instance_uuid', 'value': 'a'},
                 {'path': '/instance_uuid', 'value': 'a'}):
             if isinstance(entry['path'], list):
-                # Ironic takes no such path; nothing is near it.
+                # Ironic accepts no such path, so no instance is written.
                 self.assertIsNone(bodies.read_bind(_JSON, _patch(entry),
                                                    True))
                 continue

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Ironic's settings for browsers and for its URL hold for our paths, too."""
+"""Ironic's settings for browsers and for its URL apply to our paths."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class BrowsersTestCase(base.GuardTestCase):
 
     def _asked(self, method: str, path: str, *wanted: str,
                origin: str = _ORIGIN) -> base.Reply:
-        """Ask as a browser does before a request."""
+        """Send the question that a browser sends before a request."""
         return self.send('OPTIONS', path, headers={
             'Origin': origin, 'Access-Control-Request-Method': method,
             'Access-Control-Request-Headers': ','.join(wanted)})
 
     def test_our_paths_have_the_headers(self) -> None:
-        """Good answers, refusals, and those of Ironic once."""
+        """All our answers have them; Ironic's answers have them once."""
         for path, status in (('/v1/leases', 200), ('/v1/reservations', 200),
                              ('/v1/leases/none', 404), ('/v1/nodes', 200),
                              ('/reservation/', 200)):
@@ -54,7 +54,7 @@ class BrowsersTestCase(base.GuardTestCase):
             self.assertNotIn(_ALLOW, self.send('GET', path).headers)
 
     def test_a_refusal_of_the_guard_can_be_read(self) -> None:
-        """It was a network error to the script that asked."""
+        """The calling script got a network error."""
         node, = self.enroll()
         made = self.send('POST', '/v1/reservations', {
             'instance_uuid': node.uuid, 'node_uuid': [node.uuid]})

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The calendar's door inside of a real Ironic's API."""
+"""The calendar's sign-in inside a real Ironic API."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KEPT = re.compile(rf'{COOKIE}=([^;]*);')
 
 
 class DoorTestCase(base.GuardTestCase):
-    """Talks to the calendar as its page does."""
+    """A client like the page of the calendar."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -42,7 +42,7 @@ class DoorTestCase(base.GuardTestCase):
 
     def page(self, method: str, path: str, document: object = None,
              **headers: str) -> base.Reply:
-        """Send a request as the page does, with what its browser keeps."""
+        """Send a request as the page does, with the cookies of its browser."""
         sent = {'Sec-Fetch-Site': 'same-origin'}
         if self.cookie:
             sent['Cookie'] = f'{COOKIE}={self.cookie}'
@@ -62,7 +62,7 @@ class DoorTestCase(base.GuardTestCase):
         return reply
 
     def feed(self) -> str:
-        """Make a token, and return the path and the query of its feed."""
+        """Create a token, and return the path and the query of its feed."""
         made = self.send('POST', '/v1/calendar/token', headers=base.OURS)
         self.assertEqual(201, made.status, made)
         return self.path_of(made)
@@ -88,7 +88,7 @@ class BasicTestCase(base.WithUsers, DoorTestCase):
         signed_in = self.page('POST', SESSION,
                               {'username': 'alice', 'password': 'secret'})
         self.assertEqual('alice', signed_in.document['user']['name'])
-        # A node that Ironic knows, and the mirror does not yet.
+        # A node that Ironic has and the mirror does not have yet.
         made = self.page('POST', path, {
             'instance_uuid': str(uuid.uuid4()), 'node_uuid': [node.uuid]},
             **base.OURS)
@@ -110,7 +110,7 @@ class BasicTestCase(base.WithUsers, DoorTestCase):
 
     def rewrite_users(self, change: Callable[[str], str]
                       ) -> tuple[pathlib.Path, str]:
-        """Change the lines of alice in the file of users, for this test."""
+        """Change the lines of alice in the file of users for this test."""
         path = self.ironic.folder / 'htpasswd'
         before = path.read_text()
         self.addCleanup(path.write_text, before)
@@ -129,7 +129,7 @@ class BasicTestCase(base.WithUsers, DoorTestCase):
         self.assertEqual(200, self.page('GET', path, Accept='*/*').status)
 
     def test_feed_ends_with_the_password(self):
-        """The page has no token then, and makes another one."""
+        """The page then has no token, and makes another one."""
         again = bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode()
         paths = []
         for _ in range(2):
@@ -197,7 +197,7 @@ class KeystoneTestCase(DoorTestCase):
 
 
 class ProxyTestCase(DoorTestCase):
-    """Ironic believes its proxy, and so do we."""
+    """Ironic trusts its proxy, and so does this service."""
 
     @classmethod
     def make(cls, folder):

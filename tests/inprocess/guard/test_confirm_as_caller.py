@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A node is confirmed with what Ironic's API would show to the caller.
+"""A node is confirmed with the facts that Ironic's API shows the caller.
 
-The oracle is the API: each caller is shown the same of each node through
-Ironic's objects as by a request, whatever the strategy and the policy.
+The oracle is the API: each caller sees the same of each node through Ironic's
+objects as by a request, with any strategy and policy.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ class _WithoutKeystone(_Compared):
 
 
 class _Cases:
-    """The comparison, of each caller with each node.
+    """The comparison of each caller with each node.
 
     :cvar callers: their headers, by name.
-    :cvar sees: how many of the nodes each of them sees.
+    :cvar sees: the number of nodes that each of them sees.
     """
 
     def _nodes(self):
@@ -154,7 +154,7 @@ class TestKeystone(_Cases, base.GuardTestCase):
 
 
 class TestPolicyFile(TestKeystone):
-    """The rules of the operator count, not those that Ironic comes with."""
+    """The operator's rules apply, not Ironic's defaults."""
 
     sees = {'the-system': 15, 'nova': 15, 'our-service': 15, 'one': 2,
             'admin-of-one': 2, 'reader-of-one': 2, 'two': 15,

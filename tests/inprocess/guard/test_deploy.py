@@ -166,8 +166,8 @@ class RaceTestCase(base.GuardTestCase):
         def deploy(number):
             together.wait()
             while True:
-                # NOTE: the server of Ironic has a backlog of five, and the
-                # connections that find no room are reset.
+                # NOTE: Ironic's server has a backlog of five, and resets
+                # further connections.
                 with contextlib.suppress(ConnectionError):
                     return self.deploy(
                         node.uuid if number % 2 else node.name,

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Variables of Ironic's are Ironic's, and ours are ours, in one process.
+"""In one process, variables of Ironic do not configure this service.
 
-Ironic's API ended in a loop, "Can't locate revision", or our tables were made
-in Ironic's database, where Ironic was configured by OS_DATABASE__CONNECTION.
+With OS_DATABASE__CONNECTION set for Ironic, its API ended in a loop, "Can't
+locate revision", or our tables were made in Ironic's database.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class EnvironmentTestCase(base.GuardTestCase):
 
     @classmethod
     def make(cls, folder: str) -> all_in_one.AllInOne:
-        """Return the service to start, which Metal3 configures like this."""
+        """Return the service that is started, configured as Metal3 does."""
         cls.enterClassContext(mock.patch.dict(os.environ, {
             'OS_DATABASE__CONNECTION': f'sqlite:///{folder}/ironic.sqlite',
             'OS_GUARD__REQUIRE': 'always',
@@ -65,7 +65,7 @@ class EnvironmentTestCase(base.GuardTestCase):
                 'OpenStack-API-Version': 'baremetal-reservation latest'})
         self.assertEqual(400, reply.status, reply)
         self.assertIn('77', str(reply.document))
-        # NOTE: with [guard] require = always it would be refused.
+        # With [guard] require = always the deploy would be refused.
         free, = self.enroll()
         self.assertEqual(202, self.deploy(free.uuid).status)
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whom Ironic refuses again and again keeps nobody from a free node.
+"""A caller whom Ironic refuses repeatedly keeps nobody from a free node.
 
 Each request is admitted on the timeline before Ironic's policy judges it: a
 reader in a loop, refused each time, starved all reservations of a node.
@@ -53,7 +53,7 @@ class FailedAttemptsTestCase(guarded.TestCase):
     def environ(self, method: str, below: str, body: Any,
                 token: str = 'reader',
                 proof: str | None = None) -> wsgi.Environ:
-        """Return a request about the node; all have a token and a proof."""
+        """Return a request for the node, with a token and a proof."""
         return guarded.environ(method, f'/v1/nodes/{self.node}{below}', body,
                                proof, token)
 
@@ -89,24 +89,24 @@ class FailedAttemptsTestCase(guarded.TestCase):
 
     def backfill(self, token: str = 'reader',
                  proof: str | None = None) -> wsgi.Answer:
-        # NOTE: the first answer is that to the question of the policy.
+        # The first answer is the one to the question about the policy.
         self.ironic.answers['POST'][:0] = [400]
         return self.guard.allocate(guarded.environ(
             'POST', '/v1/allocations', {'node': self.node}, proof, token))
 
     def all_answer(self, status: int) -> None:
-        """Have Ironic answer so from now on."""
+        """Set the status of all further answers of Ironic."""
         self.ironic.answers = {
             method: [status] * (MANY * len(self.ways))
             for method in ('PUT', 'PATCH', 'DELETE', 'POST')}
 
     def begin_anew(self, status: int) -> None:
-        """Have nobody be limited any more, and Ironic answer so."""
+        """Forget all failures, and set the status of Ironic's answers."""
         self.world.clock.advance(BURST * PAUSE)
         self.all_answer(status)
 
     def loop(self, ask: Callable[..., wsgi.Answer], *how: Any) -> list[int]:
-        """Ask many times, and return the statuses."""
+        """Send a request many times, and return the statuses."""
         statuses = []
         for _ in range(MANY):
             try:
@@ -134,7 +134,7 @@ class FailedAttemptsTestCase(guarded.TestCase):
             statuses = self.loop(ask)
             self.assertEqual([429] * (MANY - BURST), statuses[BURST:], ask)
             self.assertNotIn(429, statuses[:BURST])
-            # NOTE: one for each request, and one for its end.
+            # One change for each request, and one for its end.
             self.assertTrue(
                 before < self.changes() <= before + 2 * BURST, ask)
         self.assertEqual([], self.world.in_flight())
@@ -166,7 +166,7 @@ class FailedAttemptsTestCase(guarded.TestCase):
         self.assertIn(('Retry-After', str(int(PAUSE))), answer.headers)
 
     def test_those_at_the_same_time_count(self) -> None:
-        """Else as many as there are threads are admitted at once."""
+        """Otherwise one request for each thread would be admitted at once."""
         seen: list[int] = []
 
         def another() -> None:
@@ -192,7 +192,7 @@ class FailedAttemptsTestCase(guarded.TestCase):
         self.assertEqual(403, self.maintain().status)
 
     def test_who_is_never_limited(self) -> None:
-        """An administrator; and the holder hardly is."""
+        """An administrator is not limited, and the holder hardly is."""
         for ask in self.ways:
             self.begin_anew(403)
             self.assertEqual([403] * MANY, self.loop(ask, guarded.SYSTEM), ask)
@@ -237,10 +237,10 @@ class FailedAttemptsTestCase(guarded.TestCase):
 
     def test_former_holder_keeps_no_node_that_is_being_taken_back(
             self) -> None:
-        """Who held the node was not limited, even once the lease was over.
+        """The former holder was not limited, even after the end of the lease.
 
-        A node is not taken back while a request for it is in flight, and
-        Ironic refuses a malformed undeploy without doing anything.
+        A node is not freed while a request for it is in flight, and Ironic
+        refuses a malformed undeploy without doing anything.
         """
         lets = leasing.Leasing(self.world)
         (self.node,) = lets.hosts()
@@ -267,7 +267,7 @@ class FailedAttemptsTestCase(guarded.TestCase):
         self.assertEqual([403] * MANY, self.loop(self.provision))
 
     def test_what_is_not_counted(self) -> None:
-        """What the caller need not have known, and what the guard refuses."""
+        """Failures that the caller cannot foresee, or of the guard."""
         for status in (409, 202):
             self.all_answer(status)
             self.assertEqual([status] * MANY, self.loop(self.maintain))
@@ -281,7 +281,7 @@ class FailedAttemptsTestCase(guarded.TestCase):
 
 
 class MemoryTestCase(guarded.TestCase):
-    """What is remembered, and for how long."""
+    """The memory of failures, and its duration."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -301,5 +301,5 @@ class MemoryTestCase(guarded.TestCase):
             for number in range(10):
                 self.fail(f'once-{number}')
             self.assertEqual(3, len(self.memory))
-            # The one that is nearest to being forgotten anyway has gone.
+            # The oldest entry has been dropped.
             self.assertRaises(errors.TooManyFailures, self.fail, 'often')

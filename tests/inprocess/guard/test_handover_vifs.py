@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""VIFs of holders, with Neutron's part played by the tests' own one."""
+"""VIFs of holders, with a small Neutron of the tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tools.stack import neutron
 
 
 class VifsTestCase(handed_over.HandedOverTestCase):
-    """Nodes whose network interface is the one of Neutron."""
+    """Nodes with the network interface of Neutron."""
 
     interface = 'neutron'
     cabled = {'local_link_connection': {
@@ -53,11 +53,12 @@ class VifsTestCase(handed_over.HandedOverTestCase):
         return str(made['id'])
 
     def attach(self, node: enrolment.Enrolled, port: str) -> None:
-        """Attach a VIF as whoever asks."""
+        """Attach a VIF as the current user."""
         self.granted('POST', f'/v1/nodes/{node.uuid}/vifs', {'id': port})
 
     def vifs(self, node: enrolment.Enrolled) -> list[str]:
-        """Return the VIFs of a node, as Ironic lists them to who asks."""
+        """Return the VIFs of a node, as Ironic lists them to the current user.
+        """
         return [each['id'] for each in self.granted(
             'GET', f'/v1/nodes/{node.uuid}/vifs').document['vifs']]
 
@@ -88,14 +89,14 @@ class _Life:
 
 
 class HandedOverVifsTest(VifsTestCase):
-    """At the end of a lease, Ironic gives the ports of its holder back."""
+    """At the end of a lease, Ironic releases the ports of its holder."""
 
     _found: dict[str, _Life] = {}
 
     def life(self, name: str) -> _Life:
         """Return one of the lives after all of them have ended.
 
-        NOTE: all at once, since each waits for seconds at its end.
+        All lives run at once, since each waits for seconds at its end.
         """
         if not self._found:
             lives = {each: self._begun(each) for each in (
@@ -147,7 +148,7 @@ class HandedOverVifsTest(VifsTestCase):
                               'binding:profile': {}})]
 
     def test_port_of_a_holder_stayed_bound_in_neutron(self) -> None:
-        """It had the node, and the address of its machine, for good."""
+        """The holder kept the address of the machine in Neutron for good."""
         for name in ('neutron', 'flat'):
             with self.subTest(interface=name):
                 life = self.life(name)
@@ -164,13 +165,13 @@ class HandedOverVifsTest(VifsTestCase):
                                     now['mac_address'])
 
     def test_node_that_was_led_away(self) -> None:
-        """Ironic unbinds no port of a node that is manageable."""
+        """Ironic does not unbind ports of a manageable node."""
         life = self.life('managed')
         self.assertEqual(_unbound(life.port), life.at_end)
         self.assertEqual(life.before, life.after)
 
     def test_deployed_node_is_unplugged_by_ironic(self) -> None:
-        """Its port has the switch until the undeploy."""
+        """The port stays connected to the switch until the undeploy."""
         life = self.life('deployed')
         self.assertEqual(
             [self.cabled['local_link_connection']],
@@ -179,14 +180,14 @@ class HandedOverVifsTest(VifsTestCase):
         self.assertEqual(life.before, life.after)
 
     def test_vif_from_before_is_attached_again(self) -> None:
-        """After the one of the holder, who had taken its place."""
+        """It is attached after the VIF of the holder is detached."""
         life = self.life('replaced')
         self.assertEqual([*_unbound(life.port),
                           *self.attached(life, life.ours)], life.at_end)
         self.assertEqual(life.before, life.after)
 
     def test_holder_who_detaches_his_port_leaves_nothing_to_do(self) -> None:
-        """Nor does one who never attaches any."""
+        """A holder who never attaches a port leaves nothing either."""
         for name in ('detached', 'unused'):
             life = self.life(name)
             self.assertEqual(([], life.before), (life.at_end, life.after))
@@ -206,7 +207,7 @@ class HandedOverVifsTest(VifsTestCase):
         self.assertEqual([], self.vifs(life.node))
 
     def test_neutron_that_is_down_is_waited_for(self) -> None:
-        """The lease says so, and nobody gets the node before."""
+        """The lease names the obstacle, and nobody gets the node before."""
         node, port = self.ready(), self.port()
         lease = self.lent(node)
         self.as_(self.holder)
@@ -216,7 +217,7 @@ class HandedOverVifsTest(VifsTestCase):
         self.as_(self.operator)
         self.granted('DELETE', f'/v1/leases/{lease["id"]}',
                      headers=base.OURS)
-        # Ironic may already fail to list them, before one is detached.
+        # The list of VIFs may already fail, before one is detached.
         self.wait_for(lambda: f'/v1/nodes/{node.uuid}/vifs' in (
             self.lease(lease)['waiting'] or ''))
         self.assertEqual(node.uuid, self.service.network.shown(

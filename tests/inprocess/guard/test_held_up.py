@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""An act on a node that was judged too long ago is not sent to Ironic.
+"""A late act on a node, judged too long ago, is not sent to Ironic.
 
-Nothing keeps the node for it.  A guard that stood still after it had looked
-who has the node switched it off minutes later, when it was somebody else's;
-so did a body that came in slowly.
+The node is not kept for such an act.  A guard that stood still after reading
+the holder switched the node off minutes later, when somebody else had it; a
+body that came in slowly had the same effect.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tests.inprocess.guard import asked
 SECONDS = 1 / 3600
 LONG = 600.0
 POWER = ('PUT', ('states', 'power'), {'target': 'power off'})
-#: What is done to a node without it being kept for that.
+#: Acts on a node that do not keep it meanwhile.
 ACTS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
     POWER,
     ('PUT', ('states', 'boot_mode'), {'target': 'uefi'}),
@@ -71,7 +71,7 @@ class HeldUpTestCase(asked.TestCase):
         return super().ask(act, token, **changed)
 
     def assert_late(self, *act: Any, **how: Any) -> None:
-        """Check that it is not sent to Ironic any more."""
+        """Check that the act is not sent to Ironic any more."""
         refused = self.assertRaises(errors.HandedOverLate, self.ask,
                                     *act, **how)
         self.assertIn('Nothing was sent to Ironic', str(refused))
@@ -86,8 +86,8 @@ class HeldUpTestCase(asked.TestCase):
 
     def stand_still(self, *actions: Callable[[], Any],
                     seconds: float = LONG) -> None:
-        """Have something happen right after each look at who has a node."""
-        real = protect.look
+        """Call functions right after each read of the holder of a node."""
+        real = protect.read_holding
 
         def look(*known: Any) -> protect.Holding:
             seen = real(*known)
@@ -95,7 +95,7 @@ class HeldUpTestCase(asked.TestCase):
             for action in actions:
                 action()
             return seen
-        patch = mock.patch.object(protect, 'look', look)
+        patch = mock.patch.object(protect, 'read_holding', look)
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -134,7 +134,7 @@ class TestStandsStill(HeldUpTestCase):
         self.assertEqual([], self.ironic.done)
 
     def test_allocation_that_lands_on_a_node_meanwhile(self) -> None:
-        """It had none when it was asked for its node."""
+        """The allocation had no node at the time of the question."""
         uuid = world.new_uuid()
         known = ironic_client.Allocation(ironic_client.ALLOCATING, None)
         self.world.ironic.allocations[uuid] = known
@@ -167,7 +167,7 @@ class TestStandsStill(HeldUpTestCase):
 
 @servers.also
 class TestAboutToChange(HeldUpTestCase):
-    """What is known to end is not outlived by what was judged before."""
+    """A decision is not valid beyond the known end of a promise."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -208,7 +208,7 @@ class TestAboutToChange(HeldUpTestCase):
 
 @servers.also
 class TestSlowBody(HeldUpTestCase):
-    """What was judged is judged when all of the request is there."""
+    """A request is judged after all of its body has arrived."""
 
     def test_free_node_that_is_reserved_meanwhile(self) -> None:
         for act in ACTS:
@@ -231,7 +231,7 @@ class TestSlowBody(HeldUpTestCase):
         self.assertIn(uuid, self.world.ironic.allocations)
 
     def test_own_node_that_nobody_has_by_then(self) -> None:
-        """It is the caller's no more, and may be anybody's next."""
+        """The caller no longer has the node, and somebody else may get it."""
         held = self.reserve('owner', ttl=9999)
         self.assertEqual(202, self.ask(**asked.sent(
             b'{"target": "power off"}', self.later,

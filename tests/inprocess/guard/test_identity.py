@@ -102,9 +102,10 @@ class KeystoneTestCase(base.GuardTestCase):
         self.assert_says(404, None, reply)
 
     def test_foreign_admin(self):
-        """Admin and service of some project were taken for the cloud's.
+        """Roles of a project counted as roles of the cloud.
 
-        They read others' proofs, and deleted and renamed what was theirs.
+        Such admin and service users read proofs of others, and deleted and
+        renamed their objects.
         """
         mine = self._owned('one')
         self._as('one')
@@ -128,7 +129,7 @@ class KeystoneTestCase(base.GuardTestCase):
         node, = self.enroll()
         reservation = self.reserve(node.uuid)
         instance = reservation['instance_uuid']
-        # The role is what counts, not the instance alone.
+        # The role matters, not the instance alone.
         self.assert_needs_proof(self.bind(node.uuid, instance))
         self._as('nova')
         self.assertEqual('reservation.proof_required',

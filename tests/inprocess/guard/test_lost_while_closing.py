@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A node is not kept for minutes because an answer could not be written down.
+"""A node is not kept for minutes because its answer could not be written.
 
-The database was lost for a moment while the guard wrote what Ironic had
-answered; the node was busy for 190 s then, though the answer was known.
+The database was lost for a moment while the guard wrote Ironic's answer; the
+node was then busy for 190 s, though the answer was known.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tests import servers
 from tests import world
 
 TIMEOUT = 120
-#: Within so many seconds from when the database is back it has to be over.
+#: The seconds after the return of the database within which it is over.
 SOON = 30.0
 
 
@@ -57,7 +57,7 @@ class LostTestCase(guarded.TestCase):
 
     def lost_while(self, method: str, ask: Callable[..., wsgi.Answer],
                    *known: Any) -> wsgi.Answer:
-        """Ask; the database is lost once Ironic has the request."""
+        """Send a request; the database is lost once Ironic has it."""
         self.ironic.before[method] = [self.lost.start]
         try:
             return ask(*known)
@@ -65,13 +65,13 @@ class LostTestCase(guarded.TestCase):
             self.lost.stop()
 
     def back(self) -> list[str]:
-        """Let the time pass in which it has to be over; what is left then?"""
+        """Let that time pass, and return the requests that are left."""
         self.world.clock.advance(SOON)
         self.answers.one_pass()
         return self.states()
 
     def busy(self) -> bool:
-        """Return whether another reservation is refused for that."""
+        """Return whether the request blocks another reservation."""
         try:
             self.world.reserve(self.node)
         except errors.NoNodeAvailable as exc:
@@ -107,7 +107,7 @@ class TestAnswered(LostTestCase):
         self.assertFalse(self.busy())
 
     def test_node_that_was_deployed_is_not_free(self) -> None:
-        """The mirror has not read it since."""
+        """The mirror has not read the node since."""
         self.lost_while('PUT', self.deploy)
         self.assertEqual([], self.back())
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
@@ -129,7 +129,7 @@ class TestAnswered(LostTestCase):
         self.assertEqual(['accepted'], self.back())
 
     def test_ticket_of_a_request_that_did_not_arrive(self) -> None:
-        """The reconciler's own; it kept the node until it was too old."""
+        """The ticket of the reconciler kept the node until it had expired."""
         with self.engine.database.read() as connection:
             node = db_nodes.read_nodes(connection, (self.node,))[self.node]
         with self.engine.database.write() as connection:
@@ -161,7 +161,7 @@ class TestAnswered(LostTestCase):
         self.assertEqual([], self.back())
 
     def test_no_answer_is_uncertain_and_nothing_less(self) -> None:
-        """What is not known is not taken for known, only looked at sooner."""
+        """An unknown outcome stays unknown, but is examined sooner."""
         self.ironic.answers['PUT'] = [503]
         self.lost_while('PUT', self.deploy)
         self.assertEqual(['uncertain'], self.back())
@@ -194,7 +194,7 @@ class TestStaysAway(LostTestCase):
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_one_in_the_way_of_another_is_tried_again(self) -> None:
-        """Whoever waits behind it has its turn, too."""
+        """The request that waits behind it has its turn, too."""
         held = self.fail()
         (self.node,) = self.world.enrol()
         self.world.refresh()
@@ -213,7 +213,7 @@ class TestStaysAway(LostTestCase):
         raise errors.Contention('outrun')
 
     def test_reconciler_finds_out_what_is_too_old(self) -> None:
-        """Whoever has it then knows more than an old answer does."""
+        """The reconciler then has a newer answer."""
         held = self.fail()
         self.world.clock.advance(TIMEOUT)
         self.answers.one_pass()
@@ -239,7 +239,7 @@ class TestStaysAway(LostTestCase):
 class TestLoop(LostTestCase):
 
     def test_each_process_writes_its_own(self) -> None:
-        """Whoever has no claim to anything does."""
+        """A process writes its own answers even without any claim."""
         self.assertIn('answers', [each.name for each in loops.Reconciler(
             self.engine)._all if isinstance(each, loop.Loop)])
         self.assertIsNone(self.answers.claim)

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Which paths are ours inside Ironic's API."""
+"""The paths that this service serves inside Ironic's API."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from ironic_reservations.guard import mount
 
 
 class TestMounted(testtools.TestCase):
-    """Ours, and not one of Ironic's."""
+    """Our paths, and none of Ironic's."""
 
     def test_ours(self):
-        """With all that is below, beside Ironic's and below the prefix."""
+        """Everything below them, beside Ironic's paths and below the prefix.
+        """
         for top in ('/v1/reservations', '/v1/leases', '/v1/os-hosts',
                     '/v1/availability', '/v1/leases.ics', '/v1/calendar',
                     '/reservation'):
@@ -34,14 +35,14 @@ class TestMounted(testtools.TestCase):
                 self.assertTrue(mount.mounted(path), path)
 
     def test_all_that_the_description_has(self):
-        """A new resource is found beside Ironic's, too."""
+        """A new resource is served beside Ironic's paths, too."""
         path = pathlib.Path(dialects.__file__).with_name('openapi.yaml')
         paths = yaml.safe_load(path.read_text('utf-8'))['paths']
         for path in paths.keys() - {'/', '/v1'}:
             self.assertTrue(mount.mounted(path), path)
 
     def test_not_ours(self):
-        """Also what only begins like it."""
+        """This includes paths that only begin like ours."""
         for path in ('', '/', '/v1', '/v1/', '/v1/nodes', '/v1/allocations',
                      '/v1/lease', '/v1/leasesx', '/v1/os-hostsx/1',
                      '/v1/availabilityzones', '/reservationx', '/v1/ports',
@@ -51,7 +52,7 @@ class TestMounted(testtools.TestCase):
             self.assertFalse(mount.mounted(path), path)
 
     def test_what_speaks_to_clients_of_blazar(self):
-        """Leases, hosts and availability; not reservations, not the rest."""
+        """Leases, hosts and availability, and no other resources."""
         for path in ('/v1/leases', '/v1/leases/x', '/v1/os-hosts/1',
                      '/v1/availability'):
             self.assertIs(dialects.BLAZAR, dialects.of(path), path)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A client that knows nothing of leases uses those of its project.
+"""A client that does not know leases uses those of its project.
 
 bifrost, metalsmith, Ansible's and Terraform's modules could not use a lease at
 all: each deploy needed a header that they do not send.

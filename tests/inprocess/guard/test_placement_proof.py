@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Nova deploys on a leased node without knowing of us.
+"""Nova deploys on a leased node without any change of Nova.
 
-A real Ironic with the guard in it, and a real Placement in processes of its
-own; the tests say what Nova's scheduler and its ironic driver say.
+A real Ironic with the guard, and a real Placement in processes of its own; the
+tests send the requests of Nova's scheduler and of its ironic driver.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PlacementProofTestCase(base.GuardTestCase):
     def leased(self) -> tuple[str, str, str]:
         """Return a leased node, a server of the lease there, and the proof.
 
-        The server has claimed what the flavor asks for.
+        The server has claimed the resources of its flavor.
         """
         name = f'class-{uuid.uuid4().hex}'
         node, = self.enroll(resource_class=name)
@@ -88,7 +88,7 @@ class PlacementProofTestCase(base.GuardTestCase):
         return node.uuid, server, wanted.reservation_id
 
     def as_nova(self) -> None:
-        """Go on with the token of Nova."""
+        """Continue with the token of Nova."""
         self.identity = with_keystone.token('nova')
 
     def test_server_of_the_lease_is_deployed_without_a_header(self) -> None:
@@ -107,7 +107,7 @@ class PlacementProofTestCase(base.GuardTestCase):
         self.assert_untouched(node)
 
     def test_placement_that_is_stopped_lets_nobody_in(self) -> None:
-        """And nothing else is held up by it."""
+        """Other requests are not delayed."""
         node, server, proof = self.leased()
         free, = self.enroll()
         self.as_nova()

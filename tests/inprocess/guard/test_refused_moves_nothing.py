@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whom Ironic's policy refuses moves no lease, and degrades none.
+"""A request that Ironic's policy refuses moves and degrades no lease.
 
 The leases that need a node later moved to other nodes, or lost it, before
 Ironic was asked whether the caller may use the node at all.
@@ -51,7 +51,7 @@ class RefusedTestCase(guarded.TestCase):
             token='reader'), self.node)
 
     def assert_refused(self, ask: Any, *how: Any) -> None:
-        # NOTE: 406 is what a wrong version gets, before the policy.
+        # NOTE: Ironic answers a wrong version with 406, before the policy.
         for status in (403, 404, 406):
             self.ironic.answers = {'PUT': [status] * 3,
                                    'PATCH': [status] * 3}
@@ -80,7 +80,8 @@ class RefusedTestCase(guarded.TestCase):
             self.assert_nothing_moved(self.lease)
 
     def test_reader_does_not_learn_who_has_the_node(self) -> None:
-        """A refused PATCH of the instance told it; a deploy did not."""
+        """A refused PATCH of the instance named the holder; a deploy did not.
+        """
         self.world.clock.now = leasing.at(25)
         self.leasing.bind()
         for ask in (self.provision, self.bind):

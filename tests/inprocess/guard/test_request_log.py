@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Ironic's log has no requests that nobody made."""
+"""Ironic's log contains no requests that no client sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PATHS = ('/v1/reservations', '/v1/leases', '/v1/os-hosts')
 
 
 class RequestLogTestCase(base.GuardTestCase):
-    """Each request of ours asks Ironic who the caller is."""
+    """Each request of ours asks Ironic about the identity of the caller."""
 
     users = {'ann': 'secret'}
     reservations = {'ironic': {'auth_type': 'http_basic', 'username': 'ann',
@@ -35,7 +35,7 @@ class RequestLogTestCase(base.GuardTestCase):
                 if f' - {status}' in line and '/v1/' in line]
 
     def test_a_good_request_logs_no_404(self) -> None:
-        """It logs its own line; one without credentials is logged, too."""
+        """The request has one line; a request without credentials, too."""
         for path in _PATHS:
             reply = self.send('GET', path)
             self.assertEqual(200, reply.status)

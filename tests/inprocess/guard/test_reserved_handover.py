@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A node whose reservation ends is as it was before its holder had it."""
+"""At the end of a reservation, a node has its former state again."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ReservedHandoverTestCase(handed_over.HandedOverTestCase):
 
     def _put_back(self, proof: str, node: enrolment.Enrolled,
                   before: dict[str, Any]) -> None:
-        """Wait until the node of a reservation is as it was, and free."""
+        """Wait until the node of a reservation is put back and free."""
         self.as_(self.operator)
         self.wait_for(lambda: self.reservation(proof).status == 404)
         self.wait_for(lambda: self.whole(node) == before)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A node is read through Ironic's objects where that shows the same."""
+"""A node is read through Ironic's objects if they show the same."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UUID = str(uuid.uuid4())
 class _Objects:
     """Ironic's objects, with one node.
 
-    :ivar failure: raised instead.
+    :ivar failure: an error that is raised instead.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class TestResolver(testtools.TestCase):
         return node.owner, environ
 
     def test_without_a_request(self) -> None:
-        """The caller is known by then, so that a refusal is recorded."""
+        """The identity is known by then, so that a refusal is recorded."""
         owner, environ = self._read(_UUID)
         self.assertEqual('o', owner)
         self.assertEqual({}, environ[identity.CALLER])
@@ -89,7 +89,7 @@ class TestResolver(testtools.TestCase):
             self.assertEqual([f'/v1/nodes/{ident}'], self.asked)
 
     def test_api_refuses(self) -> None:
-        """It is asked for a node that is not there, and if all else fails."""
+        """The API is asked for a missing node, and after any failure."""
         self.objects.node = None
         self.assertEqual('api', self._read(_UUID)[0])
         self.objects.failure = KeyError('gone')

@@ -67,14 +67,14 @@ _BODIES = (b'', b'{"target": "active"}', b'_method=provision&target=active',
            b'provision\r\n--b--\r\n')
 
 
-#: What takes a node, of what the guard looks at.
+#: The kinds of requests that take a node.
 _TAKES = (routes.Kind.PROVISION, routes.Kind.PATCH, routes.Kind.ALLOCATE)
 
 
 def _lets_pass(method: str, path: str, query: str, body: bytes,
                content_type: str,
                kinds: tuple[routes.Kind, ...] = _TAKES) -> bool:
-    """Tell whether the guard would not look at what is of these kinds."""
+    """Return whether the guard would ignore requests of these kinds."""
     try:
         look = routes.classify(method, path, query, content_type, bool(body))
         if look is not None and look.kind is routes.Kind.FORM:
@@ -83,14 +83,14 @@ def _lets_pass(method: str, path: str, query: str, body: bytes,
         return False
     if (look is not None and look.kind is routes.Kind.UNKNOWN
             and method == 'PATCH'):
-        # NOTE: what Ironic could take for a change of a node is refused.
+        # A request that Ironic could read as a change of a node is refused.
         return False
     return look is None or look.kind not in kinds
 
 
 def _check(look: routes.Look | None, method: str, content_type: str,
            body: bytes) -> None:
-    """Raise if the guard refuses the body of a request, whoever sends it."""
+    """Raise if the guard refuses the body of a request to everybody."""
     if look is None:
         return
     match look.kind:
@@ -108,7 +108,7 @@ def _check(look: routes.Look | None, method: str, content_type: str,
 
 def _requests(segments: tuple[str, ...], most: int,
               queries: tuple[str, ...]) -> dict[str, st.SearchStrategy[Any]]:
-    """Return what requests are made of, of so many segments at most."""
+    """Return the parts of requests, with a maximum number of segments."""
     return {
         'method': st.sampled_from(_METHODS),
         'head': st.sampled_from(_LIKELY),
@@ -175,7 +175,7 @@ class ActsTestCase(testtools.TestCase):
             self.assertIn(look.act.ident, (spellings.NODE, spellings.NAME))
 
     def test_ironic_takes_the_node_from_the_path(self):
-        """So that a body need not be read to know which node it is about."""
+        """So the guard knows the node without reading the body."""
         other = spellings.INSTANCE
         for row in act_spellings.CANONICAL:
             said = {**(bodies.read_json(row.body) if row.body else {}),
@@ -184,8 +184,7 @@ class ActsTestCase(testtools.TestCase):
             self.assertIn(routing.reaches(
                 row.method, row.path, row.query, json.dumps(said).encode(),
                 row.content_type, row.version), routing.ACTS, row.name)
-            # NOTE: what is given twice, by position and by name, is an error
-            # of Python's.
+            # Python raises for an argument given by position and by name.
             self.assertNotIn(other, routing.given()[:1], row.name)
 
     def test_patches_are_told_by_their_fields(self):
@@ -249,7 +248,7 @@ class RoutingTestCase(testtools.TestCase):
                       (routes.Kind.ACT, routes.Kind.UNKNOWN)):
             reached = routing.reaches(method, path, query, body,
                                       content_type, version)
-            # NOTE: what a vendor answers to GET is there to be read.
+            # A vendor's GET only reads.
             self.assertNotIn(reached, routing.ACTS - (
                 {_VENDOR} if method in ('GET', 'HEAD') else set()))
 

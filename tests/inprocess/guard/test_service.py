@@ -31,7 +31,7 @@ PATIENCE = 120
 class TestAuthenticated(testtools.TestCase):
 
     def test_keystone_that_tells_nobody_its_versions(self):
-        """keystoneauth took its own lock twice, and waited for ever."""
+        """keystoneauth acquired its own lock twice, and waited for ever."""
         keystone = self.useFixture(small_keystone.SmallKeystone())
         keystone.fails = 401, []
         conf = world.configuration(

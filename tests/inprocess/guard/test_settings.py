@@ -33,7 +33,7 @@ _SETTINGS: tuple[tuple[str, Any], ...] = (
 class SettingsTestCase(acts.ActsTestCase):
 
     def test_owner_protects_the_active_node_of_others(self) -> None:
-        """The holder could not undeploy it, nor could the end of a lease."""
+        """Neither the holder nor the end of a lease could undeploy it."""
         node = self.node_of_one(lessee=keystone_ironic.PROJECTS['two'])
         proof = self.reserve(node.uuid)['uuid']
         self.assertEqual(202, self.deploy(node.uuid, proof).status)

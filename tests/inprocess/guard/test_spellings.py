@@ -68,8 +68,8 @@ class SpellingsTestCase(base.GuardTestCase):
             else:
                 self.wait_for(lambda node=node: self.node(node.uuid)
                               ['instance_uuid'])
-                # NOTE: an instance is on one node only, and the rows all
-                # bind the same one.
+                # An instance is on one node only, and the rows all bind the
+                # same one.
                 self.send('PATCH', f'/v1/nodes/{node.uuid}', [
                     {'op': 'remove', 'path': '/instance_uuid'}],
                     headers={base.PROOF: proof})

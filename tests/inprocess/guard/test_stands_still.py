@@ -11,10 +11,10 @@
 #    under the License.
 
 
-"""A process, a conductor or a request that stands still takes nobody's node.
+"""A hanging process, conductor or request takes nobody's node.
 
-Each of these was seen: a node that somebody had reserved was deployed by
-somebody else.
+In each of these cases, somebody had deployed a node that somebody else had
+reserved.
 """
 
 import dataclasses
@@ -48,14 +48,14 @@ class StandsStillTestCase(guarded.TestCase):
     options = {'guard__in_flight_timeout': TIMEOUT}
 
     def passes(self):
-        """Let the reconciler do all that it does again and again."""
+        """Run the tasks that the reconciler repeats."""
         nodes = loops.Reconciler(self.engine).nodes
         requests = uncertain.Uncertain(self.engine, self.engine.ironic)
         for _ in range(3):
             for task in nodes.tasks:
                 task.due_at = 0.0
             nodes.one_pass()
-            requests.look()
+            requests.settle_overdue()
             self.world.clock.advance(30)
 
     def reserve(self):
@@ -66,14 +66,14 @@ class StandsStillTestCase(guarded.TestCase):
         return [reason['code'] for reason in refused.details['reasons']]
 
     def assert_mine(self, held):
-        """Assert that a node is whose it was promised to."""
+        """Check that a node belongs to the holder of its promise."""
         self.assertEqual(('available', 'reserved'), (
             self.there().provision_state, self.world.state_of(held)))
 
 
 @servers.also
 class TestGuardPaused(StandsStillTestCase):
-    """An API process stands still right before it hands a request over."""
+    """An API process hangs right before it sends a request."""
 
     def setUp(self):
         super().setUp()
@@ -88,7 +88,7 @@ class TestGuardPaused(StandsStillTestCase):
         self.patch(admission, 'admit', admit)
 
     def stands_still(self):
-        """Have the time pass, and somebody reserve the node."""
+        """Let the time pass, and let somebody reserve the node."""
         self.world.clock.advance(LONG)
         self.passes()
         sweep.sweep(self.engine)
@@ -104,7 +104,7 @@ class TestGuardPaused(StandsStillTestCase):
         self.stands_still = lambda: self.world.clock.advance(seconds)
 
     def test_stranger(self):
-        """Somebody reserves the node while the deploy stands still."""
+        """Somebody reserves the node while the deploy hangs."""
         self.assert_late()
 
     def test_proof_of_a_reservation_that_ends_meanwhile(self):
@@ -123,14 +123,14 @@ class TestGuardPaused(StandsStillTestCase):
 
 @servers.also
 class TestInsideOfIronic(StandsStillTestCase):
-    """A process stands still when nobody can look at a clock any more."""
+    """A process hangs after its last check of the clock."""
 
     def setUp(self):
         super().setUp()
         self.made = []
 
     def meanwhile(self, method, *actions):
-        """Have others act while Ironic has a request; else one reserves."""
+        """Call a function while Ironic has a request; by default, reserve."""
         def happens():
             self.world.clock.advance(LONG)
             self.passes()
@@ -140,7 +140,7 @@ class TestInsideOfIronic(StandsStillTestCase):
         self.ironic.before[method] = [happens]
 
     def assert_overtaken(self, act, *known, told=''):
-        """Check that it is told; the node is whose it was promised to."""
+        """Check that the client and the holder are notified."""
         refused = self.assertRaises(errors.Overtaken, act, *known)
         self.assertIn(told, str(refused))
         self.assertIsNone(self.there().instance_uuid)
@@ -159,7 +159,7 @@ class TestInsideOfIronic(StandsStillTestCase):
         self.assert_overtaken(self.bind, world.new_uuid())
 
     def before_the_guard_looks(self, happens):
-        """Have something happen once Ironic has answered a request."""
+        """Call a function once Ironic has answered a request."""
         real = acts.Acts._read_again
 
         def read_again(*args):
@@ -168,7 +168,7 @@ class TestInsideOfIronic(StandsStillTestCase):
         self.patch(acts.Acts, '_read_again', read_again)
 
     def test_poll_sees_the_deploy_before_the_guard_does(self):
-        """It ended the reservation, and the stranger kept the node."""
+        """The poll ended the reservation, and the stranger kept the node."""
         self.meanwhile('PUT')
         self.before_the_guard_looks(lambda: (
             mirror.refresh_changed(self.engine),
@@ -182,7 +182,7 @@ class TestInsideOfIronic(StandsStillTestCase):
         self.assert_overtaken(self.bind, world.new_uuid())
 
     def test_what_the_new_owner_did_stays(self):
-        """The node has been used since: nothing shows whose doing it is."""
+        """The node has been used since, and nothing shows by whom."""
         def used():
             self.made.append(self.reserve())
             self.world.use(self.made[0])
@@ -212,7 +212,7 @@ class TestInsideOfIronic(StandsStillTestCase):
 
 @servers.also
 class TestTakingBackStandsStill(StandsStillTestCase):
-    """A process stands still before it takes a node back for its holder."""
+    """A process hangs before it frees a node for its holder."""
 
     def setUp(self):
         super().setUp()
@@ -238,7 +238,7 @@ class TestTakingBackStandsStill(StandsStillTestCase):
     def overtaken(self, *, then):
         """Let a deploy come so late that somebody else has the node.
 
-        :param then: what the holder does while nothing is taken back yet.
+        :param then: the acts of the holder before the node is freed.
         """
         held = []
 
@@ -258,7 +258,7 @@ class TestTakingBackStandsStill(StandsStillTestCase):
                                  instance_uuid=None)
 
     def assert_stays(self, held):
-        """Assert that the holder who was told to try again has the node."""
+        """Check that the holder, who had to try again, has the node."""
         for _ in range(2):
             self.world.clock.advance(LONG)
             self.passes()
@@ -287,7 +287,7 @@ class TestTakingBackStandsStill(StandsStillTestCase):
         self.assert_stays(self.overtaken(then=self.deploys))
 
     def test_conductor_comes_late(self):
-        """It takes the node back when nobody knows any more that it will."""
+        """The conductor frees the node when nobody expects it any more."""
         def answers(held):
             self.ironic.answers['PUT'] = [500]
         held = self.overtaken(then=answers)
@@ -298,12 +298,13 @@ class TestTakingBackStandsStill(StandsStillTestCase):
 
 @servers.also
 class TestOldAnswer(StandsStillTestCase):
-    """A process stands still with what Ironic has told it."""
+    """A process hangs with an answer of Ironic."""
 
     def deployed_after(self, call, of=None):
-        """Let a deploy come between an answer of Ironic and what is done.
+        """Let a deploy come between an answer of Ironic and its use.
 
-        :param of: what has the call; by default the client of Ironic.
+        :param of: the object that has the call; by default the client of
+            Ironic.
         """
         of = of or self.world.ironic
         real = getattr(of, call)
@@ -327,15 +328,15 @@ class TestOldAnswer(StandsStillTestCase):
         self.deploy()
         requests = uncertain.Uncertain(self.engine, self.engine.ironic)
         self.world.clock.advance(LONG)
-        requests.look()
+        requests.settle_overdue()
         self.world.clock.advance(30)
         self.deployed_after('settled')
-        requests.look()
+        requests.settle_overdue()
         self.assertEqual([], self.world.in_flight())
         self.assert_not_free()
 
     def test_of_the_look_after_a_request(self):
-        """It made a node look free that had been deployed since."""
+        """The answer showed a node as free that had been deployed since."""
         self.deployed_after('_read_again', acts.Acts)
         self.assertEqual(200, self.guard.patch(guarded.environ(
             'PATCH', f'/v1/nodes/{self.node}',
@@ -345,7 +346,7 @@ class TestOldAnswer(StandsStillTestCase):
 
     def test_of_a_poll(self):
         self.deployed_after('nodes')
-        # NOTE: so that nobody knows what it is, but that it is not free.
+        # The state is unknown, but not free.
         self.ironic.before['PUT'] = [
             lambda: self.ironic.hidden.add(self.node)]
         mirror.refresh_all(self.engine)
@@ -356,7 +357,7 @@ class TestOldAnswer(StandsStillTestCase):
 class TestReusedId(StandsStillTestCase):
 
     def test_slow_request_closes_nobody_elses(self):
-        """The id of its row has been given to the next request."""
+        """The next request has the id of its row."""
         seen = []
 
         def meanwhile():
@@ -374,21 +375,21 @@ class TestReusedId(StandsStillTestCase):
 
 @servers.also
 class TestConductorPaused(StandsStillTestCase):
-    """A conductor stands still for longer than the API waits for it."""
+    """A conductor hangs for longer than the API waits for it."""
 
     def unanswered(self, proof=None):
-        """Have a deploy whose outcome is not known."""
+        """Send a deploy whose outcome is not known."""
         self.ironic.answers['PUT'] = [500]
         self.assertEqual(500, self.deploy(proof).status)
 
     def held_up(self):
-        """Return a reservation with whose proof it was sent."""
+        """Return the reservation whose proof was sent."""
         held = self.reserve()
         self.unanswered(held.uuid)
         return held
 
     def is_silent_for_long(self):
-        """Have the conductor not answer for a long time."""
+        """Let the conductor not answer for a long time."""
         self.world.ironic.conductor_silent = True
         self.world.clock.advance(LONG)
         self.passes()
@@ -413,7 +414,7 @@ class TestConductorPaused(StandsStillTestCase):
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_nobody_is_told_that_it_never_ends(self):
-        """It is in use once Ironic has said so, and not before."""
+        """The reservation is in use after Ironic's answer, not before."""
         held = self.world.reserve(self.node, ttl=TIMEOUT)
         self.unanswered(held.uuid)
         self.assertEqual(('reserved', held.expires_at.isoformat()),
@@ -423,7 +424,7 @@ class TestConductorPaused(StandsStillTestCase):
         self.assertRaises(errors.ReservationNotFound, self.shown, held)
 
     def shown(self, held):
-        """Return what clients are told about a reservation."""
+        """Return the reservation as clients see it."""
         told = reservations.shaper(basic.FIELDS['state'], '')(
             find.get(self.engine, held.uuid))
         return told['state'], told['expires_at']
@@ -436,7 +437,7 @@ class TestConductorPaused(StandsStillTestCase):
         self.assertEqual([], self.world.in_flight())
 
     def test_it_is_looked_at_twice(self):
-        """The first look comes too early, by a hair."""
+        """The first check comes a moment too early."""
         held = self.held_up()
         self.world.clock.advance(60)
         self.world.ironic.interrupt('settled', lambda: None)
@@ -484,7 +485,8 @@ class TestAllocations(StandsStillTestCase):
             ironic_client.Allocation(state, node_uuid))
 
     def test_conductor_that_comes_back_late(self):
-        """A restarted conductor resumes what its API had accepted."""
+        """A restarted conductor continues a request that its API had accepted.
+        """
         self.assertEqual(201, self.allocate(self.instance).status)
         self.world.clock.advance(LONG)
         self.passes()
@@ -508,7 +510,7 @@ class TestAllocations(StandsStillTestCase):
         self.instance = world.new_uuid()
 
     def unanswered(self):
-        """Have an allocation whose outcome is not known."""
+        """Send an allocation whose outcome is not known."""
         self.ironic.answers['POST'] = [500]
         self.allocate(self.instance)
         self.passes()

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A reservation, and a lease, live through what else is done to their node.
+"""A reservation, and a lease, survive other acts on their node.
 
-Adoption, inspection, rescue and service of a node that somebody has, on a
-real Ironic: who may, who is refused and how, and what stands afterwards.
+Adoption, inspection, rescue and service of a node with a holder, on a real
+Ironic: the allowed and refused callers, the answers, and the state afterwards.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tools import enrolment
 
 _REQUIRED = (403, 'reservation.proof_required')
 _INVALID = (403, 'reservation.proof_invalid')
-#: Of Ironic, whose policy judges what the guard lets pass.
+#: Ironic's answer if its policy refuses a request that the guard let pass.
 _HIDDEN = (404, None)
 _FORBIDDEN = (403, None)
 _WRONG_STATE = (400, None)
@@ -57,7 +57,7 @@ _CLEAN = {'clean_steps': [{
 
 
 class _AsService:
-    """A transport to an Ironic as our own user."""
+    """A transport to an Ironic with our own user."""
 
     def __init__(self, ironic: all_in_one.AllInOne) -> None:
         self._ironic = ironic
@@ -84,32 +84,32 @@ class StatesTestCase(acts.ActsTestCase):
             ironic={'poll_interval': 1})
 
     def as_an_administrator(self) -> contextlib.AbstractContextManager[Any]:
-        """Ask as one for a while, whoever asks before and after."""
+        """Act as an administrator for a while."""
         return mock.patch.object(self, 'identity',
                                  with_keystone.token('the-system'))
 
     def becomes(self, node: enrolment.Enrolled, state: str) -> None:
-        """Wait until a node is in a state, whoever asks."""
+        """Wait as an administrator until a node is in a state."""
         with self.as_an_administrator():
             self.wait_until(node.uuid, state)
 
     def refused(self, how: tuple[int, str | None], target: str,
                 node: enrolment.Enrolled, proof: str | None = None,
                 **more: Any) -> None:
-        """Assert how a request is refused, or answered."""
+        """Check the refusal of, or the answer to, a request."""
         reply = self.provision(node.uuid, target, proof, **more)
         self.assert_says(*how, reply, (target, proof))
 
     def strangers_are_refused(self, target: str, node: enrolment.Enrolled,
                               **more: Any) -> None:
-        """Assert that Ironic refuses those who may not, and tells nothing."""
+        """Check that Ironic refuses strangers, without details."""
         for name, how in (('two', _HIDDEN), ('reader-of-one', _FORBIDDEN)):
             self.as_(name)
             self.refused(how, target, node, **more)
 
 
 class ReservedTestCase(StatesTestCase):
-    """The node is the project one's; the reservation is an operator's."""
+    """The node belongs to the project one; an operator has the reservation."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -118,14 +118,14 @@ class ReservedTestCase(StatesTestCase):
         self.as_('one')
 
     def state(self) -> str | None:
-        """Read the reservation; ``None`` where it has ended."""
+        """Read the state of the reservation; ``None`` if it has ended."""
         with self.as_an_administrator():
             reply = self.reservation(self.proof)
         return (reply.document['reservation']['state']
                 if reply.status == 200 else None)
 
     def taken_with_proof(self, target: str, state: str) -> None:
-        """Have a request pass with the proof, and not without it."""
+        """Check that a request passes with the proof, and not without it."""
         self.refused(_REQUIRED, target, self.there)
         self.refused(_INVALID, target, self.there, str(uuid.uuid4()))
         self.as_('two')
@@ -135,7 +135,7 @@ class ReservedTestCase(StatesTestCase):
         self.becomes(self.there, state)
 
     def assert_ends(self, target: str, proof: str | None = None) -> None:
-        """Assert that the reservation goes when the node is free again."""
+        """Check that the reservation ends when the node is free again."""
         self.refused(_ACCEPTED, target, self.there, proof)
         self.becomes(self.there, 'available')
         self.wait_for(lambda: self.state() is None)
@@ -146,7 +146,7 @@ class ReservedTestCase(StatesTestCase):
         self.taken_with_proof('manage', 'manageable')
         self.taken_with_proof('adopt', 'active')
         self.assertEqual('in_use', self.state())
-        # NOTE: whoever else adopts, or deploys, still needs it.
+        # Other users still need it to adopt or deploy.
         self.refused(_REQUIRED, 'adopt', self.there)
         self.refused(_REQUIRED, 'rebuild', self.there)
         self.refused(_REQUIRED, 'deleted', self.there)
@@ -188,7 +188,7 @@ class ReservedTestCase(StatesTestCase):
         self.assert_ends('deleted', self.proof)
 
     def test_administrators_need_no_proof(self) -> None:
-        """Nova, and an operator who is on call."""
+        """Nova and an operator on call."""
         self.refused(_ACCEPTED, 'active', self.there, self.proof)
         self.becomes(self.there, 'active')
         self.as_('nova')
@@ -204,7 +204,8 @@ class ReservedTestCase(StatesTestCase):
 
 
 class LeasedTestCase(StatesTestCase):
-    """The node is the project two's, and leased to the project one."""
+    """The node belongs to the project two, and is leased to the project one.
+    """
 
     def setUp(self) -> None:
         super().setUp()
@@ -232,20 +233,20 @@ class LeasedTestCase(StatesTestCase):
         return lease_find.get(self.engine, self.lease.id)
 
     def mirrored(self) -> str | None:
-        """Read the state that the mirror has of the node."""
+        """Read the state of the node in the mirror."""
         with self.engine.database.read() as connection:
             return db_nodes.read_nodes(connection, (
                 self.there.uuid,))[self.there.uuid].provision_state
 
     def over(self) -> bool:
-        """Return whether nothing of the lease is left."""
+        """Return whether no value of the lease is left."""
         try:
             return not self.read().bookings
         except errors.LeaseNotFound:
             return True
 
     def assert_as_promised(self) -> None:
-        """Assert that the lease has its node, and nothing is flagged."""
+        """Check that the lease has its node, and is not degraded."""
         lease = self.read()
         self.assertEqual(
             (leases.LeaseStatus.ACTIVE, [self.there.uuid], False, False), (
@@ -255,14 +256,14 @@ class LeasedTestCase(StatesTestCase):
                          self.node(self.there.uuid)['lessee'])
 
     def owner_is_refused(self, target: str, **more: Any) -> None:
-        """Assert that the owner of the node does not have it."""
+        """Check that the owner of the node is not its holder."""
         self.as_('two')
         self.refused(_REQUIRED, target, self.there, **more)
         self.refused(_INVALID, target, self.there, self.proof, **more)
         self.as_('admin-of-one')
 
     def assert_ends(self) -> None:
-        """End the lease: the node is taken back, whatever it is in."""
+        """End the lease, and check that the node is freed from any state."""
         lease_end.end(self.engine, self.lease.id)
         self.becomes(self.there, 'available')
         self.wait_for(self.over)
@@ -281,7 +282,7 @@ class LeasedTestCase(StatesTestCase):
             self.as_('reader-of-one')
             self.refused(_FORBIDDEN, target, self.there, **more)
             self.owner_is_refused(target, **more)
-            # NOTE: it is its own, so that it need not show anything.
+            # The lease belongs to its own project, so it needs no proof.
             self.refused(_ACCEPTED, target, self.there, **more)
             self.becomes(self.there, then)
             self.assert_as_promised()
@@ -291,7 +292,7 @@ class LeasedTestCase(StatesTestCase):
         self.assert_ends()
 
     def test_undeployed_by_whoever_has_it(self) -> None:
-        """And deployed anew, for as long as the lease lasts."""
+        """The holder deploys it again, as long as the lease lasts."""
         for name, proof in (('admin-of-one', None),
                             ('admin-of-one', self.proof), ('nova', None)):
             self.as_('admin-of-one')
@@ -320,7 +321,7 @@ class LeasedTestCase(StatesTestCase):
         self.owner_is_refused('adopt')
         self.refused(_ACCEPTED, 'adopt', self.there, self.proof)
         self.becomes(self.there, 'active')
-        # NOTE: it may be flagged while it is nobody's to use.
+        # The lease may be degraded while nobody can use the node.
         self.wait_for(lambda: self.mirrored() == 'active')
         self.wait_for(lambda: not self.read().degraded)
         self.assert_as_promised()

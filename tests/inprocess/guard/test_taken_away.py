@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Maintenance, retiring and deletion hit nobody who was promised the node.
+"""Maintenance, retiring and deletion do not hit a promised node.
 
-Each was judged when the request arrived: a node that was free then was put
-into maintenance by another project seconds later, when somebody had it.
+Each request was judged at its arrival: another project put a free node into
+maintenance seconds later, when somebody had it.
 """
 
 from __future__ import annotations
@@ -67,13 +67,14 @@ class TakenAwayTestCase(asked.TestCase):
         return super().ask(act, token, **changed)
 
     def reasons(self) -> list[str]:
-        """Return why another reservation of the node is refused."""
+        """Return the reasons why another reservation of the node is refused.
+        """
         refused = self.assertRaises(errors.NoNodeAvailable, self.reserve,
                                     'another')
         return [reason['code'] for reason in refused.details['reasons']]
 
     def before(self, act: Any, happens: Any) -> None:
-        """Have something happen right before Ironic carries an act out."""
+        """Call a function right before Ironic carries out an act."""
         self.ironic.before[act[0]] = [happens]
 
     def maintained(self) -> bool:
@@ -85,7 +86,7 @@ class TakenAwayTestCase(asked.TestCase):
 
 @servers.also
 class TestMeanwhile(TakenAwayTestCase):
-    """Nobody gets the node while Ironic carries such an act out."""
+    """Nobody gets the node while Ironic carries out such an act."""
 
     def test_whoever_reserves_it_meanwhile_is_refused(self) -> None:
         for act in (ON, OFF, *PATCHES, DELETE):
@@ -107,7 +108,7 @@ class TestMeanwhile(TakenAwayTestCase):
             seen.extend(self.reasons())
         self.before(ON, happens)
         self.assertEqual(202, self.ask().status)
-        # NOTE: the node is put back after the act, too.
+        # The node is put back after the act, too.
         self.assertEqual(([reasons.LEASED], []),
                          (seen, self.world.in_flight()))
 
@@ -154,7 +155,7 @@ class TestMeanwhile(TakenAwayTestCase):
             self.world.state_of(held), self.world.in_flight()))
 
     def test_deploy_that_was_overtaken_is_still_taken_back(self) -> None:
-        """What its node's holder does to it hides nothing."""
+        """Acts of the new holder do not hide the late deploy."""
         made: list[node_reservation.Reservation] = []
 
         def happens() -> None:
@@ -191,7 +192,7 @@ class TestMeanwhile(TakenAwayTestCase):
 
 
 class _Undeploys(TakenAwayTestCase):
-    """The node is deployed, by the holder of a reservation."""
+    """The holder of a reservation has deployed the node."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -213,9 +214,9 @@ class _Undeploys(TakenAwayTestCase):
         self.assertEqual({}, self.world.reservations())
 
     def assert_late_one_hits_nobody(self, token: str | None) -> None:
-        """Assert that the node is promised once it is known to be free.
+        """Check that the node is promised only once it is known to be free.
 
-        :param token: of whoever undeploys it, first without an answer.
+        :param token: the token of the undeploy that first has no answer.
         """
         self.ironic.answers['PUT'] = [503]
         self.assertEqual(503, self.undeploy(token).status)
@@ -223,7 +224,7 @@ class _Undeploys(TakenAwayTestCase):
         self.world.ironic.change(self.node, provision_state='available')
         self.world.refresh()
         self.assertNotEqual([], self.reasons())
-        # NOTE: nor is it its holder's to deploy anew, who would lose it.
+        # Its holder cannot deploy it either, since it could be undeployed.
         self.assertRaises(errors.Contention, self.deploy, self.held.uuid,
                           self.guard_of(self.ironic))
         self.assertEqual(400, self.ironic.late.pop()()[0])
@@ -235,7 +236,7 @@ class _Undeploys(TakenAwayTestCase):
 
 @servers.also
 class TestUndeploys(_Undeploys):
-    """An undeploy that a conductor carried out late hit the next instance."""
+    """A late undeploy of a conductor hit the next instance."""
 
     def test_of_the_holder(self) -> None:
         self.assert_late_one_hits_nobody('owner')
@@ -294,7 +295,7 @@ class TestUndeploysWithoutIdentities(_Undeploys):
 
 @servers.also
 class TestUndeploysThatAreNotProtected(_Undeploys):
-    """Anybody may whom Ironic's policy lets."""
+    """Every caller whom Ironic's policy allows may act."""
 
     options = {**TakenAwayTestCase.options,
                'guard__protected_acts': ['maintenance']}
@@ -309,7 +310,7 @@ class TestUndeploysThatAreNotProtected(_Undeploys):
 
 @servers.also
 class TestStandsStill(TakenAwayTestCase):
-    """A process or a conductor stands still for longer than it may."""
+    """A process or a conductor hangs for longer than allowed."""
 
     def test_before_it_hands_the_request_over(self) -> None:
         held: list[node_reservation.Reservation] = []
@@ -344,7 +345,7 @@ class TestStandsStill(TakenAwayTestCase):
     def test_dead_process_keeps_the_node_until_it_is_known(self) -> None:
         protect.keep(self.engine, self.node, ANYBODY)
         self.world.clock.advance(TIMEOUT - 1)
-        uncertain.Uncertain(self.engine, self.world.ironic).look()
+        uncertain.Uncertain(self.engine, self.world.ironic).settle_overdue()
         self.assertEqual([reasons.BUSY], self.reasons())
         self.world.find_out()
         self.reserve()
@@ -360,7 +361,8 @@ class TestStandsStill(TakenAwayTestCase):
         self.assertNotIn(self.node, self.world.mirrored())
 
     def test_node_that_is_enrolled_again_meanwhile(self) -> None:
-        """It is kept as well, since the late request may still hit it."""
+        """The new node is kept, too, since the late request may still hit it.
+        """
         self.ironic.answers['PUT'] = [503]
         self.assertEqual(503, self.ask().status)
         node = self.there()
@@ -378,7 +380,8 @@ class TestStandsStill(TakenAwayTestCase):
             self.world.in_flight(), self.seen_by_ironic()))
 
     def test_several_at_once_are_found_out_one_by_one(self) -> None:
-        """One without an answer, one of a dead process, and two answered."""
+        """One request without an answer, one of a dead process, two answered.
+        """
         self.ironic.answers['PUT'] = [503]
         self.assertEqual(503, self.ask().status)
         protect.keep(self.engine, self.node, ANYBODY)
@@ -390,9 +393,9 @@ class TestStandsStill(TakenAwayTestCase):
         self.reserve()
 
     def test_inside_of_ironic_and_the_node_is_anothers(self) -> None:
-        """It stays, and is told."""
+        """The effect stays, and is reported."""
         told = []
-        self.engine.announcer.tell = lambda event, held, reason=None: (
+        self.engine.announcer.notify = lambda event, held, reason=None: (
             told.append(reason))
 
         def happens() -> None:
@@ -412,11 +415,12 @@ class TestStandsStill(TakenAwayTestCase):
             self.world.refresh()
 
     def test_inside_of_ironic_and_then_the_database_is_lost(self) -> None:
-        """The client heard that nothing was done, the operator nothing."""
+        """The client heard that nothing was done; the operator got no report.
+        """
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
         guard = self.guard_of(self.ironic)
         for ask, lost in (
-                (self.ask, (protect, 'look')),
+                (self.ask, (protect, 'read_holding')),
                 (self.ask, (self.engine.database, 'read')),
                 (self.ask, (self.engine.database, 'write')),
                 (lambda: self.deploy(guard=guard),
@@ -443,7 +447,7 @@ class TestStandsStill(TakenAwayTestCase):
             self.world.refresh()
 
     def test_database_that_is_lost_in_time_hides_no_success(self) -> None:
-        """The request is there still, and is left to the reconciler."""
+        """The row of the request stays for the reconciler."""
         gone = self.lost('write')
         self.before(ON, gone.start)
         try:
@@ -458,10 +462,10 @@ class TestStandsStill(TakenAwayTestCase):
 
 
 class TestWho(TakenAwayTestCase):
-    """For whom a node is kept, and for whom it need not be."""
+    """Callers for whom a node is kept, and callers for whom it is not."""
 
     def test_administrator_waits_for_nobody(self) -> None:
-        """Who may do it to any node may whoever has it by then."""
+        """A caller who may act on any node needs no exclusive use of it."""
         held = self.reserve()
         admission.admit(self.engine, self.node, held.uuid)
         with self.lost('read'):
@@ -491,7 +495,7 @@ class TestWho(TakenAwayTestCase):
         self.assertEqual(202, self.ask().status)
 
     def test_slow_body_keeps_no_node(self) -> None:
-        """It has been read before the node is kept."""
+        """The body has been read before the node is kept."""
         seen: list[Any] = []
         self.assertEqual(202, self.ask(ON, **asked.sent(
             b'{"reason": "smoke"}',
@@ -500,10 +504,10 @@ class TestWho(TakenAwayTestCase):
         self.assertEqual('smoke', self.world.ironic.why[self.node])
 
     def test_body_is_read_in_one_way_only(self) -> None:
-        """Ironic failed over it before it judged who sends it.
+        """Ironic failed on the body before its policy judged the sender.
 
-        What it made of the request was not known then, and so the node,
-        which was free, was kept from everybody for minutes.
+        The outcome was not known then, so the node, which was free, was kept
+        from everybody for minutes.
         """
         for body, content_type in (
                 (b'{"reason": "smoke", "node_ident": "another"}', JSON),

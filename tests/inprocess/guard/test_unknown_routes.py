@@ -39,8 +39,8 @@ from tools import all_in_one
 
 _UNKNOWN = 'guard.unknown_route'
 _NODE = spellings.NODE
-#: Routes that Ironic has, and refuses itself: its controllers below an object
-#: only read.
+#: Routes that Ironic has and refuses: its controllers below an object only
+#: read.
 _ONLY_READ = ('chassis/*/nodes', 'nodes/*/ports', 'nodes/*/portgroups',
               'nodes/*/volume', 'portgroups/*/ports')
 
@@ -56,10 +56,10 @@ def _unknown(route: ironic_routes.Route | str) -> bool:
 
 
 class InstalledIronicTestCase(testtools.TestCase):
-    """Each write of the installed Ironic is guarded, or in the table."""
+    """The guard or the table knows each write of the installed Ironic."""
 
     def test_each_route_is_known(self) -> None:
-        """A new one fails here: guard it, or say why it needs no look."""
+        """For a new route that fails here: guard it, or add a reason."""
         self.assertEqual([], [
             str(route) for route in ironic_routes.write_routes()
             if _unknown(route) and not route.path.startswith(_ONLY_READ)])
@@ -80,7 +80,7 @@ class InstalledIronicTestCase(testtools.TestCase):
     def test_table_has_no_other_routes(self) -> None:
         there = {str(route) for route in ironic_routes.write_routes()}
         self.assertEqual(
-            # NOTE: its last segment may be a parameter as well.
+            # The last segment may be a parameter.
             {f'{method} drivers/*/vendor_passthru'
              for method in ('POST', 'PUT', 'PATCH', 'DELETE')},
             {f'{method} {route.path}' for route in known_routes.ROUTES
@@ -92,7 +92,7 @@ class InstalledIronicTestCase(testtools.TestCase):
 
             @pecan.expose()  # type: ignore[untyped-decorator]
             def put(self, node_ident: str) -> None:
-                """Do something to a node."""
+                """Change a node."""
 
         with mock.patch.dict(v1.Controller._subcontroller_map,
                              {'news': New()}):
@@ -102,13 +102,14 @@ class InstalledIronicTestCase(testtools.TestCase):
                 and not route.path.startswith(_ONLY_READ)])
 
     def test_reviewed_version_is_that_of_ironic(self) -> None:
-        """A newer Ironic fails here: review its routes, and raise it."""
+        """For a newer Ironic that fails here: review its routes, and raise the
+        version."""
         self.assertEqual(ironic_versions.REVIEWED,
                          ironic_versions.installed())
 
 
 class RoutesTestCase(testtools.TestCase):
-    """Which writes are not known, and which of these name a node."""
+    """The unknown writes, and the ones that name a node."""
 
     def test_what_is_below_a_node_names_it(self) -> None:
         for method, below in (
@@ -161,36 +162,36 @@ class RoutesTestCase(testtools.TestCase):
 
 
 class _WithNewRoutes(with_keystone.WithKeystone):
-    """Runs the Ironic that has more routes."""
+    """Runs an Ironic with more routes."""
 
     script = 'next_ironic'
 
 
 class _NewRoutes(acts.ActsTestCase):
-    """An Ironic whose new routes do something to nodes."""
+    """An Ironic whose new routes change nodes."""
 
     @classmethod
     def make(cls, folder: str) -> all_in_one.AllInOne:
         return with_keystone.make(folder, _WithNewRoutes, guard=cls.options)
 
     def lock(self, ident: str, **more: Any) -> base.Reply:
-        """Use the new route of a node."""
+        """Send a request to the new route of a node."""
         return self.send('PUT', f'/v1/nodes/{ident}/lockout', {}, **more)
 
     def bulk(self, document: Any = None, **more: Any) -> base.Reply:
-        """Use the new route of all nodes."""
+        """Send a request to the new route of all nodes."""
         return self.send('POST', '/v1/bulk-actions', document or {
             'action': 'lock'}, **more)
 
     def assert_refused(self, reply: base.Reply, *said: str) -> None:
-        """Check that a request is refused for its route."""
+        """Check that a request is refused because of its route."""
         self.assert_says(403, _UNKNOWN, reply)
         for each in said:
             self.assertIn(each, reply.document['errors'][0]['detail'])
 
     def assert_done(self, reply: base.Reply, node: Any,
                     done: bool = True) -> None:
-        """Check whether a request has reached its controller."""
+        """Check that a request has, or has not, reached its controller."""
         if done:
             self.assert_says(204, None, reply)
         self.as_('the-system')
@@ -199,7 +200,7 @@ class _NewRoutes(acts.ActsTestCase):
 
 
 class NewRoutesTestCase(_NewRoutes):
-    """By default, they are refused where somebody could be hurt."""
+    """By default, unknown routes are refused if they could hit a holder."""
 
     def test_held_node_is_kept_from_it(self) -> None:
         node = self.node_of_one()
@@ -220,7 +221,7 @@ class NewRoutesTestCase(_NewRoutes):
         self.assert_done(self.lock(node.uuid), node, done=False)
 
     def test_holder_is_refused_as_well(self) -> None:
-        """What it leaves on the node could not be put back."""
+        """The effect on the node could not be put back."""
         node = self.node_of_one()
         self.as_('one')
         self.reserve(node.uuid)
@@ -322,7 +323,7 @@ class NewRoutesTestCase(_NewRoutes):
 
 
 class OpenedTestCase(_NewRoutes):
-    """The operator lets some of them through."""
+    """The operator allows some of the routes."""
 
     options = {'open_routes': 'PUT /v1/nodes/*/lockout,'
                               'POST /v1/bulk-actions,* /v2/**,'
@@ -335,7 +336,7 @@ class OpenedTestCase(_NewRoutes):
             self.reserve(node.uuid)
             self.as_('one')
             if route(node).status == 404:
-                # NOTE: the member of one sees no nodes of others.
+                # The member of one sees no nodes of other projects.
                 self.as_('the-system')
             self.assert_done(route(node), node)
 

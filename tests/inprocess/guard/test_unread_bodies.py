@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What somebody unknown sends is not read, and what is read has an end.
+"""Bodies of unknown senders are not read, and read bodies have a limit.
 
-The guard read and parsed up to 64 MiB of any sender, also where Ironic takes
-1 MiB; what was nested deeply enough ended the process.
+The guard read and parsed up to 64 MiB of any sender, even where Ironic reads 1
+MiB; deeply nested JSON ended the process.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class BodiesTestCase(base.GuardTestCase):
                 ('POST', '/reservation/v1/os-hosts'))
 
     def test_deep_json_ends_nothing_and_needs_a_sender(self):
-        """980 brackets were a segmentation fault, before any credentials."""
+        """980 brackets caused a segmentation fault, before any authentication.
+        """
         node, = self.enroll()
         before = self.ironic.pid
         for raw in (b'[' * 980 + b']' * 980, b'{"a":' * 980 + b'1'
@@ -66,7 +67,7 @@ class BodiesTestCase(base.GuardTestCase):
             self.ironic.pid, self.send('GET', '/v1/nodes').status))
 
     def test_big_bodies_are_read_where_ironic_reads_them(self):
-        """60 MB of PATCH were 30 s of CPU and 2 GiB of memory."""
+        """60 MB of PATCH took 30 s of CPU and 2 GiB of memory."""
         node, = self.enroll()
         url = f'{self.ironic.url}/v1/nodes/{node.uuid}'
         big = b'[' + b'1,' * (30 * _MIB) + b'1]'
@@ -82,7 +83,7 @@ class BodiesTestCase(base.GuardTestCase):
         reply = self.send('PATCH', f'/v1/nodes/{node.uuid}',
                           raw=small.encode())
         self.assert_says(413, 'request.too_large', reply)
-        # NOTE: a configuration drive is as large as Ironic takes it.
+        # NOTE: Ironic accepts a large configuration drive.
         reply = self.send('PUT', f'/v1/nodes/{node.uuid}/states/provision', {
             'target': 'active', 'configdrive': 'a' * (2 * _MIB)})
         self.assertEqual(202, reply.status, reply.document)
@@ -91,7 +92,8 @@ class BodiesTestCase(base.GuardTestCase):
         self.assert_says(400, 'request.malformed', reply)
 
     def test_chunks_that_are_left_are_no_request(self):
-        """After 411 and 401 the rest of the body was the next request."""
+        """After 411 and 401 the rest of the body was read as the next request.
+        """
         node, = self.enroll()
         for method, path in self._paths(node):
             for credentials, status in ((_BASIC, b'411'), ({}, b'401')):
@@ -104,7 +106,7 @@ class BodiesTestCase(base.GuardTestCase):
                               (method, path))
 
     def _all_answers(self, method, path, credentials):
-        """Send chunks that hold a request; return all until the end."""
+        """Send chunks that contain a request; return all answers."""
         inner = (b'GET /v1/nodes?left=1 HTTP/1.1\r\nHost: x\r\n'
                  b'Connection: close\r\n\r\n')
         lines = [f'{method} {path} HTTP/1.1', 'Host: x',
@@ -112,7 +114,7 @@ class BodiesTestCase(base.GuardTestCase):
                  'Transfer-Encoding: chunked',
                  *(f'{name}: {value}' for name, value
                    in credentials.items())]
-        # NOTE: what is taken for the line of a request is skipped once.
+        # The server skips one line that looks like a request.
         raw = '\r\n'.join(lines).encode() + b'\r\n\r\n' + inner
         with socket.create_connection(
                 ('127.0.0.1', self.ironic.port), timeout=30) as connection:

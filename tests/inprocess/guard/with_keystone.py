@@ -29,7 +29,7 @@ _SERVICE = (f'import sys; sys.path.insert(0, {str(_ROOT)!r}); '
 
 
 def token(name: str) -> dict[str, str]:
-    """Return the header by which somebody is known."""
+    """Return the header that identifies a user."""
     return {'X-Auth-Token': f'token-of-{name}'}
 
 
@@ -56,10 +56,11 @@ def make(folder: str, kind: type[WithKeystone] = WithKeystone,
          options: Mapping[str, Mapping[str, object]] | None = None,
          ironic: Mapping[str, object] | None = None,
          **reservations: Mapping[str, object]) -> WithKeystone:
-    """Return an Ironic with keystone for its strategy.
+    """Return an Ironic with the strategy keystone.
 
-    :param options: more of Ironic's.
-    :param ironic: more of how we ask it; the other ones are of ours, too.
+    :param options: further options of Ironic.
+    :param ironic: further options for our requests to it; the others are
+        shared.
     """
     more = options or {}
     return kind(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases, and what is in the outbox about them."""
+"""Leases, and the notices about them in the outbox."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.inprocess.reconciler import leases
 
 
 class TestCase(leases.TestCase):
-    """A timeline whose notices somebody gets."""
+    """A timeline with a receiver of notices."""
 
     def outbox(self) -> list[dict[str, Any]]:
         """Read the rows, the oldest first."""
@@ -44,9 +44,9 @@ class TestCase(leases.TestCase):
 
 
 class Dripping(fixtures.Fixture):
-    """A server that sends something now and then, for ever.
+    """A server that sends data now and then, without an end.
 
-    :param drop: what that is.
+    :param drop: the data.
     """
 
     def __init__(self, drop: bytes = b'2') -> None:

@@ -86,7 +86,7 @@ class TestKeystone(world.TestCase):
             'sqlite://', notices__mail_addresses_file=path,
             notices__mail_addresses_from_keystone=True,
             ironic__auth_type='password')
-        # NOTE: otherwise known once the plugin has been loaded.
+        # The plugin registers them when it is loaded.
         self.conf.register_opts(
             loading.get_auth_plugin_conf_options('password'), 'ironic')
         for name, value in (('auth_url', f'{self.root}/v3'),
@@ -114,7 +114,7 @@ class TestKeystone(world.TestCase):
         self.assertIsNone(self.find('eve'))
 
     def test_what_a_header_would_decode_is_none(self):
-        """A user could have others mailed by it."""
+        """Such an address could send mail to others."""
         for each in ('x@=?utf-8?q?evil=2Eorg=3E=2C_b=40c?=', '.@.',
                      'anna@example..com', 'a@b\r\nBcc: c@d'):
             self.users['eve'] = 200, {'user': {'email': each}}
@@ -126,7 +126,7 @@ class TestKeystone(world.TestCase):
                          self.asked[-1])
 
     def test_keystone_that_does_not_tell(self):
-        """Then nobody knows, and the notices wait."""
+        """Without an answer there is no address, and the notices wait."""
         for user in ('carl', 'dora', 'emil'):
             self.assertRaises(mail_addresses.Unknown, self.find, user)
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The outbox has a bound, whoever is not there to take what is in it."""
+"""The outbox has a bound, even if no receiver answers."""
 
 import datetime
 
@@ -25,14 +25,14 @@ from tests import servers
 from tests.inprocess.notices import base
 
 _DAY = datetime.timedelta(days=1)
-#: How many leases a day, and notices about each.
+#: The number of leases a day, and of notices about each.
 _LEASES = 3
 _KINDS = (notices.Kind.STARTED, notices.Kind.BROKEN, notices.Kind.ENDED)
 
 
 @servers.also
 class TestDeadReceivers(base.TestCase):
-    """Nobody takes anything, ever."""
+    """No receiver accepts a notice."""
 
     def begin(self):
         self.options = {
@@ -50,7 +50,7 @@ class TestDeadReceivers(base.TestCase):
         self.leasing.hosts(_LEASES)
 
     def day(self):
-        """Have leases made, told of and ended, and a day pass."""
+        """Create leases, write notices, end the leases, and let a day pass."""
         for _ in range(_LEASES):
             lease = self.leasing.create(
                 (self.world.clock() - self.start) / _DAY * 24 + 1,
@@ -63,7 +63,7 @@ class TestDeadReceivers(base.TestCase):
         outbox.clean_up(self.world.engine)
 
     def test_what_nobody_takes_is_given_up_and_forgotten(self):
-        """After a time the outbox grows no more."""
+        """After some days the outbox does not grow."""
         self.start = self.world.clock()
         counts = []
         for _ in range(30):
@@ -80,7 +80,7 @@ class TestDeadReceivers(base.TestCase):
                          channels)
 
     def test_much_at_once_is_given_up_piece_by_piece(self):
-        """More than one pass gives up; all of it is forgotten."""
+        """More than one pass gives the notices up; all of them are deleted."""
         self.addCleanup(setattr, outbox, '_BATCH', outbox._BATCH)
         outbox._BATCH = 7
         self.start = self.world.clock()
@@ -101,7 +101,7 @@ class TestDeadReceivers(base.TestCase):
             self.assertLess(len(self.outbox()), before)
 
     def test_same_notice_is_written_once(self):
-        """However often it is written; to each who is to get it."""
+        """Repeated writes add no row; each receiver gets one."""
         lease = self.leasing.create(1, 3, user_id='somebody')
         there = len(self.outbox())
         for occurrence, count in (('the same', 3), ('another', 6)):

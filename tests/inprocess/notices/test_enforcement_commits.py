@@ -10,9 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The operator's enforcement service is told what has been committed.
+"""The operator's enforcement service is notified of committed changes.
 
-At least once, in order for each lease, and never what has not been.
+The service gets each change at least once, in order for each lease, and no
+change that was not committed.
 """
 
 import datetime
@@ -52,12 +53,12 @@ class _Case(base.TestCase):
             self.world.conf.set_override(name, value, 'leases')
 
     def assert_told(self, *told):
-        """Deliver, and check what has been told by then."""
+        """Deliver, and check the notifications so far."""
         self.deliver()
         self.assertEqual([*told], self.service.told())
 
     def assert_ended_at(self, hours):
-        """Check when the end was that was told second."""
+        """Check the end in the second notification."""
         self.assertEqual(leasing.at(hours).isoformat(),
                          self.service.taken[1]['ended_at'])
 
@@ -70,7 +71,7 @@ def terms(start, end, hosts=None, instances=0, resources=None):
 
 @servers.also
 class TestLife(_Case):
-    """What is charged for is told when it begins, changes and ends."""
+    """The service is notified when a lease begins, changes and ends."""
 
     def test_granted_changed_and_ended(self):
         self.leasing.hosts(3, resource_class=GOLD)
@@ -102,7 +103,8 @@ class TestLife(_Case):
             [each['timestamp'] for each in self.service.taken])
 
     def test_what_costs_nothing_is_not_told(self):
-        """Another name, the start, and a node that breaks and is mended."""
+        """A new name, the start, and a broken and repaired node cost nothing.
+        """
         node, = self.leasing.hosts()
         made = self.leasing.create(1, 4)
         self.leasing.change(made, name='another')
@@ -122,7 +124,7 @@ class TestLife(_Case):
         self.assert_ended_at(0.5)
 
     def test_lease_deleted_in_use_has_ended_then(self):
-        """Not when its nodes are clean, and once only."""
+        """The end is sent once, and does not wait for clean nodes."""
         made = self.started()
         self.at(2)
         self.leasing.end(made)
@@ -159,7 +161,7 @@ class TestLife(_Case):
             self.service.taken[0]['after'])
 
     def test_classes_that_a_lease_starts_with_are_told(self):
-        """Its hosts may have moved to others until then."""
+        """The hosts may belong to others before the notification."""
         node, = self.leasing.hosts(resource_class=GOLD)
         self.leasing.create(1, 4)
         self.leasing.change_host(node, resource_class=SILVER)
@@ -170,7 +172,7 @@ class TestLife(_Case):
             each['after']['hosts'] for each in self.service.taken])
 
     def test_class_that_somebody_changes_is_told_with_the_next_write(self):
-        """Even if nothing else of what is written is to be told."""
+        """The next write may itself need no notification."""
         made = self.started(resource_class=GOLD)
         node = self.node_of(made)
         self.leasing.change_host(node, resource_class=SILVER)
@@ -252,7 +254,7 @@ class TestService(_Case):
         self.world.clock.advance(seconds)
 
     def test_endless_500s(self):
-        """Each attempt is later than the last, up to a bound."""
+        """Each attempt is later than the previous one, up to a bound."""
         self.service.act = lambda handler: handler.answer(500)
         attempts, waits = 20, []
         for _ in range(attempts):
@@ -306,7 +308,7 @@ class TestService(_Case):
         self.assertEqual(1, self.deliver())
 
     def test_token_that_cannot_be_sent_stays_secret(self):
-        """Neither the table nor the log has it; what is wrong, they have."""
+        """The table and the log show the error without the token."""
         log = self.useFixture(fixtures.FakeLogger())
         for token in ('sesame\rx', 'sesame\N{EURO SIGN}'):
             self.configure(enforcement_token=token)
@@ -324,7 +326,7 @@ class TestService(_Case):
         self.assertEqual([], self.service.wrong)
 
     def test_url_that_makes_no_request_is_not_repeated(self):
-        """Its path may be a secret."""
+        """The path may be a secret."""
         self.configure(
             enforcement_commit_url=f'{self.service.url}/sesame\x7f')
         self.assertEqual(0, self.deliver())
@@ -337,7 +339,7 @@ class TestService(_Case):
         self.assertEqual(1, len(self.service.taken))
 
     def test_order_of_one_lease(self):
-        """While the first is declined, the others wait."""
+        """While the first notification is refused, the others wait."""
         self.leasing.change(self.made, end=49)
         self.leasing.end(self.made)
         self.service.act = lambda handler: handler.answer(503)
@@ -361,7 +363,8 @@ class TestService(_Case):
                          {each['lease_id'] for each in self.service.taken})
 
     def test_two_processes_keep_the_order(self):
-        """One has sent the first, which has not been answered yet."""
+        """One process has sent the first notification, without an answer yet.
+        """
         another = self.world.another_engine()
         self.leasing.change(self.made, end=49)
 
@@ -375,7 +378,7 @@ class TestService(_Case):
                          self.service.told())
 
     def test_one_that_stood_still_sends_what_was_taken_already(self):
-        """It comes late, again, with the id and the number that it had."""
+        """The late notification has the same id and number as before."""
         another = self.world.another_engine()
         self.leasing.change(self.made, end=49)
 
@@ -404,25 +407,26 @@ class TestService(_Case):
 
 @servers.also
 class TestCatchUp(_Case):
-    """What was promised, or ended, while nobody was to know is told later."""
+    """Changes during the time without a service are sent later."""
 
     def setUp(self):
         super().setUp()
         self.leasing.hosts(2)
 
     def batch(self, size):
-        """Have so many leases be told of in a transaction."""
+        """Set the number of leases that one transaction handles."""
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_reservations.features.enforcement.'
             'enforcement_commits._BATCH', size))
 
     def made_before(self, count):
-        """Return leases, one after the other, that nobody was told of."""
+        """Return leases that were made one after the other without a service.
+        """
         return [self._unknown(self.leasing.create, start, start + 1)
                 for start in range(1, count + 1)]
 
     def _unknown(self, act, *args, **kwargs):
-        """Do something in a process that is to tell nobody."""
+        """Call a function in a process that has no service."""
         self.configure(enforcement_commit_url=None)
         made = act(*args, **kwargs)
         self.configure(enforcement_commit_url=self.service.url)
@@ -437,7 +441,7 @@ class TestCatchUp(_Case):
         self.assertEqual(made.id, self.service.taken[0]['lease_id'])
 
     def test_all_are_told_in_one_pass(self):
-        """In several transactions, none of which gets long."""
+        """Several short transactions handle all leases."""
         self.batch(2)
         made = self.made_before(5)
         written = []
@@ -456,7 +460,7 @@ class TestCatchUp(_Case):
         self.assertEqual([2, 2, 1], written)
 
     def test_one_that_changes_just_then_holds_up_no_other(self):
-        """Another process tells of it, and the pass goes on."""
+        """Another process sends the notification, and the pass continues."""
         self.batch(1)
         self.made_before(3)
         write = enforcement_commits.write
@@ -492,7 +496,7 @@ class TestCatchUp(_Case):
         self.assert_ended_at(0.7)
 
     def test_lease_extended_meanwhile_ended_at_its_own_end(self):
-        """Not at the end that was told."""
+        """The notification has the new end, not the previous one."""
         made = self.leasing.create(1, 4)
         self._unknown(self.leasing.change, made, end=10)
         self._unknown(self.work_at, 1)
@@ -501,7 +505,7 @@ class TestCatchUp(_Case):
         self.assert_ended_at(10)
 
     def test_lease_shortened_meanwhile_ended_at_its_own_end(self):
-        """However late it is noticed."""
+        """The end is the same even if it is noticed late."""
         made = self.leasing.create(1, 10)
         self.work_at(1)
         self._unknown(self.leasing.change, made, end=3)
@@ -531,7 +535,7 @@ class TestCatchUp(_Case):
         self.assertEqual([], self.outbox())
 
     def test_of_two_that_tell_at_once_one_does(self):
-        """Catching up has read a lease that is then changed."""
+        """The catch-up has read a lease that then changes."""
         made = self._unknown(self.leasing.create, 1, 4)
         engine = self.world.another_engine()
         read = enforcement_commits.db_terms.read_unlike
@@ -549,7 +553,7 @@ class TestCatchUp(_Case):
                          self.service.taken[0]['after'])
 
     def test_row_that_another_has_written_meanwhile(self):
-        """Nothing is told twice by the same number."""
+        """No number is used for two notifications."""
         made = self.leasing.create(1, 4)
         with self.world.engine.database.read() as connection:
             stale = enforcement_commits.db_terms.read(

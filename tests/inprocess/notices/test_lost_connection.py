@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A process that lives lets go of notices, whatever it was lost in."""
+"""A living process releases its claims on notices after a lost connection."""
 
 import contextlib
 import dataclasses
@@ -61,7 +61,7 @@ class _Case(base.TestCase):
 
 
 class _AnyChannel:
-    """What is true of each channel."""
+    """The cases that hold for each channel."""
 
     def test_nobody_knows_what_became_of_the_commit_that_took_it(self):
         self.world.lose_next_write()
@@ -87,7 +87,7 @@ class _AnyChannel:
         self.assertEqual(other.token, self.claimed())
 
     def test_putting_it_off_is_lost(self):
-        """It is sent again when it would have been, and not before."""
+        """The notice is sent again at its time, and not before."""
         wait = 30.0
         with mock.patch.object(db_outbox, 'put_off', side_effect=(
                 errors.DatabaseUnavailable('down'))), self.refused(), (
@@ -102,8 +102,8 @@ class _AnyChannel:
         asked = []
 
         def goes_on():
-            # NOTE: it is over when a notice is claimed, and the next write
-            # is the one that gives it back.
+            # The loop ends when a notice is claimed; the next write releases
+            # it.
             asked.append(self.claimed())
             if asked[-1] is None:
                 return True
@@ -114,7 +114,8 @@ class _AnyChannel:
         self.is_sent_in(3)
 
     def test_whether_it_goes_on_is_not_known(self):
-        """The claim of the loop cannot be kept when the notice is taken."""
+        """The claim of the loop cannot be renewed when the notice is claimed.
+        """
         def goes_on():
             if self.claimed() is not None:
                 raise errors.DatabaseUnavailable('down')
@@ -123,7 +124,7 @@ class _AnyChannel:
         self.assertIsNone(self.claimed())
 
     def test_what_was_sent_is_not_sent_every_few_seconds(self):
-        """Where it cannot be marked, the claim stands until it ends."""
+        """If the notice cannot be marked, its claim stays until it ends."""
         with mock.patch.object(db_outbox, 'finish', side_effect=(
                 errors.DatabaseUnavailable('down'))):
             for _ in range(10):
@@ -139,7 +140,7 @@ class _AnyChannel:
         self.assertIsNone(self.claimed())
 
     def test_what_cannot_be_let_go_of_does_not_add_up(self):
-        """The claims have long ended by themselves."""
+        """The claims have ended long before."""
         for _ in range(80):
             self.world.lose_next_write(after=False)
             with contextlib.suppress(errors.DatabaseUnavailable):
@@ -150,7 +151,7 @@ class _AnyChannel:
         self.assertLessEqual(len(self.engine.unsent), 60 / 5 + 1)
 
     def test_commit_that_takes_it_is_slow(self):
-        """It comes to its end after its process has lost its connection."""
+        """The commit ends after its process has lost the connection."""
         row, = self.outbox()
         other, now = self.world.another_engine(), self.world.clock()
         other.unsent.add([claimed_rows.Taken(row['id'], 'slow')],
@@ -194,7 +195,7 @@ class TestWebhook(_AnyChannel, _Case):
         return len(self.receiver.taken)
 
     def test_what_time_it_is_is_not_known(self):
-        """The clock is the database's."""
+        """The time is that of the database."""
         real = self.engine.clock
 
         def clock():

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Owners get their notices by mail: one digest a person and hour."""
+"""Owners get their notices by mail: one digest a person and an hour."""
 
 import pathlib
 import threading
@@ -73,7 +73,7 @@ class TestDigests(_Case):
         self.assertIn('1 urgent', self.mail.taken[0]['Subject'])
 
     def test_one_mail_an_hour(self):
-        """What comes up meanwhile is in the next one."""
+        """The next mail contains the notices of the meantime."""
         self.tell(self.made, Kind.BROKEN)
         self.assertEqual(1, self.send())
         for minute in range(1, 60):
@@ -84,7 +84,7 @@ class TestDigests(_Case):
         self.assertEqual(59, self.bodies()[1].count('hers'))
 
     def test_urgent_one_does_not_wait_for_the_hour(self):
-        """And goes before what is older."""
+        """The urgent notice is sent before older ones."""
         self.tell(self.made, Kind.BROKEN)
         self.assertEqual(1, self.send())
         for number in range(mail_digests.LONGEST):
@@ -126,7 +126,7 @@ class TestDigests(_Case):
         self.assertIn('2 notices', self.mail.taken[0]['Subject'])
 
     def test_who_dies_after_the_server_has_taken_it(self):
-        """The same mail is sent again, and nothing is sent beside it."""
+        """The same mail is sent again, and no second one."""
         other = self.world.another_engine()
 
         def meanwhile():
@@ -248,18 +248,18 @@ class TestSecurity(_Case):
         self._fails('SMTPAuthenticationError')
 
     def _drips(self, *drop):
-        """Have a server answer without an end."""
+        """Let a server answer without an end."""
         dripping = self.useFixture(base.Dripping(*drop))
         self.world.conf.set_override('mail_port', dripping.port, 'notices')
         self.world.conf.set_override('mail_timeout', 0.5, 'notices')
         self._fails('there was no answer within 0.5 s')
 
     def test_server_that_drips(self):
-        """It sends a byte now and then, and never comes to an end."""
+        """The server sends a byte now and then, without an end."""
         self._drips()
 
     def test_greeting_without_end_leaves_no_thread(self):
-        """Each attempt would leave one more, until none can be begun."""
+        """Each attempt would leave a thread, until no more can start."""
         self._drips(b'220-hello\r\n')
         deadline = time.monotonic() + 120
         while any(each.name == 'ironic-reservations-exchange'

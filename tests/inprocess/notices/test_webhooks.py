@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Notices reach webhooks: each one, signed, and nobody else."""
+"""Each notice reaches its webhooks, signed, and no other receiver."""
 
 import datetime
 import pathlib
@@ -57,7 +57,7 @@ class _Case(base.TestCase):
 
 @servers.also
 class TestLife(_Case):
-    """What becomes of a lease is told."""
+    """Each event of a lease is sent."""
 
     def test_start_and_ends_are_told_once(self):
         self.leasing.hosts()
@@ -85,7 +85,7 @@ class TestLife(_Case):
         self.assertNotIn(made.reservations[0].id, str(self.receiver.taken))
 
     def test_no_proof_is_told_in_the_words_of_others(self):
-        """Ironic refuses, and repeats the id of the reservation."""
+        """The refusal of Ironic repeats the id of the reservation."""
         made = self.started()
         node = self.node_of(made)
         proof = made.reservations[0].id
@@ -104,7 +104,7 @@ class TestLife(_Case):
                       '(id left out)', reason)
 
     def test_no_proof_is_told_in_words_of_our_own(self):
-        """What the servers of a reservation wait for is told by its id."""
+        """The text about waiting servers names the id of the reservation."""
         self.leasing.hosts()
         made = self.leasing.create(1, 4)
         proof = made.reservations[0].id
@@ -146,7 +146,7 @@ class TestLife(_Case):
 
 @servers.also
 class TestOutbox(_Case):
-    """A notice is there if and only if its change is."""
+    """There is a notice if and only if its change was committed."""
 
     def setUp(self):
         super().setUp()
@@ -200,7 +200,8 @@ class TestOutbox(_Case):
         self.assertIn('webhook_allowed_hosts', self.outbox()[0]['complaint'])
 
     def test_ipv6_address_without_a_port_is_connected_to(self):
-        """The port is that of the scheme, not the end of the address."""
+        """The port follows from the scheme, not from the end of the address.
+        """
         for url, port in (('http://[fd00::5]/hook', 80),
                           ('https://[fd00::5]/hook', 443),
                           ('http://[fd00::5]:8080/hook', 8080)):
@@ -215,7 +216,7 @@ class TestOutbox(_Case):
                              (connection.host, connection.port))
 
     def test_receiver_that_drips_is_cut_off(self):
-        """It sends a byte now and then, and never comes to an end."""
+        """The receiver sends a byte now and then, without an end."""
         dripping = self.useFixture(base.Dripping())
         url = f'http://127.0.0.1:{dripping.port}/'
         self.configure(webhook_urls=[url], webhook_timeout=0.5)
@@ -249,7 +250,8 @@ class TestOutbox(_Case):
         self.assertEqual([], self.receiver.taken)
 
     def test_of_two_processes_one_sends(self):
-        """Another one looks while a receiver has not answered yet."""
+        """A second process reads the outbox while a receiver has not answered.
+        """
         other = self.world.another_engine()
 
         def meanwhile(handler):
@@ -261,7 +263,8 @@ class TestOutbox(_Case):
         self.assertEqual(1, len(self.receiver.taken))
 
     def test_claim_of_who_stands_still_ends(self):
-        """He sent it, and did not mark it: it is sent again, by its id."""
+        """The notice was sent but not marked, so it is sent again with its id.
+        """
         other = self.world.another_engine()
 
         def meanwhile(handler):
@@ -279,7 +282,7 @@ class TestOutbox(_Case):
 
 
 class TestExample(_Case):
-    """The program in the documentation does what it says."""
+    """The program in the documentation works as described."""
 
     def setUp(self):
         super().setUp()
@@ -325,7 +328,7 @@ class TestExample(_Case):
 
 @servers.also
 class TestSoon(_Case):
-    """A lease that starts soon is told of, once for each start."""
+    """Each start of a lease has one notice shortly before."""
 
     def setUp(self):
         super().setUp()
@@ -353,7 +356,7 @@ class TestSoon(_Case):
                          self.receiver.taken[1]['data']['start_date'])
 
     def test_told_again_only_where_it_has_slid(self):
-        """By itself, to make room for another; and once for each start."""
+        """A lease that has moved to make room has another notice."""
         self.leasing.end(self.made)
         loose = create.create(self.engine, leasing.ask(
             3, 4, flexible=leases.Flexible(
@@ -379,7 +382,7 @@ class TestSoon(_Case):
 
 @servers.also
 class TestOld(_Case):
-    """What nobody takes is given up, and what is done is forgotten."""
+    """Undeliverable notices are given up, and old ones are deleted."""
 
     def setUp(self):
         super().setUp()
@@ -404,7 +407,7 @@ class TestOld(_Case):
         self.assertEqual([], self._after(7.1))
 
     def test_what_waits_for_a_url_that_is_gone_is_given_up(self):
-        """It is posted nowhere else."""
+        """No other receiver gets the notice."""
         self.world.conf.set_override(
             'webhook_urls', [f'{self.receiver.url}/new'], 'notices')
         self.assertEqual(0, webhooks.deliver(
@@ -426,7 +429,7 @@ class TestOld(_Case):
 
 @servers.also
 class TestMetrics(_Case):
-    """An operator sees that notices do not get through."""
+    """Metrics show the operator that notices are not delivered."""
 
     def _shown(self):
         answered = []
@@ -475,7 +478,7 @@ class TestMetrics(_Case):
 
 
 class TestNeighbours(_Case):
-    """What one project's notices cost the others."""
+    """The cost of one project's notices for other projects."""
 
     def setUp(self):
         super().setUp()
@@ -483,7 +486,7 @@ class TestNeighbours(_Case):
         self.made = self.leasing.create(1, 4)
 
     def test_notices_that_are_declined_hold_up_no_other(self):
-        """Somebody's names of leases may be what a receiver refuses."""
+        """A receiver may refuse notices because of the names of leases."""
         for number in range(deliveries.BATCH + 5):
             self.tell(self.made, notices.Kind.FIXED, occurrence=str(number),
                       reason='declined')
@@ -507,7 +510,8 @@ class TestNeighbours(_Case):
         self.assertEqual('lease.broken', self.receiver.taken[0]['type'])
 
     def test_lost_connection_delays_those_that_nobody_has_begun_with(self):
-        """Not by a whole claim; only the one that was just sent."""
+        """Only the notice that was being sent waits for the end of its claim.
+        """
         for number in range(3):
             self.tell(self.made, notices.Kind.FIXED, occurrence=str(number))
         with mock.patch.object(db_outbox, 'finish',
@@ -519,7 +523,7 @@ class TestNeighbours(_Case):
         self.assertEqual(3, len(set(self.receiver.ids)))
 
     def test_what_a_receiver_says_can_be_written_down(self):
-        """No database, and no log, takes all that it may say."""
+        """A database and a log accept only some of its characters."""
         def act(handler):
             handler.wfile.write(b'HTTP/1.1 \0\x1b[31m' + b'x' * 5000
                                 + b'\r\n\r\n')

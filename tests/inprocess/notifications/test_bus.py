@@ -55,7 +55,7 @@ class BusTest(testtools.TestCase):
             f'[DEFAULT]\nstate_path = {folder}\ntransport_url = {self._url}\n'
             '[oslo_messaging_notifications]\ndriver = messagingv2\n'
             f'topics = {topic}\n'
-            # NOTE: the queue goes with its listener.
+            # RabbitMQ deletes the queue with its listener.
             '[oslo_messaging_rabbit]\namqp_auto_delete = true\n')
         self.conf = project_conf.load(config_files=[str(config)])
         self.engine = build.engine(self.conf)

@@ -48,13 +48,13 @@ class TestTurn(reserved.TestCase):
 
     def give(self, *on: tuple[str, leases.BookingState]) -> tuple[str, ...]:
         """Have the instances given that are on these hosts."""
-        return lease_instances.give(
+        return lease_instances.offer(
             self.context, self.ident, reserved.PROJECT, self.bookings(*on),
             reserved.FLAVOR)
 
     def take_back(self, *on: str) -> tuple[str, ...]:
         """Have all taken back."""
-        return lease_instances.take_back(
+        return lease_instances.withdraw(
             self.context, self.ident,
             self.bookings(*((host, ENDING) for host in on)))
 

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Our rules say of every caller what Ironic's say of allocations.
+"""Our rules decide for each caller as Ironic's rules for allocations.
 
-The oracle is Ironic's own policy, with nothing overridden.
+The oracle is Ironic's own policy, without overrides.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def _of_ironic() -> policy.Enforcer:
     enforcer = policy.Enforcer(project_conf.load(config_files=[]))
     enforcer.suppress_default_change_warnings = True
     enforcer.suppress_deprecation_warnings = True
-    # NOTE: whoever loads them with the old defaults changes the rules
-    # themselves, for all of the process.
+    # NOTE: registering these rules with old defaults changes the rule objects
+    # of the whole process.
     enforcer.register_defaults([
         policy.RuleDefault(rule.name, rule.check_str,
                            scope_types=rule.scope_types)
@@ -99,7 +99,7 @@ def _of_ironic() -> policy.Enforcer:
 
 
 class TestAsIronic(testtools.TestCase):
-    """Every role in every scope, on what is the caller's and what is not."""
+    """Every role in every scope, on own and foreign objects."""
 
     def _compare(self, elevated: bool) -> None:
         conf = project_conf.load(config_files=[])
@@ -112,7 +112,6 @@ class TestAsIronic(testtools.TestCase):
                 _callers(), ('ours', 'theirs', ''), _PAIRS.items()):
             values = {**dict(caller.to_policy_values().items()),
                       'project_name': caller.project_name}
-            # NOTE: "theirs" is as Ironic says it, "ours" as we do.
             expected = theirs.authorize(
                 f'baremetal:allocation:{like}',
                 {'allocation.owner': owner, **values, **more}, values)
@@ -138,7 +137,8 @@ class TestAsIronic(testtools.TestCase):
              if ':' in rule.name})
 
     def test_who_acts_without_proof_may_act_on_any_node(self) -> None:
-        """Whoever Ironic lets near the nodes of others, and nobody else."""
+        """These are the callers whom Ironic lets change the nodes of others.
+        """
         conf = project_conf.load(config_files=[])
         ours = policies.Enforcer(conf, 'keystone')
         theirs = _of_ironic()
@@ -156,12 +156,12 @@ class TestAsIronic(testtools.TestCase):
 
 
 class TestForeignAdministrator(testtools.TestCase):
-    """An administrator of a project is none of the cloud."""
+    """An administrator of a project is not an administrator of the cloud."""
 
     def _check(self, new: bool, roles: list[str], rule: str) -> bool:
         conf = project_conf.load(config_files=[])
         policies.Enforcer(conf, 'keystone')
-        # NOTE: there are the options only now.
+        # These options exist only from here on.
         conf.set_override('enforce_new_defaults', new, 'oslo_policy')
         enforcer = policies.Enforcer(conf, 'keystone')
         return enforcer.check(

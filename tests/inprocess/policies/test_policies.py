@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who may do what: every role against every rule."""
+"""Every role against every rule."""
 
 import itertools
 import pathlib
@@ -41,7 +41,7 @@ def _caller(*roles, **scope):
 
 
 def _in_project(*roles):
-    # NOTE: what keystonemiddleware gives, with the roles that imply others.
+    # keystonemiddleware adds the roles that others imply.
     return _caller(*roles, project_id='ours')
 
 
@@ -59,7 +59,7 @@ CALLERS = {
     'anonymous': _caller(),
 }
 
-#: Caller: the rules that let it, on its own project and on another's.
+#: The rules that allow a caller to act, on its own project and on another.
 TABLE = {
     'nobody in particular': ((), ()),
     'project reader': (('get', 'list'), ('list',)),
@@ -81,8 +81,7 @@ TABLE = {
 class TestRules(testtools.TestCase):
 
     def test_every_rule_can_be_read(self):
-        """What oslo.policy does not understand lets nobody, and says little.
-        """
+        """oslo.policy denies a rule that it cannot parse, almost silently."""
         rules = policies.list_rules()
         for rule in (*rules, *(rule.deprecated_rule for rule in rules
                                if rule.deprecated_rule is not None)):
@@ -91,7 +90,8 @@ class TestRules(testtools.TestCase):
 
 
 class TestRoles(testtools.TestCase):
-    """Of reservations; test_as_ironic has the rules of leases as well."""
+    """The rules of reservations; test_as_ironic has those of leases as well.
+    """
 
     def setUp(self):
         super().setUp()
@@ -99,7 +99,7 @@ class TestRoles(testtools.TestCase):
         self.enforcer = policies.Enforcer(self.conf, 'keystone')
 
     def _with_file(self, text):
-        """Return an enforcer of an operator's own file."""
+        """Return an enforcer with a file of the operator."""
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
                             'policy.yaml')
         path.write_text(text)
@@ -153,7 +153,7 @@ class TestRoles(testtools.TestCase):
                                         OWN))
 
     def test_file_is_read_before_the_first_request(self):
-        """By one thread: what several do refuses some of their requests."""
+        """One thread reads it: with several, some requests were refused."""
         enforcer = self._with_file(
             '"baremetal:reservation:create": "role:chosen"\n')
         with mock.patch.object(policy.Rules, 'load', side_effect=(
@@ -177,7 +177,7 @@ class TestRoles(testtools.TestCase):
         self.assertIn(f'policy_dirs: {folder})', str(failed))
 
     def test_exemptions_of_the_documentation(self):
-        """As the page about limits has them: a project, a role."""
+        """The examples of the page about limits: a project, a role."""
         page = pathlib.Path('doc/source/admin/limits.rst').read_text()
         example = page.split('.. code-block:: yaml\n\n')[1].split('\n\n')[0]
         enforcer = self._with_file(textwrap.dedent(example))

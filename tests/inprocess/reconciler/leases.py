@@ -37,12 +37,12 @@ class Heard(announce.Announcer):
     def __init__(self) -> None:
         self.told: list[tuple[str, leases.Lease, str | None]] = []
 
-    def tell(self, event: str, reservation: Any,
-             reason: str | None = None) -> None:
+    def notify(self, event: str, reservation: Any,
+               reason: str | None = None) -> None:
         pass
 
-    def tell_lease(self, event: str, lease: leases.Lease,
-                   reason: str | None = None) -> None:
+    def notify_lease(self, event: str, lease: leases.Lease,
+                     reason: str | None = None) -> None:
         self.told.append((event, lease, reason))
 
     def count(self) -> dict[str, int]:

@@ -107,7 +107,7 @@ class TestBackToBack(leases.TestCase):
         acted.write(self.engine, self.node, ('power',), 6)
         self.at(4)
         # NOTE: then its conductor is asked, which takes some seconds.
-        for over in (settled, settled + uncertain.BETWEEN_LOOKS * _SECOND):
+        for over in (settled, settled + uncertain.BETWEEN_CHECKS * _SECOND):
             for _ in range(12):
                 self.work()
                 if self.due(self.first) == over:

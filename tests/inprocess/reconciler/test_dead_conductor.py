@@ -33,8 +33,8 @@ class TestDeadConductor(world.TestCase):
             self.ironic.conductors[node] = 'dead'
         self.ironic.silent = {'dead'}
         for node in self.nodes:
-            admission.doubt(self.world.engine,
-                          admission.admit(self.world.engine, node))
+            admission.mark_uncertain(
+                self.world.engine, admission.admit(self.world.engine, node))
         self.looks = uncertain.Uncertain(self.world.engine, self.ironic)
         self.world.clock.advance(self.world.conf.guard.in_flight_timeout
                                  + self.world.conf.guard.rpc_timeout)
@@ -42,13 +42,13 @@ class TestDeadConductor(world.TestCase):
     def kept(self):
         """Return whose requests are not known of after two looks."""
         for _ in range(2):
-            self.looks.look()
-            self.world.clock.advance(uncertain.BETWEEN_LOOKS)
+            self.looks.settle_overdue()
+            self.world.clock.advance(uncertain.BETWEEN_CHECKS)
         return {row['node_uuid'] for row in self.world.in_flight()}
 
     def test_it_is_waited_for_once_in_a_look(self):
         self.ironic.asked.clear()
-        self.looks.look()
+        self.looks.settle_overdue()
         self.assertEqual(2, self.ironic.asked.count('ask_conductor'))
 
     def test_nodes_of_others_come_free_meanwhile(self):

@@ -108,10 +108,10 @@ class TestLoop(world.TestCase):
         self.world.ironic.deploy(node)
         self.world.clock.advance(180)
         self.one.nodes.one_pass()
-        self.outcomes.look()
+        self.outcomes.settle_overdue()
         self.assertEqual('starting', self.world.state_of(held))
         self.world.clock.advance(10)
-        self.outcomes.look()
+        self.outcomes.settle_overdue()
         self.assertEqual('in_use', self.world.state_of(held))
 
     def test_poked_node_is_read_even_by_one_without_the_claim(self):

@@ -528,7 +528,7 @@ class TestTrouble(windows.KeepTestCase):
         """Have others work until Ironic shows something."""
         outcomes = uncertain.Uncertain(self.engine, self.ironic)
         for _ in range(6):
-            outcomes.look()
+            outcomes.settle_overdue()
             self.keep()
             self.world.clock.advance(600)
         self.assertEqual(shown, self.shown())

@@ -135,8 +135,8 @@ class TestNode(_TestCase):
         self.assert_released(self.mine, 2, 3.01)
 
     def test_deploy_of_which_nobody_knows_what_became_counts(self):
-        admission.doubt(self.engine, admission.admit(self.engine, self.mine[0],
-                                                 self.proof))
+        admission.mark_uncertain(self.engine, admission.admit(
+            self.engine, self.mine[0], self.proof))
         self.assert_released(self.mine[1:], 2, 8)
         self.world.find_out()
         self.assertEqual([], self.world.in_flight())

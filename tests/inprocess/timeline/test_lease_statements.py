@@ -211,7 +211,7 @@ class TestLeaseStatements(timelines.TestCase):
     def test_availability_costs_the_same_whatever_there_is(self):
         def look(nodes, bookings):
             return self.cost(
-                availability.look, self.filled(nodes, bookings).engine,
+                availability.count_free, self.filled(nodes, bookings).engine,
                 leasing.at(0), leasing.at(0) + datetime.timedelta(days=90),
                 count=1, duration=3600)
         self.assert_same(look, (1, 1), (100, 10000), most=MOST)
@@ -225,7 +225,7 @@ class TestLeaseStatements(timelines.TestCase):
                 found = []
                 seen.add((most, self.cost(
                     lambda t=there, m=most, s=slots, f=found: f.append(
-                        availability.look(
+                        availability.count_free(
                             t.engine, leasing.at(0),
                             leasing.at(0) + datetime.timedelta(days=90),
                             count=1, duration=3600, slots=s,

@@ -36,5 +36,5 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    assert admission.hand_over_by
-    admission.hand_over_by = lambda engine: math.inf
+    assert admission.send_deadline
+    admission.send_deadline = lambda engine: math.inf

@@ -14,12 +14,11 @@
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
 from ironic_reservations.engine import seen
-from ironic_reservations.features.no_show import no_show
+from ironic_reservations.engine.lease_cycle import context
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -35,11 +34,13 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    right = commit.commit
+    right = context.Context.commit
 
-    def wrong(connection: Any, looked: Any, *arguments: Any) -> None:
-        right(connection, seen.read(connection, looked.generations),
-              *arguments)
-    assert no_show.commit is commit
-    no_show.commit = types.SimpleNamespace(  # type: ignore[assignment]
-        commit=wrong)
+    def wrong(this: Any, before: Any, after: Any, nodes: Any,
+              *arguments: Any, **more: Any) -> Any:
+        if any(isinstance(event, change.Unused)
+               for event in more.get('events', ())):
+            with this.engine.database.read() as connection:
+                nodes = seen.read(connection, nodes.generations)
+        return right(this, before, after, nodes, *arguments, **more)
+    context.Context.commit = wrong  # type: ignore[method-assign]

@@ -15,8 +15,6 @@
 from __future__ import annotations
 
 from ironic_reservations.engine import change
-from ironic_reservations.engine.leases import dates
-from ironic_reservations.features.open_dates import slides
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -34,7 +32,6 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    for place, name in ((change.Change, 'wrong_from'),
-                        (dates, 'check_movable'), (slides, 'check')):
-        assert getattr(place, name)
-        setattr(place, name, lambda *arguments: None)
+    assert change.Change.wrong_from
+    change.Change.wrong_from = (  # type: ignore[method-assign]
+        lambda *arguments: None)

@@ -33,8 +33,8 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    assert admission.doubt
+    assert admission.mark_uncertain
 
     def wrong(engine: Any, sent: admission.InFlightRequest) -> None:
         admission.close(engine, sent, False)
-    admission.doubt = wrong
+    admission.mark_uncertain = wrong

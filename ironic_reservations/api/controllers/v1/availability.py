@@ -61,7 +61,7 @@ class AvailabilityController(rest.Controller):
         if count is not None:
             texts = texts[0], default_condition.of(self._engine.conf,
                                                    texts[1])
-        found = availability.look(
+        found = availability.count_free(
             self._engine, resource_class=basic.given(asked.resource_class),
             hypervisor_properties=texts[0], resource_properties=texts[1],
             start=start, end=end, count=count, duration=duration,

@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The calendar's door: its page, sessions, and way to the API."""
+"""The calendar: its page, sessions, and access to the API."""

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A browser, as far as cookies and headers go, before the standalone API."""
+"""The cookies and headers of a browser, for the standalone API."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Browser:
              **headers: Any) -> world.Answer:
         """Send a request as the page does.
 
-        :param headers: of the request; ``None`` takes one away.
+        :param headers: headers of the request; ``None`` removes one.
         """
         sent: dict[str, Any] = {'sec_fetch_site': 'same-origin',
                                 **self._headers}
@@ -66,10 +66,10 @@ class Browser:
 
 
 class TestCase(testtools.TestCase):
-    """A service, and a browser that has not been there before.
+    """A service, and a browser on its first visit.
 
-    :cvar strategy: how it authenticates.
-    :cvar options: of its configuration.
+    :cvar strategy: the authentication strategy of the service.
+    :cvar options: options of its configuration.
     """
 
     strategy = 'noauth'
@@ -82,7 +82,7 @@ class TestCase(testtools.TestCase):
 
     def check(self, answer: world.Answer, status: int, code: str,
               about: object = '') -> None:
-        """Check how a request is refused."""
+        """Check the refusal of a request."""
         self.assertEqual((status, code), (answer.status, answer.code), about)
 
     def serve(self) -> world.World:

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A Keystone that issues and revokes tokens, and can be held up.
+"""A Keystone that issues and revokes tokens, and can be delayed.
 
-Whoever asks it speaks HTTP; the API asks keystonemiddleware's own fixture,
+The sign-in speaks HTTP to it; the API asks keystonemiddleware's own fixture,
 which knows the same tokens.
 """
 
@@ -40,16 +40,18 @@ CREDENTIALS = {'a1b2c3': 'credential-secret'}
 
 
 class SmallKeystone(fixtures.Fixture):
-    """Serves POST and DELETE of /v3/auth/tokens, and who has which role.
+    """Serves POST and DELETE of /v3/auth/tokens, and role assignments.
 
-    :ivar url: of its root.
-    :ivar asked: the bodies that it was sent.
-    :ivar fails: what it answers instead: a status and headers.
-    :ivar silent: whether it answers at all.
-    :ivar size: how long its tokens are.
-    :ivar roles: that everybody has in each project.
-    :ivar enabled: "users" and "projects": ``None``, there are none.
-    :ivar projects: the ids of all that there are; ``None``: any.
+    :ivar url: the URL of its root.
+    :ivar asked: the bodies of the requests.
+    :ivar fails: the status and headers of a failure that it returns instead.
+    :ivar silent: whether it sends no answers.
+    :ivar size: the length of its tokens.
+    :ivar roles: the roles of each user in each project.
+    :ivar enabled: the state of "users" and "projects"; ``None``: they do not
+        exist.
+
+    :ivar projects: the ids of all projects; ``None``: any.
     """
 
     url: str
@@ -128,7 +130,7 @@ class SmallKeystone(fixtures.Fixture):
         return _json(404, {'error': {'code': 404, 'title': 'Not Found'}}, [])
 
     def end(self, token: str) -> None:
-        """Make a token void."""
+        """Revoke a token."""
         del self.tokens._token_data[token]
 
     def _issued(self, auth: dict[str, Any]) -> str | None:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Paths, methods and headers of all that is below the calendar's path."""
+"""Paths, methods and headers below the calendar's path."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ironic_reservations.features.calendar.page import static_files
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import base
 
-#: Each header that browsers protect users by.
+#: The headers by which browsers protect users.
 SECURITY = {
     'Content-Security-Policy':
         "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -35,7 +35,7 @@ SECURITY = {
 
 
 class DoorTest(base.TestCase):
-    """What is there, and what is not."""
+    """The paths that are served, and the paths that are not."""
 
     def serve(self) -> world.World:
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -50,7 +50,7 @@ class DoorTest(base.TestCase):
         return super().serve()
 
     def test_page_has_one_address(self) -> None:
-        """The other one leads there, wherever a proxy puts it."""
+        """The other address redirects to it, behind any proxy."""
         answer = self.browser.send('GET', '/reservation/calendar')
         self.assertEqual((308, 'calendar/'),
                          (answer.status, answer.headers['Location']))
@@ -59,7 +59,7 @@ class DoorTest(base.TestCase):
                          (answer.status, answer.headers['Content-Type']))
 
     def test_files(self) -> None:
-        """Those of the page, and no others."""
+        """The files of the page are served, and no others."""
         for name, kind in (('page.js', 'text/javascript; charset=utf-8'),
                            ('vendor/thing-1.2.3.min.js',
                             'text/javascript; charset=utf-8')):
@@ -72,7 +72,7 @@ class DoorTest(base.TestCase):
             self.check(answer, 404, 'request.not_found', name)
 
     def test_file_is_not_sent_twice(self) -> None:
-        """A name with a version is not even asked for again."""
+        """A file with a version in its name is not requested again."""
         path = f'{base.HOME}static/vendor/thing-1.2.3.min.js'
         first = self.browser.send('GET', path)
         self.assertIn('immutable', first.headers['Cache-Control'])
@@ -83,7 +83,7 @@ class DoorTest(base.TestCase):
         self.assertEqual('no-cache', page.headers['Cache-Control'])
 
     def test_file_is_packed_for_who_takes_that(self) -> None:
-        """And has another tag then."""
+        """The compressed file has another tag."""
         plain = self.browser.send('GET', base.HOME)
         packed = self.browser.send('GET', base.HOME,
                                    accept_encoding='br, gzip;q=0.8')
@@ -96,13 +96,13 @@ class DoorTest(base.TestCase):
             self.assertNotIn('Content-Encoding', answer.headers, unwanted)
 
     def test_head(self) -> None:
-        """The headers of a GET, and no body."""
+        """HEAD returns the headers of a GET without a body."""
         answer = self.browser.send('HEAD', base.HOME)
         self.assertEqual((200, b''), (answer.status, answer.body))
         self.assertEqual('515', answer.headers['Content-Length'])
 
     def test_paths_that_are_not_plain(self) -> None:
-        """Are refused, whatever they would lead to."""
+        """They are refused, whatever their target is."""
         for path in (
                 '/reservation/calendar//', '/reservation/calendar//session',
                 '/reservation/calendar/./session',
@@ -124,7 +124,7 @@ class DoorTest(base.TestCase):
             self.check(answer, 400, 'request.malformed', path)
 
     def test_encoded_slash_is_refused(self) -> None:
-        """Where the server tells what came over the wire."""
+        """This holds if the server passes on the raw path."""
         for raw in ('/reservation/calendar/api%2fv1/leases',
                     '/reservation%2Fcalendar/api/v1/leases',
                     '/reservation/calendar/%2e/api/v1/leases',
@@ -138,7 +138,7 @@ class DoorTest(base.TestCase):
         self.assertEqual(200, fine.status)
 
     def test_the_api_alone_is_behind_it(self) -> None:
-        """Not what else the server has."""
+        """Other paths of the server are not reachable."""
         for path in ('', 'api', 'api/', 'api/v2', 'api/v1x', 'api/metrics',
                      'api/healthcheck', 'api/openapi.json',
                      'api/reservation/v1', 'api/v1/nodes', 'sessions',
@@ -148,7 +148,7 @@ class DoorTest(base.TestCase):
             self.assertEqual(404, answer.status, path)
 
     def test_methods(self) -> None:
-        """Others are refused with those that there are."""
+        """Other methods are refused with a list of the allowed ones."""
         for path, allowed in (('', 'GET, HEAD'),
                               ('static/page.js', 'GET, HEAD'),
                               ('session', 'GET, HEAD, POST, DELETE')):
@@ -158,7 +158,7 @@ class DoorTest(base.TestCase):
                     answer.status, answer.headers['Allow']), (method, path))
 
     def test_headers_that_protect_users(self) -> None:
-        """Are on all of it, refusals too."""
+        """All answers have them, including refusals."""
         for method, path, status in (
                 ('GET', base.HOME, 200), ('GET', '/reservation/calendar', 308),
                 ('GET', f'{base.HOME}static/page.js', 200),
@@ -175,7 +175,7 @@ class DoorTest(base.TestCase):
             self.assertIn('Cache-Control', answer.headers)
 
     def test_other_sites(self) -> None:
-        """Have no browser change anything, with whatever it shows."""
+        """They cannot make a browser change anything or frame the page."""
         self.browser.send('GET', base.SESSION)
         for site in ('cross-site', 'same-site'):
             for method, path in (('POST', base.SESSION),
@@ -186,7 +186,7 @@ class DoorTest(base.TestCase):
                 self.check(answer, 403, 'identity.csrf_token_invalid')
 
     def test_links_stay_below_the_page(self) -> None:
-        """A page follows them as they are."""
+        """A page can follow the links unchanged."""
         answer = self.browser.send('GET', f'{base.HOME}api/v1')
         link = answer.json['version']['links'][0]['href']
         self.assertEqual(
@@ -199,7 +199,7 @@ class OffTest(base.TestCase):
     options = {'api__calendar': False}
 
     def test_nothing_is_there(self) -> None:
-        """Whatever is asked for."""
+        """Every path is refused."""
         for path in ('/reservation/calendar', base.HOME, base.SESSION,
                      base.LEASES, f'{base.HOME}static/index.html'):
             answer = self.browser.send('GET', path)
@@ -207,19 +207,19 @@ class OffTest(base.TestCase):
 
 
 class BehindProxyTest(base.TestCase):
-    """The cookie is for the path and the scheme that browsers see."""
+    """The cookie is for the path and the scheme in the browser."""
 
     options = {'api__public_endpoint': 'https://cloud.example/bm/'}
 
     def test_cookie(self) -> None:
-        """Is secure, and shown below the page."""
+        """The cookie is secure, and is sent below the page only."""
         self.browser.send('GET', base.SESSION)
         self.assertIn('; Path=/bm/reservation/calendar/;',
                       self.browser.set_cookie)
         self.assertIn('; Secure', self.browser.set_cookie)
 
     def test_links(self) -> None:
-        """Name the proxy."""
+        """The links name the proxy."""
         answer = self.browser.send('GET', f'{base.HOME}api/v1')
         self.assertEqual(
             'https://cloud.example/bm/reservation/calendar/api/v1/',
@@ -227,12 +227,12 @@ class BehindProxyTest(base.TestCase):
 
 
 class ParsedProxyTest(base.TestCase):
-    """Headers of a proxy, where they are believed."""
+    """The headers of a trusted proxy."""
 
     options = {'oslo_middleware__enable_proxy_headers_parsing': True}
 
     def test_https(self) -> None:
-        """Makes the cookie secure."""
+        """The cookie is secure."""
         self.browser.send('GET', base.SESSION, x_forwarded_proto='https',
                           x_forwarded_prefix='/bm')
         self.assertIn('; Secure', self.browser.set_cookie)

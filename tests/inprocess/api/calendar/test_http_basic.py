@@ -38,7 +38,7 @@ OLGA = {'username': 'olga', 'password': 'secret:1'}
 
 
 class HttpBasicTest(base.TestCase):
-    """Who is in the file, and for how long."""
+    """The users in the file, and the duration of their sessions."""
 
     strategy = 'http_basic'
 
@@ -50,7 +50,7 @@ class HttpBasicTest(base.TestCase):
         return super().serve()
 
     def write_users(self, **users: str) -> None:
-        """Write their file."""
+        """Write the file of users."""
         self.users.write_text(on_its_own.passwords(**users))
 
     def sign_in(self, who: dict[str, str] = OLGA) -> world.Answer:
@@ -58,7 +58,8 @@ class HttpBasicTest(base.TestCase):
         return self.browser.send('POST', base.SESSION, who)
 
     def assert_ended(self) -> None:
-        """There is no session: neither for a question nor for the API."""
+        """Check that there is no session, neither in the page nor in the API.
+        """
         asked = self.browser.send('GET', base.LEASES)
         self.check(asked, 401, 'identity.session_ended')
         self.assertNotIn('WWW-Authenticate', asked.headers)
@@ -68,7 +69,7 @@ class HttpBasicTest(base.TestCase):
             (shown.status, shown.json['signed_in'], shown.json['csrf']))
 
     def test_who_is_in_the_file(self) -> None:
-        """Signs in, and uses the API by that."""
+        """A user in the file signs in, and uses the API with the session."""
         self.assert_ended()
         answer = self.sign_in()
         self.assertEqual(200, answer.status, answer.body)
@@ -87,7 +88,7 @@ class HttpBasicTest(base.TestCase):
                       made.headers['Location'])
 
     def test_write_of_the_page_is_audited(self) -> None:
-        """As any other write, by the name of who signed in."""
+        """The event names the user who signed in."""
         log = self.useFixture(fixtures.FakeLogger(
             'ironic_reservations.audit', format='%(message)s'))
         self.sign_in()
@@ -100,24 +101,24 @@ class HttpBasicTest(base.TestCase):
             event['initiator']['name']))
 
     def read_feed(self, token: str) -> world.Answer:
-        """Ask as a calendar program does."""
+        """Read the feed as a calendar program does."""
         return world.request(self.served, 'GET',
                              f'/v1/leases.ics?token={token}', version=None)
 
     def new_token(self, who: dict[str, str] = OLGA) -> str:
-        """Make a token of a calendar, on the page."""
+        """Create a token of a calendar on the page."""
         self.assertEqual(200, self.sign_in(who).status)
         made = self.browser.send('POST', TOKEN)
         self.assertEqual(201, made.status, made.body)
         return made.json['calendar_token']['token']
 
     def shown(self, who: dict[str, str]) -> Any:
-        """Return what the page is told about a token."""
+        """Return the answer of the page about a token."""
         self.assertEqual(200, self.sign_in(who).status)
         return self.browser.send('GET', TOKEN).json['calendar_token']
 
     def test_calendar_ends_with_the_password(self) -> None:
-        """Of its user, and is told to be none; others' go on."""
+        """The calendar of the user ends, and those of others do not."""
         others = self.new_token({'username': 'olga2', 'password': 'other'})
         before = self.new_token()
         self.assertEqual(200, self.read_feed(before).status)
@@ -137,7 +138,7 @@ class HttpBasicTest(base.TestCase):
                          for each in (before, after)])
 
     def test_calendar_that_is_revoked_stays_so(self) -> None:
-        """Also if it was not good at that time, and would be again."""
+        """It stays so even if it was void then and would be valid again."""
         file = self.users.read_text()
         changed = {'username': 'olga', 'password': 'changed'}
         for end in ('DELETE', 'POST'):
@@ -149,7 +150,7 @@ class HttpBasicTest(base.TestCase):
             self.assertEqual(404, self.read_feed(token).status, end)
 
     def test_calendar_keeps_no_password(self) -> None:
-        """Nor what the file has of it."""
+        """Neither the password nor its hash is stored."""
         self.new_token()
         with self.served.engine.database.read() as connection:
             row = connection.execute(sa.select(
@@ -160,7 +161,7 @@ class HttpBasicTest(base.TestCase):
             self.assertNotIn(secret, str(row))
 
     def test_calendar_without_a_fingerprint(self) -> None:
-        """Is none: nobody knows which password its user had then."""
+        """It is refused: the password of its user is not known."""
         token = self.new_token()
         with self.served.engine.database.write() as connection:
             connection.execute(sa.update(tables.calendar_tokens).values(
@@ -169,7 +170,7 @@ class HttpBasicTest(base.TestCase):
         self.assertIsNone(self.shown(OLGA))
 
     def test_calendar_of_who_is_no_user_any_more(self) -> None:
-        """Is not there, and neither is one of nobody."""
+        """It is not found, and neither is a calendar without a user."""
         for who in (OLGA, {'username': 'ünal', 'password': 'päss'}):
             self.write_users(olga='secret:1', ünal='päss')
             token = self.new_token(who)
@@ -177,7 +178,7 @@ class HttpBasicTest(base.TestCase):
             self.write_users(olga2='secret:1')
             gone = self.read_feed(token)
             self.check(gone, 404, 'calendar.not_found')
-        # Made before users were told apart.
+        # Calendars from the time before there were users.
         for user in (None, ''):
             token = calendar_tokens.make(self.served.engine, user, None, (),
                                          '')
@@ -187,13 +188,14 @@ class HttpBasicTest(base.TestCase):
         self.assertEqual(500, self.read_feed(token).status)
 
     def test_name_beyond_ascii(self) -> None:
-        """And a password likewise."""
+        """The password may have such characters, too."""
         answer = self.sign_in({'username': 'ünal', 'password': 'päss'})
         self.assertEqual('ünal', answer.json['user']['name'])
         self.assertEqual(200, self.browser.send('GET', base.LEASES).status)
 
     def test_cookie(self) -> None:
-        """No script reads it, no other site has it shown; no password."""
+        """Scripts and other sites cannot use it, and it contains no password.
+        """
         self.sign_in()
         for attribute in ('; HttpOnly', '; SameSite=Strict',
                           '; Path=/reservation/calendar/'):
@@ -204,13 +206,13 @@ class HttpBasicTest(base.TestCase):
             self.assertNotIn(secret, self.browser.cookie)
 
     def test_secure_cookie(self) -> None:
-        """Where the request came with https."""
+        """The cookie is secure if the request came by https."""
         self.browser.send('POST', base.SESSION, OLGA,
                           environ={'wsgi.url_scheme': 'https'})
         self.assertIn('; Secure', self.browser.set_cookie)
 
     def test_wrong_credentials(self) -> None:
-        """Are all refused in the same words."""
+        """All of them are refused with the same text."""
         said = set()
         for who in ({'username': 'olga', 'password': 'wrong'},
                     {'username': 'nobody', 'password': 'secret:1'},
@@ -225,7 +227,7 @@ class HttpBasicTest(base.TestCase):
         self.assertEqual(1, len(said))
 
     def test_who_is_not_there_costs_as_much(self) -> None:
-        """Or the time would tell who is."""
+        """Otherwise the response time would reveal the users."""
         seen = []
         real = bcrypt.checkpw
         self.useFixture(fixtures.MockPatchObject(
@@ -236,7 +238,7 @@ class HttpBasicTest(base.TestCase):
         self.assertEqual(2, len(seen))
 
     def test_bodies_that_are_no_sign_in(self) -> None:
-        """Are refused, and nothing of them is told back."""
+        """They are refused, and the answer repeats nothing of them."""
         for document in (
                 [], 'x', {}, {'username': 'olga'},
                 {**OLGA, 'more': 'hush-hush'},
@@ -257,7 +259,7 @@ class HttpBasicTest(base.TestCase):
         self.assertEqual(415, form.status)
 
     def test_password_is_not_logged(self) -> None:
-        """Nor is the cookie, whatever happens."""
+        """The cookie is not logged either."""
         log = self.useFixture(fixtures.FakeLogger())
         self.sign_in({'username': 'olga', 'password': 'hush-hush'})
         self.sign_in({'username': 'hush-hush', 'password': 'hush-hush'})
@@ -268,14 +270,14 @@ class HttpBasicTest(base.TestCase):
         self.assertNotIn(self.browser.cookie, log.output)
 
     def test_cookie_counts_nowhere_else(self) -> None:
-        """The API proper looks at none."""
+        """The API itself ignores the cookie."""
         self.sign_in()
         for path in ('/v1/leases', '/v1/reservations'):
             self.assertEqual(401,
                              self.browser.send('GET', path).status, path)
 
     def test_other_credentials_do_not_count_here(self) -> None:
-        """Beside the cookie there is none."""
+        """With the cookie, other credentials are ignored."""
         basic = base64.b64encode(b'olga:secret:1').decode()
         for headers in ({'authorization': f'Basic {basic}'},
                         {'x_user': 'olga'},
@@ -291,7 +293,7 @@ class HttpBasicTest(base.TestCase):
         self.assertEqual('olga', made.json['reservation']['user_id'])
 
     def test_cookies_that_were_not_made_here(self) -> None:
-        """Open nothing."""
+        """They give no access."""
         self.sign_in()
         real = self.browser.cookie
         name, until, mac = real.split('.')
@@ -310,7 +312,7 @@ class HttpBasicTest(base.TestCase):
             self.check(answer, 401, 'identity.session_ended', value)
 
     def test_two_cookies_of_the_same_name(self) -> None:
-        """Of which nobody knows which is ours."""
+        """They are refused, since ours is not known."""
         self.sign_in()
         pair = f'{base.COOKIE}={self.browser.cookie}'
         for cookie in (f'{pair}; {base.COOKIE}=x', f'{pair}; {pair}',
@@ -322,7 +324,7 @@ class HttpBasicTest(base.TestCase):
         self.assertEqual(200, fine.status)
 
     def test_session_ends(self) -> None:
-        """After its time, with another password, and with its user."""
+        """A session ends by time, by a new password, and with its user."""
         served = password_file.PasswordFile(str(self.users), -1)
         self.browser.cookie = served.sign_in(OLGA, {})
         self.assert_ended()
@@ -333,21 +335,21 @@ class HttpBasicTest(base.TestCase):
             self.assert_ended()
 
     def test_ended_session_is_forgotten(self) -> None:
-        """So that the browser does not show it for ever."""
+        """The browser removes the cookie."""
         self.sign_in()
         self.users.write_text('')
         self.browser.send('GET', base.LEASES)
         self.assertIsNone(self.browser.cookie)
 
     def test_file_that_cannot_be_read(self) -> None:
-        """Is the operator's to mend, and no wrong password."""
+        """The answer is a server error, not a wrong password."""
         self.users.unlink()
         answer = self.sign_in()
         self.check(answer, 500, 'service.unexpected')
         self.assertIn('operator', answer.detail)
 
     def test_too_often(self) -> None:
-        """From one address; others go on, and it ends."""
+        """One address is refused for some time, and others are not."""
         wrong = {'username': 'olga', 'password': 'wrong'}
         for _ in range(attempts.FAILURES):
             self.assertEqual(401, self.sign_in(wrong).status)
@@ -364,10 +366,10 @@ class HttpBasicTest(base.TestCase):
 
 
 class AttemptsTest(testtools.TestCase):
-    """How often, and how many at once, users may try."""
+    """Limits for the attempts of users, in a time and at once."""
 
     def test_window_and_memory(self) -> None:
-        """What is counted is forgotten in time, and is never much."""
+        """Old attempts are forgotten, so the memory stays small."""
         now = [0.0]
         counted = attempts.Attempts(lambda: now[0])
 
@@ -387,7 +389,7 @@ class AttemptsTest(testtools.TestCase):
         self.assertEqual(10000, len(counted._failures))
 
     def test_many_at_once(self) -> None:
-        """Wait for a moment, and are refused then."""
+        """They wait for a moment, and are then refused."""
         counted = attempts.Attempts()
         held = [counted.one('ab'[index % 2], str(index)) for index in range(4)]
         for each in held:
@@ -401,7 +403,7 @@ class AttemptsTest(testtools.TestCase):
             pass
 
     def test_one_address_does_not_take_all_places(self) -> None:
-        """Others sign in while somebody guesses from there."""
+        """Other addresses sign in during the attempts of one."""
         counted = attempts.Attempts()
         held = [counted.one('guesser', str(index)) for index in range(2)]
         for each in held:
@@ -413,7 +415,7 @@ class AttemptsTest(testtools.TestCase):
 
 
 class BehindProxyTest(base.TestCase):
-    """The limits are for the address that the proxy has seen."""
+    """The limits apply to the address that the proxy has seen."""
 
     strategy = 'http_basic'
 
@@ -429,7 +431,7 @@ class BehindProxyTest(base.TestCase):
             'username': 'olga', 'password': password}, **headers).status
 
     def test_invented_addresses_do_not_help(self) -> None:
-        """Nor do they cost anybody else."""
+        """They do not harm other users either."""
         for number in range(attempts.FAILURES):
             self.assertEqual(401, self._sign_in(
                 'wrong', x_forwarded_for=f'10.0.0.{number}, 192.0.2.7'))
@@ -439,7 +441,7 @@ class BehindProxyTest(base.TestCase):
             'secret:1', x_forwarded_for='192.0.2.7, 192.0.2.8'))
 
     def test_standard_header(self) -> None:
-        """Where the proxy sends no other."""
+        """It is used if the proxy sends no other header."""
         for number in range(attempts.FAILURES):
             self.assertEqual(401, self._sign_in(
                 'wrong', forwarded=f'for=10.0.0.{number}, for="192.0.2.7"'))
@@ -449,7 +451,7 @@ class BehindProxyTest(base.TestCase):
             'secret:1', forwarded='for=192.0.2.8'))
 
     def test_ports_of_clients_do_not_help(self) -> None:
-        """Some proxies tell them; each connection has another one."""
+        """Some proxies send ports, which differ for each connection."""
         for seen in ({'x_forwarded_for': '192.0.2.7:{}'},
                      {'forwarded': 'for="192.0.2.8:{}"'},
                      {'x_forwarded_for': '[2001:db8::1]:{}'},
@@ -462,7 +464,7 @@ class BehindProxyTest(base.TestCase):
                 'wrong', **{name: address.format(60000)}))
 
     def test_addresses_without_ports_are_whole(self) -> None:
-        """Colons are part of them."""
+        """An IPv6 address contains colons."""
         for last in range(attempts.FAILURES + 1):
             self.assertEqual(401, self._sign_in(
                 'wrong', x_forwarded_for=f'2001:db8::{last}'))

@@ -28,7 +28,7 @@ CREDENTIAL = {'application_credential_id': 'a1b2c3',
 
 
 class KeystoneTest(base.TestCase):
-    """Who has a token, and for how long."""
+    """Users with tokens, and the duration of their sessions."""
 
     strategy = 'keystone'
 
@@ -42,7 +42,7 @@ class KeystoneTest(base.TestCase):
         return self.browser.send('POST', base.SESSION, who)
 
     def assert_ended(self) -> None:
-        """There is no session."""
+        """Check that there is no session."""
         answer = self.browser.send('GET', base.LEASES)
         self.check(answer, 401, 'identity.session_ended')
         self.assertNotIn('WWW-Authenticate', answer.headers)
@@ -51,7 +51,7 @@ class KeystoneTest(base.TestCase):
                          (shown.status, shown.json['signed_in']))
 
     def test_with_a_password(self) -> None:
-        """In a project; the cookie is the token, and no script reads it."""
+        """The cookie is a token of a project that no script can read."""
         self.assert_ended()
         answer = self.sign_in()
         self.assertEqual(200, answer.status, answer.body)
@@ -69,13 +69,13 @@ class KeystoneTest(base.TestCase):
         self.assertEqual('id-of-red', limits.json['limits']['project_id'])
 
     def test_with_an_application_credential(self) -> None:
-        """Which brings its project."""
+        """The credential determines the project."""
         answer = self.sign_in(CREDENTIAL)
         self.assertEqual('red', answer.json['project']['name'])
         self.assertEqual(200, self.browser.send('GET', base.LEASES).status)
 
     def test_domains(self) -> None:
-        """The project's is the user's, unless it is named."""
+        """The default domain of the project is that of the user."""
         other = {**ANNA, 'user_domain': 'other', 'password': 'different'}
         answer = self.sign_in(other)
         self.assertEqual(('other', 'other'), (
@@ -84,7 +84,7 @@ class KeystoneTest(base.TestCase):
         self.assertEqual('Default', answer.json['project']['domain'])
 
     def test_write_needs_the_token_of_the_session(self) -> None:
-        """The CSRF token of another session is no use."""
+        """The CSRF token of another session is refused."""
         self.sign_in()
         first = self.browser.csrf
         self.sign_in()
@@ -96,7 +96,7 @@ class KeystoneTest(base.TestCase):
         self.assertEqual(400, answer.status)
 
     def test_wrong_credentials(self) -> None:
-        """Are refused in the same words, whichever part is wrong."""
+        """They are refused with the same text, whichever part is wrong."""
         said = set()
         for wrong in ({'username': 'nobody'}, {'password': 'x'},
                       {'project': 'x'}, {'user_domain': 'x'},
@@ -116,7 +116,7 @@ class KeystoneTest(base.TestCase):
             self.assertEqual('identity.sign_in_refused', answer.code)
 
     def test_bodies_that_are_no_sign_in(self) -> None:
-        """Do not reach Keystone."""
+        """They are not sent to Keystone."""
         for document in ({}, [], {**ANNA, **CREDENTIAL},
                          {'username': 'anna', 'password': 'secret'},
                          {**ANNA, 'project': {'id': 'x'}},
@@ -125,14 +125,14 @@ class KeystoneTest(base.TestCase):
         self.assertEqual([], self.keystone.asked)
 
     def test_session_ends_with_its_token(self) -> None:
-        """Expired or revoked."""
+        """The token expires or is revoked."""
         self.sign_in()
         self.keystone.end(self.browser.cookie)
         self.assert_ended()
         self.assertIsNone(self.browser.cookie)
 
     def test_sign_out(self) -> None:
-        """Revokes the token, for whoever might have a copy."""
+        """The token is revoked, so that a copy of it is void."""
         self.sign_in()
         copy = self.browser.cookie
         refused = self.browser.send('DELETE', base.SESSION, x_csrf_token='')
@@ -145,7 +145,7 @@ class KeystoneTest(base.TestCase):
         self.assert_ended()
 
     def test_signed_out_but_remembered(self) -> None:
-        """keystonemiddleware goes on taking a token for minutes."""
+        """keystonemiddleware accepts a revoked token for some minutes."""
         self.sign_in()
         copy = self.browser.cookie
         data = self.keystone.tokens._token_data[copy]
@@ -157,7 +157,7 @@ class KeystoneTest(base.TestCase):
         self.assert_ended()
 
     def test_sign_out_without_keystone(self) -> None:
-        """Says what is left, and has the browser forget the rest."""
+        """The answer names the remaining token, and removes the cookie."""
         self.sign_in()
         self.keystone.fails = 500, []
         answer = self.browser.send('DELETE', base.SESSION)
@@ -166,7 +166,7 @@ class KeystoneTest(base.TestCase):
         self.assertIsNone(self.browser.cookie)
 
     def test_keystone_that_does_not_answer_well(self) -> None:
-        """Is no wrong password; and a redirect gets none."""
+        """The answer is no wrong password, and redirects are not followed."""
         for status, headers in (
                 (500, []), (503, []), (302, [('Location', 'http://evil/')]),
                 (307, [('Location', f'{self.keystone.url}/elsewhere')]),
@@ -178,7 +178,7 @@ class KeystoneTest(base.TestCase):
             self.assertEqual(1, len(self.keystone.asked))
 
     def test_silent_keystone(self) -> None:
-        """Is waited for only so long, by the client's own time-out."""
+        """The wait ends with the time-out of the client."""
         log = self.useFixture(fixtures.FakeLogger())
         self.useFixture(fixtures.MockPatchObject(keystone, 'PATIENCE', 1))
         self.keystone.silent = True
@@ -187,14 +187,14 @@ class KeystoneTest(base.TestCase):
         self.assertIn('timed out', log.output)
 
     def test_token_that_is_no_cookie(self) -> None:
-        """Is told, instead of a session that never begins."""
+        """The answer says so, since no session would begin."""
         self.keystone.size = 4000
         answer = self.sign_in()
         self.assertEqual(503, answer.status)
         self.assertIn('4000 characters', answer.detail)
 
     def test_no_secret_is_logged(self) -> None:
-        """Neither password nor token, at whatever level."""
+        """No log level shows passwords or tokens."""
         log = self.useFixture(fixtures.FakeLogger())
         self.sign_in()
         self.sign_in({**ANNA, 'password': 'hush-hush'})
@@ -206,7 +206,7 @@ class KeystoneTest(base.TestCase):
             self.assertNotIn(secret, log.output)
 
     def test_tokens_in_headers_do_not_count_here(self) -> None:
-        """Nor do cookies elsewhere."""
+        """Cookies elsewhere do not count either."""
         self.sign_in()
         token, self.browser.cookie = self.browser.cookie, None
         answer = self.browser.send('GET', base.LEASES, x_auth_token=token)
@@ -220,7 +220,7 @@ class KeystoneTest(base.TestCase):
 
 
 class KeystoneNowhereTest(base.TestCase):
-    """A configuration that names none that people could ask."""
+    """A configuration without a public address of Keystone."""
 
     strategy = 'keystone'
     options = {'file': '[keystone_authtoken]\nauth_type = none\n'}
@@ -230,7 +230,7 @@ class KeystoneNowhereTest(base.TestCase):
         return super().serve()
 
     def test_sign_in_says_so(self) -> None:
-        """To the operator."""
+        """The text is for the operator."""
         answer = self.browser.send('POST', base.SESSION, ANNA)
         self.check(answer, 503, 'service.keystone_unavailable')
         self.assertIn('www_authenticate_uri', answer.detail)

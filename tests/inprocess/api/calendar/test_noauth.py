@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The calendar where nobody is authenticated."""
+"""The calendar without authentication."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import fixtures
 
 from tests.inprocess.api.calendar import base
 
-#: A lease that is refused for want of hosts, which shows that it was read.
+#: A lease that is refused for lack of hosts, after its body was read.
 WISH = {'name': 'mine', 'start_date': 'now', 'end_date': '2100-01-01 00:00',
         'events': [], 'reservations': [{
             'resource_type': 'physical:host', 'min': 1, 'max': 1,
@@ -31,10 +31,10 @@ WISH = {'name': 'mine', 'start_date': 'now', 'end_date': '2100-01-01 00:00',
 
 
 class NoauthTest(base.TestCase):
-    """Everybody is in, and other sites are not."""
+    """Every user has access, and other sites have none."""
 
     def test_everybody_is_signed_in(self) -> None:
-        """With a cookie, to which the CSRF token is bound."""
+        """The cookie is bound to the CSRF token."""
         shown = self.browser.send('GET', base.SESSION)
         self.assertEqual(200, shown.status)
         csrf = self.browser.csrf
@@ -49,13 +49,13 @@ class NoauthTest(base.TestCase):
         self.assertIsNone(self.browser.set_cookie)
 
     def test_read_needs_no_cookie(self) -> None:
-        """The API is open to anybody, too."""
+        """The API is open to everybody, too."""
         answer = self.browser.send('GET', base.LEASES)
         self.assertEqual((200, []), (answer.status, answer.json['leases']))
 
     def test_reservation_that_is_read_is_logged_without_its_proof(
             self) -> None:
-        """Its uuid; the log has more readers than the page."""
+        """The log has more readers than the page, so it has no uuids."""
         log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
         proof = str(uuid.uuid4())
         path = f'{base.HOME}api/v1/reservations/{proof}'
@@ -64,7 +64,7 @@ class NoauthTest(base.TestCase):
         self.assertNotIn(proof, log.output)
 
     def test_write_needs_the_token(self) -> None:
-        """Of this session, and in the header."""
+        """The header needs the token of this session."""
         self.browser.send('GET', base.SESSION)
         other = base.Browser(self.served)
         other.send('GET', base.SESSION)
@@ -77,13 +77,13 @@ class NoauthTest(base.TestCase):
         self.check(right, 409, 'lease.refused')
 
     def test_token_without_its_cookie(self) -> None:
-        """Is worth nothing."""
+        """The token alone gives no access."""
         self.browser.send('GET', base.SESSION)
         answer = self.browser.send('POST', base.LEASES, WISH, cookie=None)
         self.assertEqual('identity.csrf_token_invalid', answer.code)
 
     def test_sign_out_forgets_the_cookie(self) -> None:
-        """And needs the token, as all changes."""
+        """The sign-out needs the token, as all changes."""
         self.browser.send('GET', base.SESSION)
         refused = self.browser.send('DELETE', base.SESSION, x_csrf_token='x')
         self.assertEqual(403, refused.status)
@@ -92,13 +92,13 @@ class NoauthTest(base.TestCase):
         self.assertIsNone(self.browser.cookie)
 
     def test_sign_in_is_refused_with_the_reason(self) -> None:
-        """There is nothing to sign in to."""
+        """There is no sign-in without authentication."""
         answer = self.browser.send('POST', base.SESSION, {'username': 'x'})
         self.assertEqual(400, answer.status)
         self.assertIn('noauth', answer.detail)
 
     def test_body_in_chunks_is_refused(self) -> None:
-        """With the reason, and no traceback: it was a 500."""
+        """The refusal has a reason; it was a 500 with a traceback."""
         self.browser.send('GET', base.SESSION)
         environ = {
             'REQUEST_METHOD': 'POST', 'PATH_INFO': base.LEASES,
@@ -117,6 +117,6 @@ class NoauthTest(base.TestCase):
         body = next(answer)
         self.assertEqual('411', begun[0][:3])
         self.assertIn(b'Transfer-Encoding', body)
-        # NOTE: then the connection is closed, since the rest of the body would
-        # be read as the next request.
+        # NOTE: the server closes the connection, since it would read the rest
+        # of the body as the next request.
         self.assertRaises(ConnectionResetError, list, answer)

@@ -12,8 +12,8 @@
 
 """The instants at which a decision about a node may become wrong.
 
-When a promise begins or ends by the clock, no generation changes.  So a
-decision is compared with the clock once more before it is committed.
+At the start or the end of a promise, no generation changes.  So a decision is
+compared with the clock again before it is committed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ def of_node(held: node_reservation.Reservation | None,
             bookings: Iterable[leases.NodeBooking],
             windows: Iterable[maintenance.NodeWindow] = ()
             ) -> list[datetime.datetime]:
-    """Return the starts and ends of all that a node is promised to.
+    """Return the starts and ends of all promises of a node.
 
-    :param held: its reservation; one that is in use does not expire.
+    :param held: the reservation of the node; it does not expire while it is
+        in use.
     """
     found = [each for booking in bookings
              for each in (booking.starts_at, booking.ends_at)]
