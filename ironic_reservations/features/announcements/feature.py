@@ -70,7 +70,7 @@ class _Part(feature.Part):
 
     def _tell_of(self, write: change_module.Write[node_reservation.Reservation]
                  ) -> None:
-        """Notify of a reservation that was made, changed, or is over."""
+        """Notify of a reservation that was made, changed or ended."""
         announcer = self.engine.announcer
         if write.cause is change_module.Cause.USED:
             return
@@ -82,7 +82,7 @@ class _Part(feature.Part):
                            else announce.UPDATE, write.after, write.reason)
 
     def _tell_of_lost(self) -> None:
-        """Notify of leases that have lost a node and get no other."""
+        """Notify of leases that have lost a node and get no other one."""
         lost = {row.reservation_id for row in self.change.difference.lost}
         if lost:
             with self.engine.database.read() as connection:
@@ -116,7 +116,7 @@ def _of_step(write: change_module.Write[leases.Lease]
 
 
 def _reason(write: change_module.Write[leases.Lease]) -> str | None:
-    """Return why a lease was changed, if nobody has asked for it."""
+    """Return the reason of a change that no request has asked for."""
     if write.cause is change_module.Cause.FLAGGED:
         return (announce.DEGRADED if write.after is not None
                 and write.after.degraded else None)
@@ -130,7 +130,7 @@ class Announcements(feature.Feature):
                memory: feature.Memory) -> None:
         """Notify of steps before they are committed, once.
 
-        So no step is left out if the process dies after the commit.
+        No step is lost if the process dies after the commit.
         """
         for write in change.of_leases:
             for event, reason in _of_step(write):

@@ -54,7 +54,7 @@ from ironic_reservations.model import time_text
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 
-#: How many nodes a sentence names.
+#: The maximum number of nodes in a sentence.
 _TOLD = 20
 _TOO_LATE = datetime.datetime(instants.LAST_YEAR + 1, 1, 1,
                               tzinfo=datetime.UTC)
@@ -66,7 +66,7 @@ _There = tuple[Mapping[str, mirrored_node.Node], Mapping[str, db_hosts.Row]]
 class WindowRequest:
     """A request for a maintenance window.
 
-    :ivar starts_at: the start; ``None``: now.
+    :ivar starts_at: the start; ``None``: immediately.
     :ivar nodes: names or uuids; ``None``: all nodes that match the rest.
     :ivar resource_class: the class of the nodes.
     :ivar properties: their properties, in the language of leases.
@@ -89,7 +89,7 @@ class WindowRequest:
 
 @dataclasses.dataclass(frozen=True)
 class Booked:
-    """A booking that has not started, in the way of a window.
+    """A booking that has not started, on a node of a window.
 
     :ivar to: the uuid of its new node; ``None`` if there is none.
     """
@@ -123,19 +123,20 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
            key: request_keys.Key | None = None) -> Planned:
     """Book nodes for maintenance.
 
-    Bookings of leases that have not started move to other nodes.  If there
-    are not enough, leases with open dates slide within theirs.  A repeated
-    request returns the same window, without its effects on others.
+    Bookings of leases that have not started move to other nodes.  If there are
+    not enough, leases with open dates get other dates.  A repeated request
+    returns the same window, without its effects on others.
 
-    :param dry_run: plan and answer, but book nothing; a refusal is returned
-        in ``reasons`` then, and not raised.
+    :param dry_run: plan and answer without booking; a refusal is then returned
+        in ``reasons``, and not raised.
     :param key: the idempotency key of the request, if it has one.
     :raises InvalidValue: the request is not valid.
     :raises MaintenanceEnded: the window that the same request booked is over.
     :raises MaintenanceKeyReused: the key was sent with another request before.
-    :raises MaintenanceRefused: something is in the way; with ``reasons``.
+    :raises MaintenanceRefused: bookings or holders prevent it; with
+        ``reasons``.
     :raises Contention: others changed the nodes each time.
-    :raises OutcomeUnknown: it may or may not have been booked.
+    :raises OutcomeUnknown: the window may or may not have been booked.
     """
     ident = str(uuid_module.uuid4())
     keys: list[request_keys.Known | None] = []
@@ -262,7 +263,7 @@ class _Plan:
                 start: datetime.datetime) -> maintenance.NodeWindow:
         """Return the window of one node.
 
-        NOTE: if it waits for a lease, its length stays the same.
+        If it waits for a lease, its length stays the same.
         """
         end = self._request.ends_at
         later = [instants.moment(instants.instant(each.until) + self._margin)
@@ -270,7 +271,7 @@ class _Plan:
                  if each.until is not None and each.until > start]
         if self._request.drain and later:
             free = max(later)
-            # NOTE: in integers, since datetime ends with the year 9999.
+            # In integers, since datetime ends with the year 9999.
             if instants.instant(end) + (
                     instants.instant(free) - instants.instant(start)
                     ) >= instants.instant(_TOO_LATE):
@@ -294,7 +295,7 @@ class _Plan:
             here = snapshot.host_state(number)
             window = self._window_of[uuid]
             if here.unfit() is not None:
-                # NOTE: its bookings have been planned again already.
+                # Its bookings have been planned again already.
                 continue
             windows[number] = window.starts_at, window.ends_at
             for row, wanted in self._ground.planned[uuid]:
@@ -381,9 +382,9 @@ class _Plan:
                 f'{self._request.reason}')
 
     def check(self) -> None:
-        """Check that nothing is in the way.
+        """Check that the window was not refused.
 
-        :raises MaintenanceRefused: something is; with ``reasons``.
+        :raises MaintenanceRefused: it was; with ``reasons``.
         """
         told = self.made.reasons
         if told:

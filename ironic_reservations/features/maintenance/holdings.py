@@ -37,11 +37,11 @@ from ironic_reservations.planner import host_states
 
 
 class Kind(enum.StrEnum):
-    """The kinds of holders that do not move away."""
+    """The kinds of holders that cannot move to another node."""
 
     LEASE = 'lease'
     RESERVATION = 'reservation'
-    #: An instance without either, also one that is being deployed.
+    #: An instance without a lease or reservation, deployed or being deployed.
     INSTANCE = 'instance'
 
 
@@ -49,7 +49,7 @@ class Kind(enum.StrEnum):
 class Bound:
     """A present holder of a node.
 
-    :ivar until: when it gives the node back; ``None`` if this is unknown.
+    :ivar until: the end of its use of the node; ``None`` if this is unknown.
     :ivar reservation_id: the lease reservation.
     :ivar begun: ``False`` for a lease that is due and has not started.  It
         does not start in a window that has begun, so no window waits for it.

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Nodes whose maintenance is overdue, and what it waits for."""
+"""Nodes whose maintenance is overdue, with the reasons."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from ironic_reservations.model import node_condition
 class Wait:
     """A node whose maintenance waits.
 
-    :ivar reason: a sentence on what it waits for.
-    :ivar since: when its maintenance should have begun.
+    :ivar reason: the reason of the wait, a sentence.
+    :ivar since: the planned start of its maintenance.
     :ivar until: the end of the wait; ``None`` if it is unknown.
     """
 
@@ -45,7 +45,7 @@ class Wait:
 def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
     """Return the nodes that a window waits for, by their uuids.
 
-    NOTE: it reads the mirror, which may be some seconds behind Ironic.
+    It reads the mirror, which may be some seconds behind Ironic.
     """
     now = engine.clock()
     late = {each.node_uuid: each for each in window.nodes

@@ -59,14 +59,14 @@ from ironic_reservations.model import time_text
 LOG = log.getLogger(__name__)
 
 _ENDING = leases.BookingState.ENDING
-#: What the looks at nodes that nobody has deployed are known by.
+#: The name of the passes in the table of observations.
 _LOOK = 'no_show'
-#: So many nodes are named in a notice: MariaDB keeps 64 KiB of it.
+#: The maximum number of nodes in a notice: MariaDB stores 64 KiB of it.
 _NAMED = 100
 
 
 def terms(conf: cfg.ConfigOpts) -> no_show.Terms | None:
-    """Return what the operator has set; ``None``: nothing is released."""
+    """Return the options of the operator; ``None``: nothing is released."""
     after = conf.leases.no_show_after
     return no_show.Terms(after, conf.leases.no_show_warn_before,
                          conf.leases.no_show_release == 'lease'
@@ -74,18 +74,18 @@ def terms(conf: cfg.ConfigOpts) -> no_show.Terms | None:
 
 
 def gap(conf: cfg.ConfigOpts) -> datetime.timedelta:
-    """Return how long there may be no pass before nobody knows what was.
+    """Return the longest time between two passes that is not a break.
 
-    NOTE: a poll of all nodes, which takes its time, goes between two passes.
+    A poll of all nodes takes place between two passes.
     """
     return datetime.timedelta(seconds=max(
         6 * conf.ironic.poll_interval, 2 * conf.ironic.full_poll_interval))
 
 
 def wake(engine: Engine) -> None:
-    """Write which nodes can be deployed; wake leases that may lose some.
+    """Write the nodes that can be deployed; wake leases that may lose some.
 
-    To be called when the mirror has just been brought up to date.
+    Call it right after an update of the mirror.
 
     :raises Conflict: another transaction was in the way.
     """
@@ -97,8 +97,7 @@ def wake(engine: Engine) -> None:
     with engine.database.read() as connection:
         due = db_no_shows.read_due(connection, allowed, now, unbroken)
         found = (_read(engine, connection, due, unbroken) if due else {})
-    # NOTE: not those where another node keeps them from being released, which
-    # would be looked at in every pass.
+    # Not the leases that keep all nodes because of a used one.
     nodes = {each.node_uuid for seats in found.values() for each in seats
              if no_show.judge(seats, allowed, now) != no_show.NOTHING}
     if nodes:
@@ -107,9 +106,9 @@ def wake(engine: Engine) -> None:
 
 
 def _look(engine: Engine, now: datetime.datetime) -> datetime.datetime:
-    """Write which nodes can be deployed now, and that somebody has looked.
+    """Write the nodes that can be deployed now, and the time of the pass.
 
-    :returns: since when there has been no break.
+    :returns: the time since which there has been no break.
     """
     with engine.database.read() as connection:
         before = db_observations.read(connection, _LOOK)
@@ -124,8 +123,7 @@ def _look(engine: Engine, now: datetime.datetime) -> datetime.datetime:
             db_no_shows.finish(connection, over)
             db_no_shows.begin(connection, begun, now)
     except db_connection.Conflict:
-        # NOTE: another process was quicker. Whoever releases a node reads
-        # what stands there then.
+        # A release reads the row again, so the other pass is as good.
         LOG.debug('Another process has looked at what leases do not use')
     return after.since
 
@@ -133,7 +131,7 @@ def _look(engine: Engine, now: datetime.datetime) -> datetime.datetime:
 def _read(engine: Engine, connection: sa.Connection,
           lease_ids: Collection[str], unbroken: datetime.datetime
           ) -> dict[str, list[no_show.Seat]]:
-    """Read all nodes that leases have, and when warnings of them arrived.
+    """Read the nodes of leases, and the delivery times of warnings.
 
     :returns: by the id of the lease.
     """
@@ -161,16 +159,16 @@ def _read(engine: Engine, connection: sa.Connection,
 
 
 def _occurrence(warned_at: datetime.datetime) -> str:
-    """Return what tells a warning from others about the same lease."""
+    """Return a text that distinguishes the warnings about a lease."""
     return f'warned {warned_at.isoformat()}'
 
 
 def watch(context: lease_context.Context,
           lease: leases.Lease) -> lease_context.Outcome:
-    """Warn of nodes that nobody has deployed, or release them.
+    """Warn of nodes that are not deployed, or release them.
 
-    :raises Conflict: somebody has deployed one, or changed the lease.
-    :raises Lost: the lease is another worker's.
+    :raises Conflict: a node was deployed, or the lease was changed.
+    :raises Lost: another worker has the lease.
     """
     engine, allowed = context.engine, terms(context.engine.conf)
     now = engine.clock()
@@ -186,8 +184,7 @@ def watch(context: lease_context.Context,
         unbroken = None if look is None else look.unbroken(
             now, gap(engine.conf))
         if unbroken is None:
-            # NOTE: nobody knows whether the nodes could be deployed lately;
-            # the next pass finds the break, and the time begins anew.
+            # Passes were missed; the next one records the break.
             return lease_context.Outcome()
         seats = _read(engine, connection, (lease.id,), unbroken).get(
             lease.id, [])
@@ -200,7 +197,7 @@ def watch(context: lease_context.Context,
         deployable = _deployable(context, [
             there[uuid] for uuid in verdict.warn | verdict.release])
     except errors.IronicUnavailable:
-        # NOTE: if it stays so, there are no passes, and that is a break.
+        # If this lasts, passes are missed, which is a break.
         return lease_context.Outcome()
     verdict = no_show.judge([
         each if each.booking_uuid not in verdict.warn | verdict.release
@@ -220,7 +217,7 @@ def watch(context: lease_context.Context,
 
 def _deployable(context: lease_context.Context,
                 bookings: Collection[leases.NodeBooking]) -> set[str]:
-    """Return which bookings have a node that could be deployed, by Ironic."""
+    """Return the bookings with a node that Ironic could deploy."""
     found = set()
     for booking in bookings:
         node = context.ironic.node(booking.node_uuid)
@@ -228,7 +225,7 @@ def _deployable(context: lease_context.Context,
                                  is node_condition.Condition.USABLE):
             found.add(booking.uuid)
         else:
-            # NOTE: so that nobody comes back because of an old mirror.
+            # So that an old mirror does not wake the lease again.
             mirror.refresh_node(context.engine, booking.node_uuid)
     return found
 
@@ -236,7 +233,7 @@ def _deployable(context: lease_context.Context,
 def _released_at(seats: Collection[no_show.Seat], warned: Collection[str],
                  allowed: no_show.Terms,
                  now: datetime.datetime) -> datetime.datetime:
-    """Return when the first of the nodes is released that are warned of."""
+    """Return the release time of the first node of a warning."""
     return min(at for each in seats if each.booking_uuid in warned
                if (at := no_show.release_at(dataclasses.replace(
                    each, warned_at=now, arrived_at=now), allowed)) is not None)
@@ -291,7 +288,7 @@ def _release(context: lease_context.Context, lease: leases.Lease,
 
 
 def _named(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
-    """Return the details of a notice that tell of nodes."""
+    """Return the details of a notice about nodes."""
     return {'nodes': len(bookings), 'node_uuids': sorted(
         each.node_uuid for each in bookings)[:_NAMED]}
 
@@ -302,7 +299,7 @@ def _count(bookings: Collection[leases.NodeBooking]) -> str:
 
 
 def _only(lease: leases.Lease, uuids: Collection[str]) -> leases.Lease:
-    """Return a lease with some of its bookings alone, to be told of."""
+    """Return a lease with only some of its bookings, for a notification."""
     return dataclasses.replace(lease, reservations=tuple(
         dataclasses.replace(each, bookings=kept)
         for each in lease.reservations
@@ -312,7 +309,7 @@ def _only(lease: leases.Lease, uuids: Collection[str]) -> leases.Lease:
 
 def _smaller(lease: leases.Lease, gone: Collection[str],
              now: datetime.datetime) -> leases.Lease:
-    """Return a lease that has given some of its nodes back."""
+    """Return a lease after the release of some of its nodes."""
     return dataclasses.replace(lease, updated_at=now, reservations=tuple(
         _less(each, gone, now) if any(
             booking.uuid in gone for booking in each.bookings) else each
@@ -330,7 +327,7 @@ def _less(reservation: leases.LeaseReservation, gone: Collection[str],
 
 
 def _ended(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
-    """Return a lease that ends now, by itself, as others do."""
+    """Return a lease that ends now, by itself, like other leases."""
     return dataclasses.replace(
         lease, end=now, updated_at=now,
         before_end=None if lease.before_end is None
