@@ -87,8 +87,8 @@ def look(engine: Engine, snapshot: snapshots.Snapshot,
          nodes: Sequence[mirrored_node.Node]) -> Holdings:
     """Read the holders and bookings of nodes.
 
-    :param nodes: the nodes, read before everything else.  Of those that are
-        hosts, the state in the snapshot counts.
+    :param nodes: the nodes, read before everything else.  For hosts, the state
+        in the snapshot is used instead.
     """
     now = snapshot.now
     there = {

@@ -169,8 +169,8 @@ class _Sync:
     def _is_busy(self) -> bool:
         """Return whether the outcome of a request for the node is unknown.
 
-        NOTE: unused tickets of other processes become void here.  Requests
-        that have reached Ironic are waited for.
+        Unused tickets of other processes become void here.  Requests that have
+        reached Ironic have to end first.
         """
         uuid = self._there.node_uuid
         with self._engine.database.write() as connection:

@@ -12,11 +12,10 @@
 
 """Leases that use none of their nodes: warned, then released.
 
-Whoever deploys raises the generation of the node (the guard, before it hands
-the request to Ironic).  So the generations are read first, then what is known
-of the nodes, then Ironic is asked; and what is released names the generations
-in its commit.  Of a deploy and a release at the same moment one comes first,
-and the other finds that out.
+The guard raises the generation of a node before it passes a deploy to Ironic.
+A release reads the generations first, then the rows of the nodes, then the
+nodes in Ironic, and names the generations in its commit.  So if a deploy and a
+release happen at the same moment, the second one fails.
 
 The time counts while a node can be deployed without a break.  Each pass over
 what the mirror shows writes down which nodes can be, and that it has looked.

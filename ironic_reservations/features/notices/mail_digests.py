@@ -15,8 +15,8 @@
 Urgent notices are mailed first, and at once.
 
 One process at a time mails, while it holds a claim.  It also claims the
-notices of a mail, and marks them after the server has accepted it.  If it dies
-in between, the mail is sent again rather than lost.
+notices of a mail, and marks them after the server has accepted it.  If the
+process dies in between, the mail is sent again rather than lost.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from ironic_reservations.model import notices
 
 LOG = log.getLogger(__name__)
 
-#: How many notices one mail has at most.
+#: The maximum number of notices in one mail.
 LONGEST = 100
 #: Waiting notices are counted up to this number.
 _COUNTED = 1000
@@ -56,8 +56,8 @@ def send(engine: Engine, goes_on: Callable[[], bool]) -> int:
 
     :param goes_on: called before each mail; ``False`` ends the pass, since
         another process may hold the claim.
-    :returns: how many mails the server has accepted.
-    :raises Conflict: another process was quicker.
+    :returns: the number of mails that the server has accepted.
+    :raises Conflict: another process has claimed one of them.
     """
     outbox_claims.let_go(engine)
     with engine.database.read() as connection:
@@ -83,8 +83,8 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
         [(each.kind, each.created_at) for each in waiting], last,
         datetime.timedelta(seconds=options.mail_interval),
         datetime.timedelta(seconds=options.mail_gather_time))
-    # NOTE: after a failed attempt, newer notices wait as well; so they do
-    # after a process has died while mailing, until its claim ends.
+    # After a failed attempt, or a claim of a dead process, newer ones wait,
+    # too.
     if due is None or now < max(due, *(each.due_at for each in waiting)) or (
             any(each.claimed for each in waiting)):
         return False
@@ -94,7 +94,7 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
     mine = batch.notices
     begins = False
     try:
-        # NOTE: checked again, since the reads above may have taken long.
+        # Checked again, since the reads above may have taken long.
         begins = bool(mine) and goes_on()
     finally:
         if not begins:
@@ -107,7 +107,7 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
         _put_off(engine, batch, str(exc))
         return False
     except Exception as exc:
-        # NOTE: a mail that cannot be sent must not hold up other people's.
+        # A mail that cannot be sent must not delay those of other people.
         LOG.exception('Notices to the user %s could not be mailed',
                       mine[0].user_id)
         _put_off(engine, batch, time_limit.one_line(exc))
@@ -139,7 +139,7 @@ def _mail(engine: Engine, told: Sequence[notices.Notice], left: int,
     except ValueError as exc:
         raise mail.Unsent(f'the mail cannot be written: {exc}') from exc
     message['Date'] = email.utils.format_datetime(now)
-    # NOTE: the same if the same notices are mailed again.
+    # The same id if the same notices are mailed again.
     message['Message-ID'] = '<{}@{}>'.format(
         hashlib.sha256(' '.join(sorted(each.id for each in told)).encode()
                        ).hexdigest()[:40], 'ironic-reservations')

@@ -31,8 +31,7 @@ LOG = log.getLogger(__name__)
 
 #: The templates of the package.
 FOLDER = pathlib.Path(__file__).with_name('templates')
-#: Characters that end a line or are invisible, which names and reasons must
-#: not bring into a text.
+#: Characters that end a line or are invisible, and are removed from names.
 _UNSEEN = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f'
                      r'\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
 _LONGEST = 500
@@ -57,7 +56,7 @@ def digest(conf: cfg.ConfigOpts,
            told: list[notices.Notice], left: int) -> tuple[str, str]:
     """Return the subject and the text of a mail.
 
-    :param left: how many notices are left for the next mail.
+    :param left: the number of notices for the next mail.
     """
     urgent = sum(notice.kind.urgent for notice in told)
     summary = f'{len(told)} notice{"s" if len(told) > 1 else ""}'

@@ -113,8 +113,8 @@ def _payload(ident: str, kind: Kind, lease: leases.Lease,
              details: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a notice.
 
-    NOTE: it has no ids of lease reservations, since these are proofs with
-    which a receiver could deploy the nodes.
+    It has no ids of lease reservations, since these are proofs with which a
+    receiver could deploy the nodes.
     """
     return {'id': ident, 'type': f'lease.{kind.value}',
             'timestamp': now.isoformat(), 'urgent': kind.urgent,

@@ -30,7 +30,7 @@ from ironic_reservations.features.owners import asked_back
 class _Part(feature.Part):
     """The lessees to notify after one change.
 
-    :ivar notified: those who have got a notice.
+    :ivar notified: the lessees that have got a notice.
     """
 
     engine: Engine

@@ -12,12 +12,11 @@
 
 """Moves queued leases to an earlier start as soon as there is room.
 
-A queued lease has a promised start, later than the one that was asked for.
-When others give up hosts, each pass goes through the queue, the highest
-priority first, and in the order of arrival within a priority.  Each lease gets
-the earliest start for which nobody else has to start later.  So a promised
-start only ever moves earlier, and a later lease goes first only where the ones
-before it cannot.
+A queued lease has a promised start, later than the requested one. When hosts
+become free, each pass goes through the queue, the highest priority first, and
+in the order of arrival within a priority.  Each lease gets the earliest start
+for which no other lease has to start later.  So a promised start never moves
+later, and a lease passes another one only where that cannot start earlier.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ LOG = log.getLogger(__name__)
 def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True) -> int:
     """Move queued leases to an earlier start where possible.
 
-    NOTE: all of them are considered, since a project with many leases that
-    cannot start earlier would hold up all leases behind them.
+    All of them are planned, since a project with many leases that cannot start
+    earlier would delay all leases behind them.
 
     :param goes_on: called before each lease; ``False`` ends the pass.
-    :returns: how many got one.
+    :returns: the number of leases that got one.
     """
     with engine.database.snapshot() as connection:
         waiting = db_open_dates.read_waiting(connection, engine.clock())
@@ -65,7 +64,7 @@ def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True) -> int:
                 engine, functools.partial(_plan, engine, lease_id))
         except (errors.Contention, errors.LeaseNotFound,
                 errors.LeaseRefused) as exc:
-            # NOTE: the next pass tries again.
+            # The next pass tries again.
             LOG.debug('The lease %s starts no earlier yet: %s', lease_id, exc)
             continue
         pulled += moved
