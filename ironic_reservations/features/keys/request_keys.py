@@ -13,12 +13,13 @@
 """A request that is sent twice with one key makes one resource.
 
 The same rules for reservations, leases, maintenance windows and changes of
-leases.  The key is written in the transaction that makes the resource, under a
-unique constraint, and belongs to a project.  It is kept for a day, whatever
-becomes of the resource, and that of a lease for as long as the lease exists.
-Until then, the same request gets what it has made or, since a proxy may have
-held back a copy, is refused if that has ended; another request with the key is
-refused.  After that, the request is carried out like a new one.
+leases. The key is written in the transaction that makes the resource, under a
+unique constraint, and belongs to a project. It is kept for a day, also after
+the resource is deleted; the key of a lease is kept as long as the lease
+exists. During that time, the same request returns its resource. If the
+resource has ended, the request is refused, since it may be a copy that a proxy
+has delayed. A different request with the key is refused. After that time, the
+request is carried out like a new one.
 """
 
 from __future__ import annotations

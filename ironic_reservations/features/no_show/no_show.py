@@ -17,10 +17,10 @@ A release reads the generations first, then the rows of the nodes, then the
 nodes in Ironic, and names the generations in its commit.  So if a deploy and a
 release happen at the same moment, the second one fails.
 
-The time counts while a node can be deployed without a break.  Each pass over
-what the mirror shows writes down which nodes can be, and that it has looked.
-A pass that does not come, since Ironic, the database or the reconciler is
-away, is a break for all nodes.
+The time counts while a node can be deployed without a break. Each pass over
+the mirror records its time, and the nodes that can be deployed. If a pass is
+missed, since Ironic, the database or the reconciler is down, this is a break
+for all nodes.
 """
 
 from __future__ import annotations

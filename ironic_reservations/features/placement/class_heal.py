@@ -13,8 +13,8 @@
 """Gives instances the resource class of their node in Placement.
 
 It is for instances that are older than the class of their node, and safe while
-the cloud runs: each write names the generations that were read, nobody else
-gets a node in between, and allocations of others are kept. If it is
+the cloud runs: each write names the generations that were read, no other
+consumer gets a node in between, and allocations of others are kept. If it is
 interrupted, the next run continues; see
 :mod:`ironic_reservations.features.placement.decisions.class_heal`.
 """
@@ -47,10 +47,10 @@ from ironic_reservations.model import time_text
 
 #: The name of the claim.
 CLAIM = 'class heal'
-#: The user of consumers that had no allocations until they were given the
-#: class, by which they are found if the instance is deleted meanwhile.
+#: The user of consumers that had no allocations before, by which they are
+#: found if the instance is deleted meanwhile.
 GIVEN = 'ironic-reservations placement heal'
-#: How often a node is tried while others write, too.
+#: The maximum number of attempts for a node while others write, too.
 _ROUNDS = 24
 _PAUSES = (0.005, 0.05)
 
@@ -66,7 +66,7 @@ class Outcome(enum.StrEnum):
 
     #: Everything that was needed has been done.
     HEALED = 'healed'
-    #: Something has to be done, but changes were not requested.
+    #: Something has to be done, but no changes were requested.
     TO_HEAL = 'to heal'
     #: Nothing had to be done.
     FINE = 'fine'
@@ -78,8 +78,7 @@ class Outcome(enum.StrEnum):
 class Result:
     """The result for a node.
 
-    :ivar reason: in a word: its state, why it was not changed, or the next
-        step.
+    :ivar reason: one word: its state, the obstacle, or the next step.
     :ivar said: a sentence for operators.
     """
 
@@ -98,7 +97,7 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class _Look:
-    """A view, and the generations needed for changing it.
+    """The state of a node, and the generations for changing it.
 
     :ivar others: the consumers of the node, except the instance and our holds.
     """
@@ -199,7 +198,7 @@ def _look(engine: Engine, node: mirrored_node.Node,
                    if there is not None else {})
     instance = placement.Consumer({})
     if there is not None and node.instance_uuid is not None:
-        # NOTE: this is what is written back, with its generation.
+        # The writes are based on this state and its generation.
         instance = client.consumer(node.instance_uuid)
         on_node.pop(node.instance_uuid, None)
         if node.uuid in instance.allocations:
@@ -240,20 +239,19 @@ class _Healing:
         self._skip_unallocated = skip_unallocated
         self._client = hold_calls.client(engine)
         self.uncertain = False
-        #: The generation of an empty consumer, which a failed write may have
-        #: left.
+        #: The generation of an empty consumer of a failed write, if any.
         self._empty: int | None = None
 
     def heal(self, node: mirrored_node.Node) -> Result:
-        """Take steps until there is none left."""
+        """Take steps until none remains."""
         self._empty = None
         steps, said = 0, ''
         for _ in range(_ROUNDS):
             look = _look(self._engine, node, self._skip_unallocated)
             verdict = class_heal.judge(look.view)
             if steps or isinstance(verdict.what, _Step):
-                # NOTE: read after Placement, and again after the last step, so
-                # that an instance that is deleted meanwhile is noticed.
+                # After Placement and the last step, to notice a deleted
+                # instance.
                 again = self._ironic_says(node)
                 if again is None:
                     return _result(node, class_heal.Verdict(
@@ -279,7 +277,7 @@ class _Healing:
                     'The outcome of the first write for the instance is not '
                     f'known: {answer.said} Run it again later.')
             else:
-                # NOTE: an uncertain write may have been done.
+                # An uncertain write may have been done.
                 steps += answer.outcome is answers.Outcome.UNCERTAIN
                 said = answer.said
                 time.sleep(random.uniform(*_PAUSES))
@@ -324,8 +322,8 @@ class _Healing:
             self, look: _Look, inventory: Mapping[str, Mapping[str, Any]],
             wanted: Mapping[str,
                             placement.AllocationRequest]) -> answers.Answer:
-        # NOTE: this names the generation of the provider, which every write
-        # raises; that of a consumer may repeat after it is deleted.
+        # NOTE: the generation of a consumer may repeat after its deletion;
+        # that of the provider, which every write raises, does not.
         return self._client.reshape(look.view.node.uuid, look.generation,
                                     inventory, wanted)
 
