@@ -56,8 +56,8 @@ class _Part(feature.Part):
                     else announce.LEASE_UPDATE, write.after, reason)
         for number, pair in enumerate(self.change.of_reservations):
             if number or not self.change.undone:
-                self._tell_of(pair)
-        self._tell_of_lost()
+                self._notify_of_reservation(pair)
+        self._notify_of_lost()
         for event in self.change.events:
             if isinstance(event, change_module.Rehoused):
                 self._tell_rehoused(event)
@@ -68,8 +68,9 @@ class _Part(feature.Part):
                 else:
                     announcer.tell_lease(*event.notified)
 
-    def _tell_of(self, write: change_module.Write[node_reservation.Reservation]
-                 ) -> None:
+    def _notify_of_reservation(
+            self, write: change_module.Write[node_reservation.Reservation]
+            ) -> None:
         """Notify of a reservation that was made, changed or ended."""
         announcer = self.engine.announcer
         if write.cause is change_module.Cause.USED:
@@ -81,7 +82,7 @@ class _Part(feature.Part):
             announcer.tell(announce.CREATE if write.before is None
                            else announce.UPDATE, write.after, write.reason)
 
-    def _tell_of_lost(self) -> None:
+    def _notify_of_lost(self) -> None:
         """Notify of leases that have lost a node and get no other one."""
         lost = {row.reservation_id for row in self.change.difference.lost}
         if lost:

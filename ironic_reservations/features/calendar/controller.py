@@ -80,7 +80,7 @@ class CalendarController(rest.Controller):
             tag = _tag(self._calendars.sequence(wanted, viewer), *asked)
             if conditional.has(call.environ, tag):
                 return conditional.unchanged(tag)
-        found = self._calendars.look(wanted, viewer)
+        found = self._calendars.read(wanted, viewer)
         return conditional.answer(
             call.environ, _tag(found.sequence, *asked),
             {'calendar': self._document(call, wanted, viewer, found, rack)})

@@ -122,19 +122,19 @@ class Calendars:
         """
         if wanted.nodes is not None:
             # The nodes that are shown depend on the projects of their leases.
-            return self.look(wanted, viewer).sequence
+            return self.read(wanted, viewer).sequence
         _check(wanted)
         return retry.until_committed(functools.partial(
             self._sequence, wanted, viewer))
 
-    def look(self, wanted: calendar.CalendarRequest,
+    def read(self, wanted: calendar.CalendarRequest,
              viewer: calendar.Viewer) -> Found:
         """Return the contents for one viewer.
 
         :raises InvalidValue: the window is not valid.
         """
         _check(wanted)
-        return retry.until_committed(functools.partial(self._look, wanted,
+        return retry.until_committed(functools.partial(self._read, wanted,
                                                        viewer))
 
     def _sequence(self, wanted: calendar.CalendarRequest,
@@ -150,7 +150,7 @@ class Calendars:
         return _sequence(snapshot, _only(generations, on_nodes),
                          _loan(snapshot, wanted, viewer))
 
-    def _look(self, wanted: calendar.CalendarRequest,
+    def _read(self, wanted: calendar.CalendarRequest,
               viewer: calendar.Viewer) -> Found:
         snapshot = self._snapshot()
         page, more = self._page(snapshot, wanted, viewer)

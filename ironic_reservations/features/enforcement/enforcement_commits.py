@@ -114,7 +114,7 @@ def _terms(lease: leases.Lease,
             'instances': instances, 'resources': resources}
 
 
-def _entry(told: db_terms.SentTerms, before: dict[str, Any] | None,
+def _entry(sent: db_terms.SentTerms, before: dict[str, Any] | None,
            after: dict[str, Any] | None, lease: leases.Lease | None,
            now: datetime.datetime) -> notices.Notice:
     """Return the body of an entry."""
@@ -130,12 +130,12 @@ def _entry(told: db_terms.SentTerms, before: dict[str, Any] | None,
         ended_at = min(end, now).isoformat()
     return notices.Notice(
         ident, ident, notices.Channel.ENFORCEMENT, _TARGET, kind,
-        told.lease_id, told.project_id, told.user_id, {
+        sent.lease_id, sent.project_id, sent.user_id, {
             'id': ident, 'type': kind.value.removeprefix('commit_'),
-            'sequence': told.sequence, 'timestamp': now.isoformat(),
-            'lease_id': told.lease_id, 'project_id': told.project_id,
-            'user_id': told.user_id, 'before': before, 'after': after,
-            'ended_at': ended_at}, now, sequence=told.sequence)
+            'sequence': sent.sequence, 'timestamp': now.isoformat(),
+            'lease_id': sent.lease_id, 'project_id': sent.project_id,
+            'user_id': sent.user_id, 'before': before, 'after': after,
+            'ended_at': ended_at}, now, sequence=sent.sequence)
 
 
 def catch_up(engine: Engine, goes_on: Callable[[], bool]) -> None:

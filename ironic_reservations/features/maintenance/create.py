@@ -55,7 +55,7 @@ from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 
 #: The maximum number of nodes in a sentence.
-_TOLD = 20
+_NAMED = 20
 _TOO_LATE = datetime.datetime(instants.LAST_YEAR + 1, 1, 1,
                               tzinfo=datetime.UTC)
 #: All nodes, and the hosts by their nodes.
@@ -215,7 +215,7 @@ class _Plan:
         self._snapshot = engine.snapshots.snapshot(
             engine.database, self._now,
             () if others is None else others.wanted.values())
-        self._ground = holdings_module.look(engine, self._snapshot, nodes)
+        self._ground = holdings_module.read(engine, self._snapshot, nodes)
         each = [self._window(ident, node.uuid, start) for node in nodes]
         self._window_of = {one.node_uuid: one for one in each}
         self._homes = self._find_homes(others)
@@ -243,7 +243,7 @@ class _Plan:
             if missing:
                 raise errors.InvalidValue(
                     'nodes: there is no node '
-                    + ', '.join(missing[:_TOLD])
+                    + ', '.join(missing[:_NAMED])
                     + '. Send names or UUIDs of nodes; a node that has just '
                       'been enrolled is known within seconds, and compute '
                       'hosts of Nova have no maintenance in Ironic.')
@@ -321,10 +321,10 @@ class _Plan:
         holdings = self._ground
         bound = [each for uuid, there in holdings.bound.items()
                  for each in there if self._concerns(each, uuid)]
-        told: list[reasons.Reason] = []
+        refusals: list[reasons.Reason] = []
         for uuid, windows in holdings.windows.items():
             own = self._window_of[uuid]
-            told.extend(reasons.Reason(
+            refusals.extend(reasons.Reason(
                 uuid, reasons.MAINTENANCE,
                 f'is in the maintenance window {each.window_id} until '
                 f'{time_text.moment(each.ends_at)}', each.ends_at)
@@ -332,8 +332,8 @@ class _Plan:
                 and (each.late(self._now) or each.ends_at > own.starts_at))
         if not self._request.force:
             if not self._request.drain:
-                told.extend(map(_why_bound, bound))
-            told.extend(reasons.Reason(
+                refusals.extend(map(_why_bound, bound))
+            refusals.extend(reasons.Reason(
                 row.node_uuid, reasons.PROMISED,
                 'is promised to a lease from '
                 f'{time_text.moment(row.starts_at)} '
@@ -347,7 +347,7 @@ class _Plan:
                 *self._window_of, *(each.row.node_uuid for each in moves)})
         return Planned(window, bound, moves,
                        [Booked(row) for row in self._homes.stays],
-                       [each.as_dict() for each in told],
+                       [each.as_dict() for each in refusals],
                        {key: each.id for key, each in named.items()},
                        lease_rehearsal.slid(self._homes.slid))
 
@@ -386,17 +386,17 @@ class _Plan:
 
         :raises MaintenanceRefused: it was; with ``reasons``.
         """
-        told = self.made.reasons
-        if told:
+        refusals = self.made.reasons
+        if refusals:
             raise errors.MaintenanceRefused(
                 'Nothing was booked: ' + '; '.join(
                     f'node {self.named(each["node_uuid"])} {each["detail"]}'
-                    for each in told[:_TOLD])
-                + ('.' if len(told) <= _TOLD else
-                   f'; and {len(told) - _TOLD} more.')
+                    for each in refusals[:_NAMED])
+                + ('.' if len(refusals) <= _NAMED else
+                   f'; and {len(refusals) - _NAMED} more.')
                 + ' Choose another time or other nodes; send "drain" to wait '
                   'for leases that have started, or "force" to book the nodes '
-                  'nevertheless.', reasons=list(told))
+                  'nevertheless.', reasons=list(refusals))
 
     def change(self, known: request_keys.Known | None) -> change.Change:
         """Return the change that books the window and makes room for it."""
@@ -420,11 +420,11 @@ class _Plan:
 def _why_bound(bound: holdings_module.Bound) -> reasons.Reason:
     until = ('' if bound.until is None
              else f' until {time_text.moment(bound.until)}')
-    code, told = {
+    code, text = {
         holdings_module.Kind.LEASE: (reasons.LEASED, f'is leased{until}'),
         holdings_module.Kind.RESERVATION: (
             reasons.RESERVED, f'is reserved{until or " and in use"}'),
         holdings_module.Kind.INSTANCE: (
             reasons.INSTANCE_BOUND, 'is used without a lease'),
     }[bound.kind]
-    return reasons.Reason(bound.node_uuid, code, told, bound.until)
+    return reasons.Reason(bound.node_uuid, code, text, bound.until)

@@ -63,7 +63,7 @@ def _move(engine: Engine, there: maintenance.NodeWindow,
         (window,) = db_maintenance.read(connection, (there.window_id,))
     if uuid not in nodes or there not in window.nodes:
         return
-    found = holdings.look(engine, engine.snapshots.snapshot(
+    found = holdings.read(engine, engine.snapshots.snapshot(
         engine.database, now), [nodes[uuid]])
     margin = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)
     start = max(wanted, now)

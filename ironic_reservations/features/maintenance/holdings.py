@@ -83,7 +83,7 @@ class Holdings:
     seen: seen_module.Seen
 
 
-def look(engine: Engine, snapshot: snapshots.Snapshot,
+def read(engine: Engine, snapshot: snapshots.Snapshot,
          nodes: Sequence[mirrored_node.Node]) -> Holdings:
     """Read the holders and bookings of nodes.
 

@@ -187,7 +187,7 @@ class _Sync:
             each.window_id for each in standing.get(uuid, ())
             if each.written and each.window_id != self._there.window_id}
 
-    def _look_again(self, act: in_flight.Act) -> None:
+    def _check_unchanged(self, act: in_flight.Act) -> None:
         """Check that the maintenance of the node was not changed by others.
 
         The guard checks this again, but not every Ironic API has a guard.
@@ -218,14 +218,14 @@ class _Sync:
         if node_condition.occupied(shown) or node_condition.coming(shown):
             return True
         snapshot = engine.snapshots.snapshot(engine.database, now)
-        return any(each.begun for each in holdings_module.look(
+        return any(each.begun for each in holdings_module.read(
             engine, snapshot, [node]).bound[node.uuid])
 
     def _set(self, node: mirrored_node.Node, reason: str) -> None:
         act = in_flight.Act.SET_MAINTENANCE
 
         def send(token: str) -> None:
-            self._look_again(act)
+            self._check_unchanged(act)
             self._ironic.set_maintenance(node.uuid, reason, token)
         tickets.send(self._engine, self._issue(node, State.STARTING, act),
                      send)
@@ -239,7 +239,7 @@ class _Sync:
             act = in_flight.Act.CLEAR_MAINTENANCE
 
             def send(token: str) -> None:
-                self._look_again(act)
+                self._check_unchanged(act)
                 self._ironic.clear_maintenance(node.uuid, token)
             tickets.send(self._engine,
                          self._issue(node, self._there.state, act), send)

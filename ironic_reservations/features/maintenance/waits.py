@@ -58,13 +58,13 @@ def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
         named = lease_names.read(connection, late)
     snapshot = engine.snapshots.snapshot(engine.database, now)
     bound = ({uuid: [each for each in there if each.begun]
-              for uuid, there in holdings.look(
+              for uuid, there in holdings.read(
                   engine, snapshot, list(nodes.values())).bound.items()}
              if window.drain else {})
     found = {}
     for uuid, node in nodes.items():
         has = bound.get(uuid, ())
-        reason = (_who(has[0], named) if has
+        reason = (_holder(has[0], named) if has
                   else _work(node, window.drain))
         if reason is not None:
             found[uuid] = Wait(reason, late[uuid].starts_at,
@@ -72,8 +72,8 @@ def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
     return found
 
 
-def _who(bound: holdings.Bound,
-         named: Mapping[str, leases.NamedLease]) -> str:
+def _holder(bound: holdings.Bound,
+            named: Mapping[str, leases.NamedLease]) -> str:
     """Return a description of the holder of a node."""
     if bound.kind is holdings.Kind.LEASE:
         lease = named.get(bound.reservation_id or '')

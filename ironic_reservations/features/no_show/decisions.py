@@ -75,7 +75,7 @@ class Seat:
     arrived_at: datetime.datetime | None
 
     @property
-    def told_at(self) -> datetime.datetime | None:
+    def warning_at(self) -> datetime.datetime | None:
         """The time of the warning, if it is still valid.
 
         A warning is void if the node could not be deployed since.
@@ -116,10 +116,10 @@ def judge(seats: Collection[Seat], terms: Terms,
         if released >= every:
             return Verdict(release=released)
         # No warning while another node prevents the release of the lease.
-        told = {each.booking_uuid for each in seats
-                if each.told_at is not None and _idle(each, terms)}
+        notified = {each.booking_uuid for each in seats
+                    if each.warning_at is not None and _idle(each, terms)}
         return Verdict(warn=warned) if warned and (
-            warned | told >= every) else NOTHING
+            warned | notified >= every) else NOTHING
     return Verdict(warned, released)
 
 
@@ -135,7 +135,7 @@ def _warned(seat: Seat, terms: Terms, now: datetime.datetime) -> bool:
     if not _idle(seat, terms) or time is None or seat.usable_since is None:
         return False
     notice = terms.notice(time)
-    return (bool(notice) and seat.told_at is None
+    return (bool(notice) and seat.warning_at is None
             and seat.usable_since + datetime.timedelta(
                 seconds=time - notice) <= now)
 
@@ -158,5 +158,5 @@ def release_at(seat: Seat, terms: Terms) -> datetime.datetime | None:
     if not notice:
         return at
     # After a late delivery of the warning, the release is later, too.
-    return None if seat.told_at is None or seat.arrived_at is None else max(
+    return None if seat.warning_at is None or seat.arrived_at is None else max(
         at, seat.arrived_at + datetime.timedelta(seconds=notice))

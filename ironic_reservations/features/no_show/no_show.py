@@ -59,7 +59,7 @@ LOG = log.getLogger(__name__)
 
 _ENDING = leases.BookingState.ENDING
 #: The name of the passes in the table of observations.
-_LOOK = 'no_show'
+_PASSES = 'no_show'
 #: The maximum number of nodes in a notice: MariaDB stores 64 KiB of it.
 _NAMED = 100
 
@@ -92,7 +92,7 @@ def wake(engine: Engine) -> None:
     if allowed is None:
         return
     now = engine.clock()
-    unbroken = _look(engine, now)
+    unbroken = _record_pass(engine, now)
     with engine.database.read() as connection:
         due = db_no_shows.read_due(connection, allowed, now, unbroken)
         found = (_read(engine, connection, due, unbroken) if due else {})
@@ -104,13 +104,13 @@ def wake(engine: Engine) -> None:
             db_lease_work.wake(connection, nodes, now)
 
 
-def _look(engine: Engine, now: datetime.datetime) -> datetime.datetime:
+def _record_pass(engine: Engine, now: datetime.datetime) -> datetime.datetime:
     """Write the nodes that can be deployed now, and the time of the pass.
 
     :returns: the time since which there has been no break.
     """
     with engine.database.read() as connection:
-        before = db_observations.read(connection, _LOOK)
+        before = db_observations.read(connection, _PASSES)
         begun = db_no_shows.read_begun(connection, now)
         over = db_no_shows.read_over(connection)
     unbroken = None if before is None else before.unbroken(
@@ -118,7 +118,7 @@ def _look(engine: Engine, now: datetime.datetime) -> datetime.datetime:
     after = db_observations.Observation(unbroken or now, now)
     try:
         with engine.database.write() as connection:
-            db_observations.write(connection, _LOOK, before, after)
+            db_observations.write(connection, _PASSES, before, after)
             db_no_shows.finish(connection, over)
             db_no_shows.begin(connection, begun, now)
     except db_connection.Conflict:
@@ -177,10 +177,10 @@ def watch(context: lease_context.Context,
     there = {booking.uuid: booking for booking in lease.bookings
              if booking.state is not _ENDING}
     with engine.database.read() as connection:
-        looked = seen.read(connection, {booking.node_uuid for booking
-                                        in there.values()})
-        look = db_observations.read(connection, _LOOK)
-        unbroken = None if look is None else look.unbroken(
+        known = seen.read(connection, {booking.node_uuid for booking
+                                       in there.values()})
+        last = db_observations.read(connection, _PASSES)
+        unbroken = None if last is None else last.unbroken(
             now, gap(engine.conf))
         if unbroken is None:
             # Passes were missed; the next one records the break.
@@ -203,12 +203,12 @@ def watch(context: lease_context.Context,
         else dataclasses.replace(each, deployable=(
             each.booking_uuid in deployable)) for each in seats], allowed, now)
     if verdict.warn:
-        _warn(context, lease, looked,
+        _warn(context, lease, known,
               [there[uuid] for uuid in verdict.warn], now,
               _released_at(seats, verdict.warn, allowed, now))
         return lease_context.Outcome(changed=True)
     if verdict.release:
-        _release(context, lease, looked,
+        _release(context, lease, known,
                  [there[uuid] for uuid in verdict.release], now)
         return lease_context.Outcome(changed=True)
     return lease_context.Outcome()
@@ -239,11 +239,11 @@ def _released_at(seats: Collection[no_show.Seat], warned: Collection[str],
 
 
 def _warn(context: lease_context.Context, lease: leases.Lease,
-          looked: seen.Seen, bookings: Collection[leases.NodeBooking],
+          known: seen.Seen, bookings: Collection[leases.NodeBooking],
           now: datetime.datetime, released_at: datetime.datetime) -> None:
     told = _only(lease, {each.uuid for each in bookings})
     context.commit(
-        lease, lease, looked.only({booking.node_uuid for booking in bookings}),
+        lease, lease, known.only({booking.node_uuid for booking in bookings}),
         now, statements=[functools.partial(
             db_bookings.update_warned, bookings=bookings, warned_at=now)],
         events=[change.Concern(
@@ -262,7 +262,7 @@ def _warn(context: lease_context.Context, lease: leases.Lease,
 
 
 def _release(context: lease_context.Context, lease: leases.Lease,
-             looked: seen.Seen, bookings: Collection[leases.NodeBooking],
+             known: seen.Seen, bookings: Collection[leases.NodeBooking],
              now: datetime.datetime) -> None:
     gone = {each.uuid for each in bookings}
     left = any(booking.uuid not in gone and booking.state is not _ENDING
@@ -274,7 +274,7 @@ def _release(context: lease_context.Context, lease: leases.Lease,
             for each in bookings})
     context.commit(
         lease, after,
-        looked.only({booking.node_uuid for booking in bookings}), now, events=[
+        known.only({booking.node_uuid for booking in bookings}), now, events=[
             change.Unused(lease, bookings),
             change.Concern(
                 after, announce.NO_SHOW,

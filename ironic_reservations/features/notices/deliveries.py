@@ -73,7 +73,7 @@ def deliver(engine: Engine, receiver: Receiver,
     :returns: the number of notices that the receiver has accepted.
     :raises Conflict: another process has claimed one of them.
     """
-    outbox_claims.let_go(engine)
+    outbox_claims.release_own(engine)
     taken = 0
     while goes_on():
         sent, more = _batch(engine, receiver, goes_on)

@@ -131,4 +131,4 @@ class Notices(feature.Feature):
 
     def stop(self, engine: Engine) -> None:
         """Release the claims of this process on notices."""
-        outbox_claims.let_go(engine, at_once=True)
+        outbox_claims.release_own(engine, at_once=True)

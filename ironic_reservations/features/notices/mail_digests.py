@@ -59,7 +59,7 @@ def send(engine: Engine, goes_on: Callable[[], bool]) -> int:
     :returns: the number of mails that the server has accepted.
     :raises Conflict: another process has claimed one of them.
     """
-    outbox_claims.let_go(engine)
+    outbox_claims.release_own(engine)
     with engine.database.read() as connection:
         persons = db_outbox.read_persons(connection, engine.clock())
     taken = 0
@@ -116,32 +116,32 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
     return outcome is notices.Outcome.DELIVERED
 
 
-def _mail(engine: Engine, told: Sequence[notices.Notice], left: int,
+def _mail(engine: Engine, mailed: Sequence[notices.Notice], left: int,
           now: datetime.datetime) -> notices.Outcome:
     """Send a mail.
 
     :returns: the outcome for its notices.
     """
     options = engine.conf.notices
-    user_id = told[0].user_id
+    user_id = mailed[0].user_id
     address = (None if user_id is None
                else mail_addresses.find(engine.conf, user_id))
     if address is None:
         LOG.info('The user %s has no address to which %d notices could be '
-                 'mailed', user_id, len(told))
+                 'mailed', user_id, len(mailed))
         return notices.Outcome.NO_ADDRESS
     message = email.message.EmailMessage()
     try:
         message['From'] = options.mail_from
         message['To'] = address
         message['Subject'], text = notice_text.digest(
-            engine.conf, list(told), left)
+            engine.conf, list(mailed), left)
     except ValueError as exc:
         raise mail.Unsent(f'the mail cannot be written: {exc}') from exc
     message['Date'] = email.utils.format_datetime(now)
     # The same id if the same notices are mailed again.
     message['Message-ID'] = '<{}@{}>'.format(
-        hashlib.sha256(' '.join(sorted(each.id for each in told)).encode()
+        hashlib.sha256(' '.join(sorted(each.id for each in mailed)).encode()
                        ).hexdigest()[:40], 'ironic-reservations')
     message['Auto-Submitted'] = 'auto-generated'
     message.set_content(text)
@@ -169,10 +169,10 @@ def _server(engine: Engine) -> mail.Server:
 
 def _put_off(engine: Engine, batch: outbox_claims.Batch,
              complaint: str) -> None:
-    told = batch.notices
+    mailed = batch.notices
     wait = lease_cycle.backoff(
-        max(each.attempts for each in told) + 1,
+        max(each.attempts for each in mailed) + 1,
         engine.conf.notices.max_backoff, random.random())
     LOG.warning('%d notices to the user %s will be mailed again in %.0f s: '
-                '%s', len(told), told[0].user_id, wait, complaint)
-    outbox_claims.put_off(engine, batch, told, wait, complaint)
+                '%s', len(mailed), mailed[0].user_id, wait, complaint)
+    outbox_claims.put_off(engine, batch, mailed, wait, complaint)

@@ -63,7 +63,7 @@ def drop(engine: Engine, batch: Batch,
     """Release claims now, or as soon as the database answers."""
     _put_aside(engine, [each.id for each in unsent], batch.token, batch.ttl,
                wait=0)
-    let_go(engine)
+    release_own(engine)
 
 
 def put_off(engine: Engine, batch: Batch, unsent: Collection[notices.Notice],
@@ -105,7 +105,7 @@ def finish(engine: Engine, batch: Batch, sent: Collection[notices.Notice],
     retry.until_committed(mark, repeatable=True)
 
 
-def let_go(engine: Engine, at_once: bool = False) -> None:
+def release_own(engine: Engine, at_once: bool = False) -> None:
     """Release the remaining claims of this process.
 
     :param at_once: whether to release all claims, since the process is ending.

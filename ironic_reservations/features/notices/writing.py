@@ -61,10 +61,10 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
         return
     ident = notice_id(lease.id, kind, occurrence
                       or f'generation {lease.generation}')
-    told = _payload(ident, kind, lease, now, reason, details)
+    payload = _payload(ident, kind, lease, now, reason, details)
     db_outbox.insert(connection, [notices.Notice(
         row_id(ident, channel, one), ident, channel, one, kind, lease.id,
-        lease.project_id, lease.user_id, told, now) for channel, one in to])
+        lease.project_id, lease.user_id, payload, now) for channel, one in to])
 
 
 def notice_id(lease_id: str, kind: Kind, occurrence: str) -> str:

@@ -157,12 +157,12 @@ def write(engine: Engine, connection: sa.Connection,
         connection, notices.Kind.ASKED_BACK,
         {each.lease.id for each in lessees}, now - notice_quota.DAY))
     cleaning = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)
-    told = []
+    notified = []
     for each in lessees:
         if written[each.lease.id] >= notice_quota.A_DAY:
             continue
         written[each.lease.id] += 1
-        told.append(each)
+        notified.append(each)
         until = each.since - cleaning
         count = len(each.nodes)
         notices.write(
@@ -173,17 +173,17 @@ def write(engine: Engine, connection: sa.Connection,
             f'asked back by {each.owner} for {each.since.isoformat()}',
             nodes=count, node_uuids=list(each.nodes[:_NAMED]),
             back_at=each.since.isoformat(), extend_until=until.isoformat())
-    return told
+    return notified
 
 
-def tell(engine: Engine, lessees: Iterable[Lessee],
-         now: datetime.datetime) -> None:
+def notify(engine: Engine, lessees: Iterable[Lessee],
+           now: datetime.datetime) -> None:
     """Send the notifications, after the transaction.
 
     :param lessees: the result of :func:`write`.
     """
     for each in lessees:
-        if engine.asked_back.may_tell(each.lease.id, now):
+        if engine.asked_back.may_notify(each.lease.id, now):
             engine.announcer.tell_lease(announce.LEASE_UPDATE, each.lease,
                                         announce.ASKED_BACK)
 

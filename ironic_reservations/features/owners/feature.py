@@ -45,7 +45,7 @@ class _Part(feature.Part):
 
     def committed(self) -> None:
         """Send the notifications."""
-        asked_back.tell(self.engine, self.notified, self.change.planned_at)
+        asked_back.notify(self.engine, self.notified, self.change.planned_at)
 
 
 class Owners(feature.Feature):

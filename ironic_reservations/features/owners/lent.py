@@ -46,9 +46,9 @@ def read(engine: Engine, found: Collection[leases.Lease]
         instants.instant(engine.clock()),
         conf.owner_notice * instants.SECOND)) - datetime.timedelta(
             seconds=conf.cleaning_time)
-    told = {lease.id: {
+    ends = {lease.id: {
         booking.node_uuid: max(until, lease.end)
         for booking in lease.bookings
         if owners.get(booking.node_uuid) not in (None, lease.project_id)}
         for lease in found}
-    return {ident: lent for ident, lent in told.items() if lent}
+    return {ident: lent for ident, lent in ends.items() if lent}

@@ -39,7 +39,7 @@ class NoticeQuota:
         """Return the number of leases that are remembered."""
         return len(self._times)
 
-    def may_tell(self, lease_id: str, now: datetime.datetime) -> bool:
+    def may_notify(self, lease_id: str, now: datetime.datetime) -> bool:
         """Count one more notification, unless there were too many.
 
         :returns: whether it may be sent.

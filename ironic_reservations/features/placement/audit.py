@@ -93,7 +93,7 @@ def audit(engine: Engine, everything: bool = False) -> Report:
     now: _Seen = {}
     in_work = 0
     for uuid in suspects:
-        view = look(engine, uuid, hosts[uuid].exclusive)
+        view = check_host(engine, uuid, hosts[uuid].exclusive)
         differences = hold_audit.compare(view)
         found += differences
         in_work += bool(view.in_work)
@@ -112,7 +112,7 @@ def audit(engine: Engine, everything: bool = False) -> Report:
                   len(suspects), in_work, tuple(found))
 
 
-def look(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
+def check_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
     """Check one host.
 
     :param exclusive: whether it is, or was, a node of Ironic.

@@ -96,7 +96,7 @@ class Result:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Look:
+class _Observed:
     """The state of a node, and the generations for changing it.
 
     :ivar others: the consumers of the node, except the instance and our holds.
@@ -151,7 +151,7 @@ def heal(engine: Engine, there: Iterable[mirrored_node.Node], apply: bool,
     if not apply:
         for node in there:
             yield _result(node, class_heal.judge(
-                _look(engine, node, skip_unallocated).view))
+                _observe(engine, node, skip_unallocated).view))
         return
     _claim(engine, owner)
     healing = _Healing(engine, owner, skip_unallocated)
@@ -190,8 +190,8 @@ def _drop(engine: Engine, owner: str) -> None:
     retry.until_committed(attempt)
 
 
-def _look(engine: Engine, node: mirrored_node.Node,
-          skip_unallocated: bool) -> _Look:
+def _observe(engine: Engine, node: mirrored_node.Node,
+             skip_unallocated: bool) -> _Observed:
     client = hold_calls.client(engine)
     there = client.inventories(node.uuid)
     on_node = dict((client.consumers_on(node.uuid) or {})
@@ -206,7 +206,7 @@ def _look(engine: Engine, node: mirrored_node.Node,
     ours = frozenset(each for each in on_node if consumers.is_ours(each))
     others = {each: client.consumer(each) for each
               in on_node.keys() - ours - {node.instance_uuid}}
-    return _Look(class_heal.View(
+    return _Observed(class_heal.View(
         node, None if there is None else there.by_class, on_node,
         elsewhere=bool(instance.allocations.keys() - {node.uuid}), ours=ours,
         given=frozenset(each for each, there in others.items()
@@ -247,8 +247,8 @@ class _Healing:
         self._empty = None
         steps, said = 0, ''
         for _ in range(_ROUNDS):
-            look = _look(self._engine, node, self._skip_unallocated)
-            verdict = class_heal.judge(look.view)
+            seen = _observe(self._engine, node, self._skip_unallocated)
+            verdict = class_heal.judge(seen.view)
             if steps or isinstance(verdict.what, _Step):
                 # After Placement and the last step, to notice a deleted
                 # instance.
@@ -263,14 +263,14 @@ class _Healing:
             if not isinstance(verdict.what, _Step):
                 return _result(node, verdict, steps)
             _claim(self._engine, self._owner)
-            answer = self._take(verdict.what, verdict.consumer, look)
+            answer = self._take(verdict.what, verdict.consumer, seen)
             if answer.outcome is answers.Outcome.REFUSED:
                 raise errors.PlacementUnavailable(answer.said)
             if answer.done:
                 steps += 1
             elif (answer.outcome is answers.Outcome.UNCERTAIN
                   and verdict.what is _Step.RESHAPE
-                  and not look.instance.allocations):
+                  and not seen.instance.allocations):
                 self.uncertain = True
                 return Result(
                     node, Outcome.LEFT, class_heal.Reason.IN_WORK.value,
@@ -291,27 +291,27 @@ class _Healing:
         return self._engine.ironic.node(node.uuid)
 
     def _take(self, step: class_heal.Step, consumer: str | None,
-              look: _Look) -> answers.Answer:
+              seen: _Observed) -> answers.Answer:
         if step is _Step.OPEN:
             return self._client.put_inventories(
-                look.view.node.uuid, look.generation,
-                class_heal.published(look.view))
-        if step is _Step.TAKE_BACK:
+                seen.view.node.uuid, seen.generation,
+                class_heal.published(seen.view))
+        if step is _Step.REMOVE:
             assert consumer is not None
-            return self._reshape_to(look, class_heal.published(look.view), {
-                consumer: _wanted(look, step, look.others[consumer])})
-        return self._reshape(look)
+            return self._reshape_to(seen, class_heal.published(seen.view), {
+                consumer: _wanted(seen, step, seen.others[consumer])})
+        return self._reshape(seen)
 
-    def _reshape(self, look: _Look) -> answers.Answer:
-        node = look.view.node
+    def _reshape(self, seen: _Observed) -> answers.Answer:
+        node = seen.view.node
         assert node.instance_uuid is not None
         made = self._client.ensure_class(
             flavors.class_of_node(node.resource_class))
         if not made.done:
             return made
-        fresh = not look.instance.allocations
-        wanted = _wanted(look, _Step.RESHAPE, look.instance)
-        answer = self._reshape_to(look, class_heal.reshaped(look.view), {
+        fresh = not seen.instance.allocations
+        wanted = _wanted(seen, _Step.RESHAPE, seen.instance)
+        answer = self._reshape_to(seen, class_heal.reshaped(seen.view), {
             node.instance_uuid: dataclasses.replace(
                 wanted, generation=self._empty) if fresh else wanted})
         if fresh and answer.outcome is answers.Outcome.CONSUMER_CHANGED:
@@ -319,23 +319,23 @@ class _Healing:
         return answer
 
     def _reshape_to(
-            self, look: _Look, inventory: Mapping[str, Mapping[str, Any]],
+            self, seen: _Observed, inventory: Mapping[str, Mapping[str, Any]],
             wanted: Mapping[str,
                             placement.AllocationRequest]) -> answers.Answer:
         # NOTE: the generation of a consumer may repeat after its deletion;
         # that of the provider, which every write raises, does not.
-        return self._client.reshape(look.view.node.uuid, look.generation,
+        return self._client.reshape(seen.view.node.uuid, seen.generation,
                                     inventory, wanted)
 
 
-def _wanted(look: _Look, step: class_heal.Step,
+def _wanted(seen: _Observed, step: class_heal.Step,
             there: placement.Consumer) -> placement.AllocationRequest:
     """Return the allocations of a consumer after a step."""
-    node = look.view.node
+    node = seen.view.node
     wanted = {provider: dict(resources) for provider, resources
               in there.allocations.items()}
     wanted[node.uuid] = class_heal.allocation(
-        look.view, step, wanted.get(node.uuid, {}))
+        seen.view, step, wanted.get(node.uuid, {}))
     return placement.AllocationRequest(
         {provider: resources for provider, resources in wanted.items()
          if resources},

@@ -59,8 +59,8 @@ def child_of(host: str) -> str:
     return str(uuid_module.uuid5(_NAMESPACE, host))
 
 
-def look(engine: Engine, wanted: machine.Desired,
-         hosts: Iterable[str] = ()) -> machine.Seen:
+def observe(engine: Engine, wanted: machine.Desired,
+            hosts: Iterable[str] = ()) -> machine.Seen:
     """Return the state of a lease reservation in Placement and Nova.
 
     :param hosts: further hosts to read.

@@ -89,7 +89,7 @@ def bring(engine: Engine, wanted: machine.Desired,
     hosts: frozenset[str] = frozenset()
     failures: list[_Failure] = []
     for _ in range(_ROUNDS):
-        seen = calls.look(engine, wanted, hosts)
+        seen = calls.observe(engine, wanted, hosts)
         left = machine.steps(wanted, seen, slots)
         if not left:
             return Result(tuple(machine.waits(wanted, seen)))

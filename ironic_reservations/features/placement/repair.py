@@ -71,8 +71,8 @@ def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
         # The server belongs to its owner.
         return Repair(difference, False, difference.detail)
     try:
-        view = placement_audit.look(engine, difference.node_uuid,
-                                    not difference.shared)
+        view = placement_audit.check_host(engine, difference.node_uuid,
+                                          not difference.shared)
         if difference not in hold_audit.compare(view):
             return Repair(difference, not view.in_work, (
                 'Another process is changing it.' if view.in_work else ''))

@@ -48,7 +48,7 @@ from ironic_reservations.planner import pick
 
 #: The number and the length in seconds of the waits of a repeated request for
 #: an earlier one that is holding the node.
-_LOOKS = 20
+_WAITS = 20
 _PAUSE = 0.05
 
 _Verdict = hold_cases.Verdict
@@ -99,7 +99,7 @@ def ensure(engine: Engine,
     """
     if reservation.state is not node_reservation.State.RESERVED:
         return None
-    for _ in range(_LOOKS):
+    for _ in range(_WAITS):
         with engine.database.read() as connection:
             still = db_reservations.read_by_uuid(connection,
                                                  reservation.uuid)
@@ -205,7 +205,7 @@ def _obstacle(result: hold_cases.Result,
               node_uuid: str) -> reasons.Reason | None:
     if result.verdict in (_Verdict.HELD, _Verdict.INSTANCE):
         return None
-    told = {
+    sentences = {
         _Verdict.TAKEN: 'is held in Placement by '
                         + ', '.join(result.consumers),
         _Verdict.CLOSED: 'is closed in Placement, so that Nova offers it to '
@@ -214,4 +214,4 @@ def _obstacle(result: hold_cases.Result,
                           + result.said.rstrip('.'),
         _Verdict.BUSY: 'is being changed in Placement by another request'}
     return reasons.Reason(node_uuid, _CODES[result.verdict],
-                          told[result.verdict])
+                          sentences[result.verdict])

@@ -26,5 +26,5 @@ class Queue(feature.Feature):
 
     def dates(self, engine: Engine) -> Iterable[feature.DatesTask]:
         """Return the task that moves leases to earlier starts."""
-        return [(lambda goes_on: pull.pull(engine, goes_on),
+        return [(lambda goes_on: pull.move_earlier(engine, goes_on),
                  engine.conf.leases.queue_interval)]

@@ -44,7 +44,8 @@ LOG = log.getLogger(__name__)
 
 
 
-def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True) -> int:
+def move_earlier(engine: Engine,
+                 goes_on: Callable[[], bool] = lambda: True) -> int:
     """Move queued leases to an earlier start where possible.
 
     All of them are planned, since a project with many leases that cannot start
@@ -55,7 +56,7 @@ def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True) -> int:
     """
     with engine.database.snapshot() as connection:
         waiting = db_open_dates.read_waiting(connection, engine.clock())
-    pulled = 0
+    earlier = 0
     for lease_id in waiting:
         if not goes_on():
             break
@@ -67,8 +68,8 @@ def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True) -> int:
             # The next pass tries again.
             LOG.debug('The lease %s starts no earlier yet: %s', lease_id, exc)
             continue
-        pulled += moved
-    return pulled
+        earlier += moved
+    return earlier
 
 
 def _plan(engine: Engine, lease_id: str) -> change.Planned[bool]:

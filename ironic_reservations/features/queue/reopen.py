@@ -64,14 +64,14 @@ def reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
     if start < first or start + length > latest:
         start = max(first, now)
     request_checks.check_window(allowed, start, start + length, now)
-    told = lease.before_end
-    if told is not None and length != lease.end - lease.start:
-        told = max(lease.start,
-                   lease.start + length - (lease.end - told))
+    warned_at = lease.before_end
+    if warned_at is not None and length != lease.end - lease.start:
+        warned_at = max(lease.start,
+                        lease.start + length - (lease.end - warned_at))
     after = dataclasses.replace(
-        lease, end=lease.start + length, before_end=told,
+        lease, end=lease.start + length, before_end=warned_at,
         between=request_checks.between(conf, first, flexible),
-        events=lease_dates.events(lease, lease.start, told,
+        events=lease_dates.events(lease, lease.start, warned_at,
                                   lease.start + length, now))
     after = lease_dates.starting_at(after, start, now)
     if dataclasses.replace(after, updated_at=lease.updated_at) == lease:

@@ -157,7 +157,7 @@ class CalendarApp:
         if value is None:
             value = begun = self._strategy.begin()
         try:
-            session = self._strategy.look(value, _alone(environ))
+            session = self._strategy.authenticate(value, _alone(environ))
         except errors.SessionEnded:
             # No error: the page asks whether it has a session.
             gone = ([self._forget(environ)] if cookies.read(environ) is not
@@ -170,7 +170,7 @@ class CalendarApp:
         cookies.check_origin(environ)
         value = self._strategy.sign_in(
             body.Body(environ, _MAX_SIGN_IN).expect_json(), environ)
-        session = self._strategy.look(value, _alone(environ))
+        session = self._strategy.authenticate(value, _alone(environ))
         return _json(self._document(session, value),
                      [self._keep(environ, value)])
 

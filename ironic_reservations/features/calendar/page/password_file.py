@@ -98,8 +98,8 @@ class PasswordFile:
         until = int(clock.utc_now().timestamp()) + self._lifetime
         return _signed(user, until, known)
 
-    def look(self, value: str | None,
-             environ: wsgi.Environ) -> sessions.Session:
+    def authenticate(self, value: str | None,
+                     environ: wsgi.Environ) -> sessions.Session:
         """Return the session of a cookie.
 
         :raises SessionEnded: the session has ended or is not genuine, or the

@@ -63,7 +63,8 @@ class Strategy(Protocol):
             checked.
         """
 
-    def look(self, value: str | None, environ: wsgi.Environ) -> Session:
+    def authenticate(self, value: str | None,
+                     environ: wsgi.Environ) -> Session:
         """Return the session of a cookie.
 
         :raises SessionEnded: there is none, or it has ended.

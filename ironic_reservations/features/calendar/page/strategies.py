@@ -50,8 +50,8 @@ class NoAuth:
             'This service has no authentication (auth_strategy is noauth), so '
             'there is no sign-in. Use it without one.')
 
-    def look(self, value: str | None,
-             environ: wsgi.Environ) -> sessions.Session:
+    def authenticate(self, value: str | None,
+                     environ: wsgi.Environ) -> sessions.Session:
         """Return an anonymous session."""
         return sessions.Session()
 

@@ -90,8 +90,8 @@ class Tokens:
                 'Keystone make Fernet tokens.')
         return token
 
-    def look(self, value: str | None,
-             environ: wsgi.Environ) -> sessions.Session:
+    def authenticate(self, value: str | None,
+                     environ: wsgi.Environ) -> sessions.Session:
         """Return the session of a token.
 
         :raises SessionEnded: the token is not valid, or no longer valid.

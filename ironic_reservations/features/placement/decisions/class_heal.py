@@ -48,7 +48,7 @@ class Step(enum.StrEnum):
     #: Publish the class as Nova does, without the old ones.
     OPEN = 'open'
     #: Remove the class from an instance that has left the node meanwhile.
-    TAKE_BACK = 'take back'
+    REMOVE = 'take back'
 
 
 class Reason(enum.StrEnum):
@@ -134,7 +134,7 @@ def judge(view: View) -> Verdict:
     for consumer, resources in sorted(view.consumers.items()):
         if (consumer != node.instance_uuid and consumer in view.given
                 and name in resources):
-            return Verdict(Step.TAKE_BACK, consumer)
+            return Verdict(Step.REMOVE, consumer)
     if not used:
         return Verdict(Step.OPEN if is_passing(offered, name)
                        else Reason.FREE)
@@ -257,7 +257,7 @@ def allocation(view: View, step: Step,
     :param resources: before the step.
     """
     name = flavors.class_of_node(view.node.resource_class)
-    if step is Step.TAKE_BACK:
+    if step is Step.REMOVE:
         return {each: amount for each, amount in resources.items()
                 if each != name}
     return {name: 1, **{each: amount for each, amount in resources.items()

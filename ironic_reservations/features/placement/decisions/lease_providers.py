@@ -301,12 +301,12 @@ def waits(wanted: Desired, seen: Seen) -> list[str]:
         users |= {server.uuid for server in seen.servers}
     resized = sorted(seen.resizes[each].server
                      for each in users & seen.resizes.keys())
-    told = [f'the resize of the server {each} has yet to be confirmed or '
-            'reverted' for each in resized]
+    resizes = [f'the resize of the server {each} has yet to be confirmed or '
+               'reverted' for each in resized]
     count = len(users) - len(resized)
     if not count:
-        return told
-    return [*told, f'{count} server{"s" * (count > 1)} of the reservation '
+        return resizes
+    return [*resizes, f'{count} server{"s" * (count > 1)} of the reservation '
             f'{wanted.reservation_id} {"is" if count == 1 else "are"} still '
             'there']
 
@@ -322,7 +322,7 @@ def _active(wanted: Desired, seen: Seen, slots: Slots) -> Iterator[Step]:
             if child.offer != offer_of(total):
                 yield Step(Act.OFFER, host, total)
         else:
-            yield from _take_back(host, child)
+            yield from _withdraw(host, child)
     if seen.nova and wanted.flavor is not None:
         yield from _flavor(wanted, wanted.flavor, seen.flavor, slots)
 
@@ -360,7 +360,7 @@ def sizes_of(flavor: DesiredFlavor) -> tuple[int, int, int, int, int]:
             flavor.ephemeral_gb, flavor.swap_mb)
 
 
-def _take_back(host: str, child: Child) -> Iterator[Step]:
+def _withdraw(host: str, child: Child) -> Iterator[Step]:
     if child.offer is None:
         return
     if not child.consumers:
@@ -379,7 +379,7 @@ def _ended(wanted: Desired, seen: Seen) -> Iterator[Step]:
         for project in sorted(seen.flavor.projects):
             yield Step(Act.REMOVE_ACCESS, project)
     for host, child in sorted(seen.children.items()):
-        yield from _take_back(host, child)
+        yield from _withdraw(host, child)
     if wanted.servers is Servers.DELETE:
         for server in seen.servers:
             if server.kept:
