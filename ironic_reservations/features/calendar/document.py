@@ -68,7 +68,7 @@ class Found:
 
     :ivar now: the time of that moment.
     :ivar margin: the time for cleaning, in seconds.
-    :ivar sequence: a text that differs whenever anything shown differs.
+    :ivar sequence: a text that differs if the contents differ.
     """
 
     now: datetime.datetime

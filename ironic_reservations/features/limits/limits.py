@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The limits of a caller, and those of reservations.
+"""The limits of a caller, and the limits of reservations.
 
 Limits of leases are applied in :mod:`.leases.limits`.
 """

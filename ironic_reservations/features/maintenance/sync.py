@@ -95,7 +95,7 @@ def sync(engine: Engine, ironic: ironic_client.Ironic,
 
 def _settled(there: maintenance.NodeWindow,
              shown: Mapping[str, str | None]) -> bool:
-    """Return whether nothing is left to do for a node."""
+    """Return whether a node needs no further step."""
     if there.state is State.FOREIGN:
         return (there.node_uuid in shown
                 and maintenance.window_of(shown[there.node_uuid]) is None)

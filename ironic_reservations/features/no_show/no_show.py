@@ -96,7 +96,7 @@ def wake(engine: Engine) -> None:
     with engine.database.read() as connection:
         due = db_no_shows.read_due(connection, allowed, now, unbroken)
         found = (_read(engine, connection, due, unbroken) if due else {})
-    # Not the leases that keep all nodes because of a used one.
+    # Skip leases that keep all nodes because of a used one.
     nodes = {each.node_uuid for seats in found.values() for each in seats
              if no_show.judge(seats, allowed, now) != no_show.NOTHING}
     if nodes:

@@ -101,7 +101,7 @@ def _batch(engine: Engine, receiver: Receiver,
     left = list(batch.notices)
     outcomes: list[_Outcome] = []
     try:
-        # The time since before the claim: each attempt ends before the claim.
+        # An attempt that begins within this time ends before the claim does.
         while left and goes_on() and (
                 engine.timer() - begun <= options.claim_ttl / 2):
             now = engine.clock()

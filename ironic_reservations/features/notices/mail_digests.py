@@ -83,8 +83,7 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
         [(each.kind, each.created_at) for each in waiting], last,
         datetime.timedelta(seconds=options.mail_interval),
         datetime.timedelta(seconds=options.mail_gather_time))
-    # After a failed attempt, or a claim of a dead process, newer ones wait,
-    # too.
+    # Newer notices also wait for earlier failed or claimed ones.
     if due is None or now < max(due, *(each.due_at for each in waiting)) or (
             any(each.claimed for each in waiting)):
         return False

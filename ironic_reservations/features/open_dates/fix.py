@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Fix the dates of leases that left them open, before they start."""
+"""Fix the dates of leases with open dates, before they start."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Slid:
     """A plan, and the starts of the sliding demands in it.
 
     :ivar starts: in the order in which the demands were given.
-    :ivar plan: grants the firm demands, and then those that slide.
+    :ivar plan: grants the firm demands, and then the sliding ones.
     """
 
     starts: tuple[int, ...]
@@ -99,8 +99,8 @@ def slide(now: timeline.Timeline, firm: Sequence[bookings.Demand],
           late: Callable[[], bool] = lambda: False) -> Slid | bool:
     """Plan demands of which some may start at other times.
 
-    Sliding demands keep their present start if possible; otherwise they begin
-    as early as possible.
+    Sliding demands keep their present start if possible, or begin as early as
+    possible.
 
     :param now: without the bookings that the demands replace.
     :param firm: demands with fixed dates.

@@ -55,9 +55,9 @@ from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import timeline
 
-#: The maximum number of leases that slide for a request, and of those read.
+#: The maximum numbers of leases that slide for a request, and that are read.
 _MOST = 5
-_LOOKED_AT = 100
+_MOST_READ = 100
 #: Starts in whole minutes are preferred.
 _GRAIN = 60 * instants.SECOND
 #: The time for the search, in seconds.
@@ -70,7 +70,7 @@ _Demands = Sequence[bookings.Demand]
 class SlideRequest:
     """A request for which other leases may slide.
 
-    :ivar project_id: the project that asks.
+    :ivar project_id: the project of the caller.
     :ivar allowed: the limits of the caller.
     :ivar first: its earliest start.
     :ivar until: its latest end.
@@ -153,7 +153,7 @@ def read_others(engine: Engine, now: datetime.datetime,
     begun = engine.timer()
     with engine.database.snapshot() as connection:
         found, is_all = db_open_dates.read_loose(
-            connection, now, first, until, _LOOKED_AT, without)
+            connection, now, first, until, _MOST_READ, without)
     return Others(found, is_all, {each.id: request_checks.requirement(
         each.hypervisor_properties, each.resource_properties, each.instances)
         for lease in found for each in lease.reservations},

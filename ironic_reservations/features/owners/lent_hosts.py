@@ -69,7 +69,8 @@ class LentHosts:
     def narrow(self, here: host_states.HostState,
                drawn: list[bookings.Booking], now: datetime.datetime,
                margin: int) -> tuple[list[bookings.Booking], list[int]]:
-        """Exclude hosts that are not lent for long enough from moves.
+        """Return bookings that move only to hosts that are lent for long
+        enough.
 
         A booking may stay on its present host, even if that has got another
         owner, and a plan may move it away and back.

@@ -250,8 +250,7 @@ class _Healing:
             seen = _observe(self._engine, node, self._skip_unallocated)
             verdict = class_heal.judge(seen.view)
             if steps or isinstance(verdict.what, _Step):
-                # After Placement and the last step, to notice a deleted
-                # instance.
+                # Read after Placement, to notice a deleted instance.
                 again = self._ironic_says(node)
                 if again is None:
                     return _result(node, class_heal.Verdict(

@@ -167,10 +167,10 @@ def hold_all(engine: Engine, promises: Sequence[holds.Promise],
 def intend(engine: Engine, connection: sa.Connection, promise: holds.Promise,
            supersede: bool = False,
            state: holds.HoldState = holds.HoldState.RESERVING) -> holds.Hold:
-    """Write the row of a hold that will be written.
+    """Write the row of a hold before the hold is written.
 
-    To be called in the transaction that promises the host, if there is one;
-    :func:`complete` has to follow.
+    Call it in the transaction that promises the host, if there is one, and
+    call :func:`complete` afterwards.
 
     :param promise: with amounts.
     :param supersede: release all other holds of the node: the transaction has

@@ -136,7 +136,7 @@ def ensure(engine: Engine,
 
 def _check_there(engine: Engine,
                  reservation: node_reservation.Reservation) -> None:
-    """Check that a reservation whose node was just held still exists.
+    """Check that the reservation of a node that was just held still exists.
 
     After a failed first attempt, another process may have ended both since
     they were read, or the reservation may have been made again on another

@@ -397,7 +397,7 @@ class TestProofs(open_dates.TestCase):
     def test_many_far_away_do_not_hide_one_that_is_near(self):
         gold, silver = self.gold_and_silver()
         self.leasing.hosts(3, resource_class='silver')
-        self.patch(lease_slides, '_LOOKED_AT', 3)
+        self.patch(lease_slides, '_MOST_READ', 3)
         loose = self.flexible(4, 20, 4, gold)
         for _ in range(4):
             self.flexible(1000, 2000, 1, silver, project_id='others')

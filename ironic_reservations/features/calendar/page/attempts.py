@@ -80,7 +80,7 @@ class Attempts:
             self._leave(address)
 
     def _enter(self, address: str) -> None:
-        """Enter the block, as soon as few enough attempts are in it.
+        """Enter the block as soon as a place is free.
 
         One address never has all places, so a client that guesses passwords
         cannot keep all others out.

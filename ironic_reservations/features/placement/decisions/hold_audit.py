@@ -141,7 +141,7 @@ class Host:
                      if self.exclusive or promise.owner == hold.owner), None)
 
     def agrees(self, hold: holds.Hold, there: Mapping[str, int]) -> bool:
-        """Return whether the allocations of a hold are those promised."""
+        """Return whether the allocations of a hold are as promised."""
         if self.class_name is not None:
             return dict(there) == {self.class_name: 1}
         promise = self.promise_of(hold)
