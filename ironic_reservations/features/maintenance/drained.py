@@ -11,9 +11,9 @@
 #    under the License.
 """Moves windows that wait for leases to an earlier start.
 
-A window with ``drain`` is booked after the leases that have its nodes.  If one
-of them ends earlier, or gives a node back, the window of that node moves to an
-earlier start, unless the node is booked in between.
+A window with ``drain`` is booked after the leases that have its nodes.  If
+such a lease ends earlier, or gives a node back, the window of that node moves
+to an earlier start, unless the node is booked in between.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 """Send the notices in the outbox to a receiver, one after the other.
 
 A process claims a notice before it sends it, and marks it after the receiver
-has accepted it.  If the process dies or stands still in between, another one
+has accepted it.  If the process dies or stops in between, another process
 sends the notice again, with the same id, after the claim has ended.
 """
 

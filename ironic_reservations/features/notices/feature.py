@@ -126,7 +126,7 @@ class Notices(feature.Feature):
               enumerate(dict.fromkeys(options.webhook_urls), 1))]
 
     def clean_up(self, engine: Engine) -> None:
-        """Give up notices that are not accepted, and delete old ones."""
+        """Abandon notices that are not accepted, and delete old ones."""
         outbox.clean_up(engine)
 
     def stop(self, engine: Engine) -> None:

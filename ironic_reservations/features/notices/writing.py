@@ -49,8 +49,7 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
     :param connection: of the transaction that changes the lease.
     :param lease: the lease after the change.
     :param now: the time of the database.
-    :param reason: a sentence for the owner, for kinds that have more than one
-        reason.
+    :param reason: a sentence for the owner, for kinds with several reasons.
     :param occurrence: distinguishes this notice from others of the same kind
         about the lease; by default the generation of the lease, which each
         change increments.  A notice that exists is not written again.

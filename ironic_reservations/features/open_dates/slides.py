@@ -398,9 +398,9 @@ class _Loose:
     def may_slide(self, lease: leases.Lease) -> bool:
         """Check that the timeline has exactly the bookings of a lease.
 
-        If two bookings overlap, the timeline has only the part of one that is
-        outside of the other, and its former place may belong to the other.
-        Such leases do not slide until this has been resolved.
+        If two bookings overlap, the timeline has the second only in part, and
+        the former place of a booking may belong to the other. Such leases do
+        not slide until this has been resolved.
         """
         between = lease.between
         assert between is not None

@@ -76,7 +76,7 @@ class Report:
 def audit(engine: Engine, everything: bool = False) -> Report:
     """Compare all hosts, and the instances of leases on them.
 
-    :param everything: check each host, also those that were in order.
+    :param everything: check each host, also if it was in order.
     """
     seen, hosts = _read(engine)
     there = {found.uuid: found

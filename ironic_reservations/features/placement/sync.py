@@ -64,7 +64,7 @@ def audit(engine: Engine, repair: bool, everything: bool = False) -> Audited:
     """Compare, repair differences, and store the result.
 
     :param repair: whether to repair anything.
-    :param everything: check each node, also those that were in order.
+    :param everything: check each node, also if it was in order.
     """
     if repair:
         deployed_holds.hand_over_all(engine)
